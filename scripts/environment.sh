@@ -1,0 +1,103 @@
+# Read by ./start and ./check: makes the Python environment and names it in $venv.
+# Expects $root (the checkout) and a mode: "run" for the product, "dev" for the tests too.
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+# A folder of ours that nobody else can have prepared.
+own_folder() {
+    mkdir -p -m 700 "$1" 2>/dev/null && [ -O "$1" ] && [ -w "$1" ]
+}
+
+# Where the environment may live: in the checkout, else in a cache folder of this user.
+find_place() {
+    if [ -w "$root" ]; then
+        place=$root
+        return
+    fi
+    name=$(printf '%s' "$root" | cksum | cut -d ' ' -f 1)
+    for base in "${XDG_CACHE_HOME:-}" "${HOME:-/nonexistent}/.cache" "${TMPDIR:-/tmp}"; do
+        [ -n "$base" ] || continue
+        place=$base/mainspring-$(id -u)-$name
+        if own_folder "$place"; then
+            # Tools that keep a cache beside the sources get a folder they may write.
+            export RUFF_CACHE_DIR="$place/ruff" MYPY_CACHE_DIR="$place/mypy"
+            export HYPOTHESIS_STORAGE_DIRECTORY="$place/hypothesis"
+            export PYTHONPYCACHEPREFIX="$place/bytecode"
+            return
+        fi
+    done
+    fail "Neither the checkout nor a cache folder can be written: set XDG_CACHE_HOME to a folder that can."
+}
+
+# A home that can be written, for pip's cache and for the data folder's default.
+find_home() {
+    [ -n "${HOME:-}" ] && [ -d "$HOME" ] && [ -w "$HOME" ] && return
+    own_folder "$place/.home" || fail "The folder $place cannot be written."
+    export HOME="$place/.home"
+}
+
+# The first Python that is new enough and can make environments.
+find_python() {
+    without_venv=""
+    for python in python3.13 python3.12 python3.11 python3 python; do
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue
+        "$python" -c 'import ensurepip, venv' 2>/dev/null && return
+        without_venv=$python
+    done
+    [ -z "$without_venv" ] ||
+        fail "$without_venv has no venv module: ask root to install it (on Debian: apt-get install python3-venv)."
+    fail "Mainspring needs Python 3.11 or newer, and none was found on the PATH."
+}
+
+# What the environment was made from; another answer means it is stale.
+fingerprint() {
+    { printf '%s\n' "$root" && cat "$root/pyproject.toml" "$root/constraints.txt"; } | cksum
+}
+
+is_fresh() {
+    [ -x "$venv/bin/python" ] && "$venv/bin/python" -c '' 2>/dev/null || return 1
+    [ "$(cat "$venv/made-for-$1" 2>/dev/null)" = "$(fingerprint)" ]
+}
+
+make_venv() {
+    # Scripts in an environment hold its absolute path, so a moved one is made anew.
+    if [ "$(cat "$venv/made-in" 2>/dev/null)" = "$root" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+        return
+    fi
+    find_python
+    "$python" -m venv --clear "$venv" >"$log" 2>&1 ||
+        fail "$python could not make an environment in $venv (the reason is in $log)."
+    printf '%s\n' "$root" >"$venv/made-in"
+}
+
+install() {
+    if [ "$1" = dev ]; then target="$root[dev]"; else target=$root; fi
+    rm -f "$venv/made-for-run" "$venv/made-for-dev"
+    PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/python" -m pip install --quiet --no-input \
+        -c "$root/constraints.txt" -e "$target" >"$log" 2>&1 || explain_pip
+    fingerprint >"$venv/made-for-run"
+    [ "$1" = run ] || fingerprint >"$venv/made-for-dev"
+}
+
+explain_pip() {
+    grep 'ERROR: ' "$log" | sort -u | head -n 3 >&2
+    if grep -qiE 'connection|resolution|unreachable|timed out|could not find a version' "$log"; then
+        fail "pip could not reach its package index: check the network, then run this command again (all that pip said is in $log)."
+    fi
+    fail "pip could not install what Mainspring needs (all that pip said is in $log)."
+}
+
+prepare_environment() {
+    find_place
+    find_home
+    venv=$place/.venv
+    log=$place/.venv.log
+    is_fresh "$1" && return
+    echo "Preparing the Python environment in $venv (needed once) ..."
+    make_venv
+    install "$1"
+    rm -f "$log"
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Installs what the tests need from the system: when root, by apt; otherwise it names in
+# one sentence what root must install, and everything else goes on.
+set -u
+
+# Debian package names, separated by spaces. Nothing is needed today.
+packages=""
+
+missing=""
+for package in $packages; do
+    dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+    echo "Some tests need system packages; ask root to run: apt-get install$missing"
+    exit 0
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "Some tests need system packages that only apt can install here:$missing"
+    exit 0
+fi
+echo "Installing system packages:$missing"
+# The list is split into words on purpose.
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null ||
+    echo "apt could not install$missing; the tests that need them will say so."

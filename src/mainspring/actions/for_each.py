@@ -1,0 +1,109 @@
+"""for_each: the same steps for every item of a list, one item after the other.
+
+Each nested step is recorded with the number of its item, so a crash in the middle resumes
+at the item in flight and done items are never repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.context import StepContext
+from mainspring.contracts.errors import Invalid, Problem
+from mainspring.contracts.limits import Limits
+
+
+def for_each_action(limits: Limits) -> Action:
+    """The action, bounded by this installation's limit of items."""
+
+    async def for_each(ctx: StepContext, config: Mapping[str, Any]) -> dict[str, Any]:
+        items = config["items"]
+        if len(items) > limits.for_each_items:
+            raise Invalid(
+                f"The list has {len(items)} items; at most {limits.for_each_items} are walked.",
+                code="too_many_items",
+                suggestion="Take a part of the list, or start one run per part.",
+            )
+        return await _walk_all(ctx, config, items)
+
+    return Action(
+        type="for_each",
+        description="Run steps for every item of a list\n\n"
+        "Inside, `item` (or the name given by `as`) is the item and `index` its number from 0. "
+        "Steps after it see `results`, one entry per item with the outputs by name.",
+        config_schema=_schema(limits),
+        output_schema=_OUTPUT,
+        handler=for_each,
+        nested="steps",
+    )
+
+
+async def _walk_all(
+    ctx: StepContext, config: Mapping[str, Any], items: list[Any]
+) -> dict[str, Any]:
+    name = config.get("as", "item")
+    results: list[Any] = []
+    failed: list[dict[str, Any]] = []
+    for index, item in enumerate(items):
+        try:
+            results.append(await ctx.walk(item=index, names={name: item, "index": index}))
+        except Problem as problem:
+            if not config.get("continue_on_error", False):
+                raise
+            results.append(None)
+            failed.append({"index": index, "error": problem.as_dict()})
+    return {"count": len(items), "results": results, "failed": failed}
+
+
+def _schema(limits: Limits) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["items", "steps"],
+        "additionalProperties": False,
+        "properties": {
+            "items": {"type": "array", "maxItems": limits.for_each_items},
+            "as": {
+                "type": "string",
+                "pattern": "^[a-z][a-z0-9_]{0,63}$",
+                "default": "item",
+                "x-mainspring-scope": "none",
+            },
+            "continue_on_error": {
+                "type": "boolean",
+                "default": False,
+                "description": "Go on with the next item when one fails.",
+            },
+            # Nested steps are rendered when their item's turn has come, not before.
+            "steps": {"type": "array", "minItems": 1, "x-mainspring-scope": "none"},
+        },
+        "examples": [
+            {
+                "items": "{{ inputs.names }}",
+                "as": "name",
+                "steps": [
+                    {
+                        "step_id": "greet",
+                        "action": "transform_data",
+                        "config": {"output": "Hello {{ name }}"},
+                    }
+                ],
+            }
+        ],
+        "x-mainspring-anti-examples": [
+            {"value": {"items": []}, "reason": "no steps"},
+            {"value": {"items": [1], "steps": []}, "reason": "an empty list of steps"},
+        ],
+    }
+
+
+_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "required": ["count", "results", "failed"],
+    "properties": {
+        "count": {"type": "integer"},
+        "results": {"type": "array"},
+        "failed": {"type": "array", "items": {"type": "object"}},
+    },
+}

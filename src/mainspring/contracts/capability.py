@@ -1,0 +1,64 @@
+"""A capability: one typed thing the system can do, the same for every caller."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+CapabilityHandler = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
+
+
+class Effect(StrEnum):
+    """How far a call reaches."""
+
+    READ = "read"  # changes nothing
+    KEEP = "keep"  # writes what the workspace keeps
+    SEND = "send"  # leaves the house
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """Hints beside the five required fields; they never change what a call means."""
+
+    effect: Effect = Effect.READ
+    # The handler writes our own tables: it is given a transaction, and the record of
+    # the call commits in that same transaction, so the write happens exactly once.
+    transactional: bool = False
+    # How long a call usually takes; only the choice of queue reads it.
+    seconds: float = 1.0
+    # Argument names in which a SecretText may stand; everywhere else it is refused.
+    secret_arguments: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An outside write that a person sees before it leaves."""
+
+    # One sentence of what will happen, made from the arguments alone.
+    preview: Callable[[Mapping[str, Any]], str]
+    # Which arguments a person may still change.
+    editable: tuple[str, ...] = ()
+    # On the global safe list: may go without a person under auto_confirm_safe.
+    safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One typed, named, callable thing. Its label is the first line of its description."""
+
+    id: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
+    handler: CapabilityHandler
+    write: Write | None = None
+    annotations: Annotations = field(default_factory=Annotations)
+
+    @property
+    def label(self) -> str:
+        return self.description.strip().partition("\n")[0] or self.id

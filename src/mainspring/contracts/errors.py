@@ -1,0 +1,190 @@
+"""One tree of errors, one mapping to a problem document.
+
+The class says who can act and whether trying again can help; every surface shows the
+same object.
+
+    Problem
+    ├── Invalid 422          the caller sent something that cannot be right
+    ├── Unauthenticated 401  the caller is unknown
+    ├── Denied 403           the caller is known and may not
+    ├── Missing 404          there is no such thing here
+    ├── Clash 409            the thing exists, in a state that does not allow this
+    ├── Expired 410          it was possible once; the time for it has passed
+    ├── Exhausted 429        a rate or a limit is used up
+    │   └── OverBudget 429   the money set for this is spent
+    ├── Upstream 502         another system did not do its part
+    │   └── TimedOut 504     the work took longer than it was given
+    └── Fault 500            we made a mistake
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, and where: a JSON pointer, a sentence, a way out."""
+
+    pointer: str
+    detail: str
+    code: str
+    suggestion: str | None = None
+
+    def as_dict(self) -> dict[str, str]:
+        shown = {"pointer": self.pointer, "detail": self.detail, "code": self.code}
+        if self.suggestion is not None:
+            shown["suggestion"] = self.suggestion
+        return shown
+
+
+class Problem(Exception):
+    """Something did not work, said so that a person or a program can act on it."""
+
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Something went wrong"
+    kind: ClassVar[str] = "problem"
+    # Whether another attempt at the same thing may end differently.
+    retryable: bool = False
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        code: str | None = None,
+        findings: Iterable[Finding] = (),
+        suggestion: str | None = None,
+        retry_after: float | None = None,
+        retryable: bool | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.code = code or self.kind
+        self.findings = tuple(findings)
+        self.suggestion = suggestion
+        self.retry_after = retry_after
+        if retryable is not None:
+            self.retryable = retryable
+
+    def as_dict(self) -> dict[str, Any]:
+        """The RFC 9457 problem document; the run record and every surface carry this."""
+        shown: dict[str, Any] = {
+            "type": f"urn:mainspring:problem:{self.kind}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+        }
+        if self.suggestion is not None:
+            shown["suggestion"] = self.suggestion
+        if self.retry_after is not None:
+            shown["retry_after"] = self.retry_after
+        if self.findings:
+            shown["errors"] = [finding.as_dict() for finding in self.findings]
+        return shown
+
+
+class Invalid(Problem):
+    """What was sent cannot be right."""
+
+    status, title, kind = 422, "The input is not valid", "invalid"
+
+
+class Unauthenticated(Problem):
+    """The caller is unknown."""
+
+    status, title, kind = 401, "Sign in first", "unauthenticated"
+
+
+class Denied(Problem):
+    """The caller is known and may not do this."""
+
+    status, title, kind = 403, "Not allowed", "denied"
+
+
+class Missing(Problem):
+    """There is no such thing here."""
+
+    status, title, kind = 404, "Not found", "missing"
+
+
+class Clash(Problem):
+    """The thing exists, in a state that does not allow this."""
+
+    status, title, kind = 409, "In conflict with what is there", "clash"
+
+
+class Expired(Problem):
+    """It was possible once; the time for it has passed."""
+
+    status, title, kind = 410, "Too late", "expired"
+
+
+class Exhausted(Problem):
+    """A rate or a limit is used up; it may be there again later."""
+
+    status, title, kind = 429, "A limit is used up", "exhausted"
+    retryable = True
+
+
+class OverBudget(Exhausted):
+    """The money set for this is spent."""
+
+    title, kind = "The budget is spent", "over_budget"
+    retryable = False
+
+
+class Upstream(Problem):
+    """Another system did not do its part."""
+
+    status, title, kind = 502, "Another system failed", "upstream"
+    retryable = True
+
+
+class TimedOut(Upstream):
+    """The work took longer than it was given."""
+
+    status, title, kind = 504, "It took too long", "timed_out"
+
+
+class Fault(Problem):
+    """We made a mistake."""
+
+    status, title, kind = 500, "An error of our own", "fault"
+    retryable = True
+
+
+def as_problem(error: BaseException) -> Problem:
+    """The one place where a foreign exception becomes a problem: its text stays inside.
+
+    An exception's message may quote paths, SQL or secrets, so only its class is named.
+    """
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, TimeoutError):
+        return TimedOut("The work took longer than it was given.")
+    return Fault(f"An unexpected error ({type(error).__name__}) ended the work.")
+
+
+def from_dict(shown: Mapping[str, Any]) -> Problem:
+    """Reads a recorded problem back; an unknown kind becomes a plain Fault."""
+    kind = str(shown.get("type", "")).rpartition(":")[2]
+    made = KINDS.get(kind, Fault)
+    return made(
+        str(shown.get("detail", "")),
+        code=shown.get("code"),
+        suggestion=shown.get("suggestion"),
+        retry_after=shown.get("retry_after"),
+        findings=[Finding(**entry) for entry in shown.get("errors", ())],
+    )
+
+
+KINDS: Mapping[str, type[Problem]] = {
+    made.kind: made
+    for made in (
+        Invalid, Unauthenticated, Denied, Missing, Clash, Expired,
+        Exhausted, OverBudget, Upstream, TimedOut, Fault,
+    )
+}  # fmt: skip

@@ -1,0 +1,22 @@
+"""A grant: permission to call one capability, with bounds on its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """May call ``capability`` with arguments inside ``params``.
+
+    A scalar must be equal, a list names the members allowed, ``max_*`` is an upper
+    bound and ``hosts`` is compared with the host of the argument ``url``.
+    """
+
+    capability: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"capability": self.capability, "params": dict(self.params)}

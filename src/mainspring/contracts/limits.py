@@ -1,0 +1,68 @@
+"""One table of limits. Each has a default, a unit and a sentence; operators may set any.
+
+The table is part of the generated reference, so a limit that is not here does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any
+
+from mainspring.contracts.errors import Invalid
+
+
+def _limit(default: int, unit: str, sentence: str) -> Any:
+    return field(default=default, metadata={"unit": unit, "sentence": sentence})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes and counts nothing may exceed."""
+
+    json_bytes: int = _limit(1_048_576, "bytes", "A JSON document handed in, as text.")
+    json_depth: int = _limit(64, "levels", "Nesting of a JSON document.")
+    json_digits: int = _limit(400, "digits", "One number in a JSON document.")
+    definition_bytes: int = _limit(262_144, "bytes", "A definition, as canonical JSON.")
+    steps: int = _limit(100, "steps", "Steps of a plan, nested ones included.")
+    triggers: int = _limit(20, "triggers", "Triggers of one definition.")
+    nesting: int = _limit(2, "levels", "for_each inside for_each.")
+    for_each_items: int = _limit(1_000, "items", "Items one for_each may walk over.")
+    step_records: int = _limit(20_000, "records", "Step records of one run.")
+    payload_bytes: int = _limit(262_144, "bytes", "A trigger's payload, and a run's inputs.")
+    step_output_bytes: int = _limit(1_048_576, "bytes", "The output of one step.")
+    call_result_bytes: int = _limit(65_536, "bytes", "A call's result kept in its record.")
+    kv_value_bytes: int = _limit(65_536, "bytes", "One value in automation_kv.")
+    kv_keys: int = _limit(10_000, "keys", "Keys of one automation in automation_kv.")
+    template_bytes: int = _limit(8_192, "bytes", "The source of one template.")
+    template_output: int = _limit(1_000_000, "characters", "What one template may render.")
+    template_value: int = _limit(1_000_000, "characters", "Any value inside a template.")
+    template_fuel: int = _limit(200_000, "steps", "Operations of one render.")
+    template_milliseconds: int = _limit(100, "ms", "Processor time of one render.")
+    filter_nodes: int = _limit(200, "nodes", "Operators and groups in one filter.")
+    filter_depth: int = _limit(16, "levels", "Nesting of one filter.")
+    regex_bytes: int = _limit(1_000, "bytes", "One regular expression.")
+    http_request_bytes: int = _limit(1_048_576, "bytes", "A request body sent outside.")
+    http_response_bytes: int = _limit(1_048_576, "bytes", "A response body, decoded.")
+    http_redirects: int = _limit(5, "hops", "Redirects followed, each checked again.")
+    http_seconds: int = _limit(60, "s", "One outbound request, from dialling to the last byte.")
+    secret_bytes: int = _limit(8_192, "bytes", "The value of one secret.")
+    chain_depth: int = _limit(8, "runs", "Runs that start runs, from the first to the last.")
+    chain_runs: int = _limit(1_000, "runs", "Runs that one first run may lead to.")
+    takeovers: int = _limit(3, "takeovers", "Lost leases without progress before a run is dead.")
+    retry_seconds: int = _limit(3_600, "s", "The longest pause between two attempts.")
+
+
+def all_limits() -> Iterator[tuple[str, int, str, str]]:
+    """Name, default, unit and sentence of each limit, for the reference."""
+    entry: Field[Any]
+    for entry in fields(Limits):
+        yield entry.name, entry.default, entry.metadata["unit"], entry.metadata["sentence"]
+
+
+def with_overrides(overrides: Mapping[str, int]) -> Limits:
+    """The defaults with an operator's values; an unknown name is refused."""
+    unknown = sorted(overrides.keys() - {entry.name for entry in fields(Limits)})
+    if unknown:
+        raise Invalid(f"There is no limit called {unknown[0]!r}.", code="unknown_limit")
+    return replace(Limits(), **overrides)

@@ -1,0 +1,69 @@
+"""What a call or a step came to. These are values, not errors.
+
+``Done`` is the ordinary end; a handler that returns a plain value means ``Done``.
+``Held`` is an outside write that waits for a person. ``Unclear`` asks a question back.
+``Nothing`` says that there was nothing to do. ``Wait`` is for actions: the run sleeps,
+holding no worker, until a moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The work was done and this is its value."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An outside write became a draft: a person must agree before it leaves."""
+
+    draft_id: UUID
+    preview: str
+    expires_at: datetime
+
+    def as_value(self) -> dict[str, Any]:
+        return {
+            "kind": "draft",
+            "draft_id": str(self.draft_id),
+            "preview": self.preview,
+            "expires_at": self.expires_at.isoformat(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """The request was ambiguous; the answer to this question makes it clear."""
+
+    question: str
+
+    def as_value(self) -> dict[str, Any]:
+        return {"kind": "clarification", "question": self.question}
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """There was nothing to do, and why."""
+
+    reason: str
+
+    def as_value(self) -> dict[str, Any]:
+        return {"kind": "noop", "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The step sleeps until a moment; then it is done with this value."""
+
+    until: datetime
+    value: Any = None
+
+
+Outcome = Done | Held | Unclear | Nothing

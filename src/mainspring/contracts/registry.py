@@ -1,0 +1,63 @@
+"""The registry: every word a definition may use, found by name and by nothing else.
+
+Built once by hand and then only read; a second entry under one name is a mistake of
+the builder and refused at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Protocol, TypeVar
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Fault
+from mainspring.contracts.event import EventType
+from mainspring.contracts.trigger import Trigger
+
+Entry = TypeVar("Entry")
+
+
+class Vocabulary(Protocol):
+    """The read side of a registry, which is all that most rooms need."""
+
+    @property
+    def actions(self) -> Mapping[str, Action]: ...
+    @property
+    def capabilities(self) -> Mapping[str, Capability]: ...
+    @property
+    def triggers(self) -> Mapping[str, Trigger]: ...
+    @property
+    def events(self) -> Mapping[str, EventType]: ...
+
+
+class Registry:
+    """Actions, capabilities, triggers and event types by name."""
+
+    def __init__(
+        self,
+        *,
+        actions: Iterable[Action] = (),
+        capabilities: Iterable[Capability] = (),
+        triggers: Iterable[Trigger] = (),
+        events: Iterable[EventType] = (),
+    ) -> None:
+        self.actions = _by_name("action", ((entry.type, entry) for entry in actions))
+        self.capabilities = _by_name(
+            "capability", ((entry.id, entry) for entry in capabilities)
+        )
+        self.triggers = _by_name("trigger", ((entry.type, entry) for entry in triggers))
+        self.events = _by_name("event type", ((entry.type, entry) for entry in events))
+        twice = self.actions.keys() & self.capabilities.keys()
+        if twice:
+            raise Fault(f"These names are both an action and a capability: {sorted(twice)}.")
+
+
+def _by_name(kind: str, entries: Iterable[tuple[str, Entry]]) -> Mapping[str, Entry]:
+    found: dict[str, Entry] = {}
+    for name, entry in entries:
+        if name in found:
+            raise Fault(f"The {kind} {name!r} is registered twice.")
+        found[name] = entry
+    return MappingProxyType(found)

@@ -1,0 +1,35 @@
+"""Secrets as typed markers.
+
+A person writes ``{{ secrets.api_key }}`` in approved text; rendering makes a
+``SecretText`` of it. Only that Python type is ever substituted, and only at the door:
+text that merely looks like a placeholder arrived as data and stays data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRef:
+    """The name of a secret, standing where its value will be."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"[secret {self.name}]"
+
+
+@dataclass(frozen=True, slots=True)
+class SecretText:
+    """Text with secrets in it: literal pieces and references, in order."""
+
+    parts: tuple[str | SecretRef, ...]
+
+    def __str__(self) -> str:
+        """What may be shown and stored: every secret by its name."""
+        return "".join(str(part) for part in self.parts)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(part.name for part in self.parts if isinstance(part, SecretRef))

@@ -1,0 +1,136 @@
+"""Hosts of URLs, judged once and spelt one way.
+
+A grant that names hosts is worth as much as the reading of a URL: whatever could be
+read as another host by anybody else (user information, a backslash, percent signs,
+white space, a missing slash) has no host here and is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv6Address
+from typing import Final
+
+import idna
+
+from mainspring.contracts.secret import SecretText
+
+_AUTHORITY: Final = re.compile(r"(https?)://([^/?#]*)([/?#]?)", re.IGNORECASE)
+_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_PORT: Final = re.compile(r":([0-9]{1,5})?")
+_TEMPLATE: Final = re.compile(r"\{[{%#]")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A host in its one spelling, and a port; an entry of a list may leave the port open."""
+
+    host: str
+    port: int | None
+
+    def __str__(self) -> str:
+        return self.host if self.port is None else f"{self.host}:{self.port}"
+
+
+def site_of(url: object) -> Site | None:
+    """Where a URL leads; None when it has no host that everybody reads alike."""
+    if isinstance(url, SecretText):
+        return _fixed_site(_before_secret(url), whole=all(isinstance(p, str) for p in url.parts))
+    return _fixed_site(url, whole=True) if isinstance(url, str) else None
+
+
+def literal_site(template: object) -> Site | None:
+    """Where the URL of a template leads, when no expression can change it."""
+    if not isinstance(template, str):
+        return None
+    found = _TEMPLATE.search(template)
+    return _fixed_site(template[: found.start()] if found else template, whole=found is None)
+
+
+def listed_site(entry: object) -> Site | None:
+    """An entry of a list of hosts: ``host`` (every port) or ``host:port``."""
+    if not isinstance(entry, str):
+        return None
+    split = _split(entry)
+    if split is None:
+        return None
+    host, port = split
+    return Site(host, port)
+
+
+def grant_entry(template: object) -> str | None:
+    """How a list of hosts names the site of a URL; the usual port goes without saying."""
+    site = literal_site(template)
+    if site is None:
+        return None
+    scheme = str(template).partition(":")[0].lower()
+    return site.host if site.port == _DEFAULT_PORTS[scheme] else str(site)
+
+
+def lists(hosts: Iterable[object], site: Site) -> bool:
+    """Whether one of the entries names the site; an entry that cannot be read names none."""
+    entries = (listed_site(entry) for entry in hosts)
+    return any(
+        entry is not None and entry.host == site.host and entry.port in (None, site.port)
+        for entry in entries
+    )
+
+
+def _before_secret(text: SecretText) -> str:
+    kept = []
+    for part in text.parts:
+        if not isinstance(part, str):
+            break
+        kept.append(part)
+    return "".join(kept)
+
+
+def _fixed_site(text: str, *, whole: bool) -> Site | None:
+    found = _AUTHORITY.match(text)
+    # What follows an unfinished text could still lengthen the host or turn it into a user name.
+    if found is None or not (whole or found[3]):
+        return None
+    split = _split(found[2])
+    if split is None:
+        return None
+    host, port = split
+    return Site(host, _DEFAULT_PORTS[found[1].lower()] if port is None else port)
+
+
+def _split(authority: str) -> tuple[str, int | None] | None:
+    if authority.startswith("["):
+        inside, bracket, rest = authority[1:].partition("]")
+        host = _ipv6(inside) if bracket else None
+    else:
+        name, colon, port = authority.partition(":")
+        host, rest = _name(name), colon + port
+    if host is None:
+        return None
+    if not rest:
+        return host, None
+    found = _PORT.fullmatch(rest)
+    if found is None:
+        return None
+    number = int(found[1]) if found[1] else None
+    return None if number is not None and number > 65_535 else (host, number)
+
+
+def _ipv6(text: str) -> str | None:
+    try:
+        address = IPv6Address(text)
+    except AddressValueError:
+        return None
+    return None if address.scope_id else f"[{address.compressed}]"
+
+
+def _name(text: str) -> str | None:
+    if not text.isascii():
+        try:
+            text = idna.encode(text, uts46=True).decode("ascii")
+        except idna.IDNAError:
+            return None
+    text = text.lower().removesuffix(".")
+    return text if _NAME.fullmatch(text) else None

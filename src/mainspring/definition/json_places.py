@@ -1,0 +1,190 @@
+"""Where a bad JSON document is bad: walks its words until the first broken rule.
+
+This walk is slower than parsing, so it only runs for documents that were refused, and
+gives up after a number of words; the problem is then told without its place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.pointers import under
+
+WORDS_WALKED = 40_000
+LONGEST_SHOWN = 60
+
+_WORD = re.compile(r'[ \t\r\n]*+("(?:[^"\\]++|\\.)*+"?|[\[\]{}:,]|[^\s\[\]{}:,"]++)', re.DOTALL)
+_CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
+_NUMBER = re.compile(r"-?\d[-+.eE\d]*\Z", re.ASCII)
+
+_SENTENCES = {
+    "json_depth": "The document is nested more than {levels} levels deep.",
+    "json_digits": "A number has more than {digits} digits.",
+    "json_duplicate_key": "The key {note!r} appears twice in the same object.",
+    "json_constant": "NaN and Infinity are not JSON numbers.",
+    "json_overflow": "A number is too large to be represented.",
+    "json_surrogate": "A text contains half of a surrogate pair, which is not a character.",
+    "json_nul": "A text contains the NUL character, which cannot be kept.",
+    "json_trailing": "After the end of the JSON value there is more text.",
+    "json_syntax": "This is not JSON: {note}.",
+}
+_SYNTAX = (
+    ("Expecting property name", "a key in double quotes is expected here"),
+    ("Expecting ':'", "a colon is expected after the key"),
+    ("Expecting ','", "a comma or the end of the list or object is expected here"),
+    ("Expecting value", "a value is expected here"),
+    ("Unterminated string", "a text that starts here has no closing quote"),
+    ("Invalid control character", "a control character in a text must be written as an escape"),
+    ("Invalid \\", "this escape is not one that JSON knows"),
+    ("Illegal trailing comma", "a comma must not stand before the end"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A spot in the text, and the rule that is broken there, if one is."""
+
+    pointer: str
+    offset: int | None
+    code: str | None
+    note: str = ""
+
+    def sentence(self, limits: Limits | None) -> str:
+        bounds = limits or Limits()
+        return _SENTENCES[self.code or "json_syntax"].format(
+            levels=bounds.json_depth, digits=bounds.json_digits, note=_reason(self.note)
+        )
+
+
+@dataclass(slots=True)
+class _Level:
+    """One open object or list while walking."""
+
+    of: str
+    keys: set[str] = field(default_factory=set)
+    at: str | int = 0
+    key_next: bool = True
+
+
+def text_fault(text: str) -> str | None:
+    """The rule that a piece of text breaks: half characters and NUL cannot be kept."""
+    if "\0" in text:
+        return "json_nul"
+    if text.isascii():
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "json_surrogate"
+    return None
+
+
+def place_of(source: str, limits: Limits, until: int | None = None) -> Place | None:
+    """The first broken rule, or the pointer at ``until``; nothing if it is too far in."""
+    levels: list[_Level] = []
+    walked = 0
+    for offset, word in _words(source):
+        if until is not None and offset >= until:
+            break
+        place = _step(levels, word, offset, limits)
+        if place is not None:
+            return place
+        walked += 1
+    if until is None or walked == WORDS_WALKED:
+        return None
+    return Place(_pointer(levels), until, None)
+
+
+def _words(source: str) -> Iterator[tuple[int, str]]:
+    offset = 0
+    for _ in range(WORDS_WALKED):
+        found = _WORD.match(source, offset)
+        if found is None:
+            return
+        yield found.start(1), found.group(1)
+        offset = found.end()
+
+
+def _step(levels: list[_Level], word: str, offset: int, limits: Limits) -> Place | None:
+    if word in "[{":
+        levels.append(_Level(word))
+        if len(levels) > limits.json_depth:
+            return Place(_pointer(levels[:-1]), offset, "json_depth")
+    elif word in "]}":
+        if levels:
+            levels.pop()
+    elif word == ",":
+        _next_member(levels)
+    elif word == ":":
+        if levels:
+            levels[-1].key_next = False
+    elif word[0] == '"':
+        return _text_step(levels, word, offset)
+    else:
+        return _bare_step(levels, word, offset, limits)
+    return None
+
+
+def _next_member(levels: list[_Level]) -> None:
+    if not levels:
+        return
+    level = levels[-1]
+    level.key_next = True
+    if isinstance(level.at, int):
+        level.at += 1
+
+
+def _text_step(levels: list[_Level], word: str, offset: int) -> Place | None:
+    try:
+        text = json.loads(word) if "\\" in word else word[1:-1]
+    except ValueError:
+        return None
+    level = levels[-1] if levels else None
+    if level is not None and level.of == "{" and level.key_next:
+        level.at = text
+        if text in level.keys:
+            return Place(_pointer(levels), offset, "json_duplicate_key", text)
+        level.keys.add(text)
+    code = text_fault(text)
+    return None if code is None else Place(_sound_pointer(levels), offset, code)
+
+
+def _bare_step(levels: list[_Level], word: str, offset: int, limits: Limits) -> Place | None:
+    if word in _CONSTANTS:
+        return Place(_pointer(levels), offset, "json_constant")
+    if _NUMBER.match(word) is None:
+        return None
+    if sum(character.isdigit() for character in word) > limits.json_digits:
+        return Place(_pointer(levels), offset, "json_digits")
+    if not word.lstrip("-").isdigit() and _overflows(word):
+        return Place(_pointer(levels), offset, "json_overflow")
+    return None
+
+
+def _overflows(word: str) -> bool:
+    try:
+        return math.isinf(float(word))
+    except ValueError:
+        return False
+
+
+def _pointer(levels: list[_Level]) -> str:
+    return under("", *(level.at for level in levels if level.of == "[" or level.keys))
+
+
+def _sound_pointer(levels: list[_Level]) -> str:
+    """A pointer must be keepable itself, so an unsound key ends it at its object."""
+    parts = _pointer(levels)
+    return parts if text_fault(parts) is None else _pointer(levels[:-1])
+
+
+def _reason(note: str) -> str:
+    for start, reason in _SYNTAX:
+        if note.startswith(start):
+            return reason
+    return note if len(note) <= LONGEST_SHOWN else note[:LONGEST_SHOWN] + "…"

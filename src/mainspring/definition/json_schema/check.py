@@ -1,0 +1,156 @@
+"""Judges a schema that a person or another system wrote, before it is used.
+
+Accepted: draft 2020-12, references to ``#``, ``#/…`` and ``#anchor`` inside the same
+schema, recursion through members and items. Refused, with the place and the reason:
+every other reference, ``$id`` below the root, a reference that leads back to itself
+without going deeper into the value, patterns that cannot run in linear time, and
+schemas that multiply into more work than one answer is worth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema.bounds import Bounds
+from mainspring.definition.json_schema.keywords import REFERENCES, References
+from mainspring.definition.json_schema.sentences import findings_of
+from mainspring.definition.json_schema.validator import (
+    DIALECT,
+    linear_patterns,
+    refuse_to_fetch,
+)
+from mainspring.definition.json_values import check_value
+from mainspring.definition.patterns import BadPattern, compile_pattern
+from mainspring.definition.pointers import under
+
+MOST_SUBSCHEMAS = 2_000
+MOST_EVALUATIONS = 10_000
+# A compiled pattern above this size needs a bound on the text it will read.
+UNBOUNDED_PATTERN = 200
+
+_UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+def check_schema(schema: Any, limits: Limits, at: str = "") -> list[Finding]:
+    """Everything that keeps a schema from being used; empty when nothing does."""
+    try:
+        check_value(schema, limits, at)
+    except Invalid as problem:
+        return list(problem.findings)
+    found = [*_against_the_standard(schema, at)]
+    if found:
+        return found
+    references = References(schema)
+    if len(references.nodes) > MOST_SUBSCHEMAS:
+        detail = f"The schema has more than {MOST_SUBSCHEMAS:,} schemas in it."
+        return [Finding(at, detail, "schema_too_large")]
+    for pointer, node in references.nodes.items():
+        if isinstance(node, Mapping):
+            found.extend(_identity_findings(node, pointer, at))
+            found.extend(_reference_findings(node, references, at + pointer))
+            found.extend(_pattern_findings(node, limits, at + pointer))
+    return found or [*_work_findings(schema, references, at)] or [*_leftover(schema, at)]
+
+
+def _against_the_standard(schema: Any, at: str) -> Iterator[Finding]:
+    if not isinstance(schema, Mapping | bool):
+        yield Finding(at, "A schema is an object, or true or false.", "schema_type")
+        return
+    dialect = schema.get("$schema", DIALECT) if isinstance(schema, Mapping) else DIALECT
+    if not isinstance(dialect, str) or dialect.rstrip("#") != DIALECT:
+        detail = f"Schemas are written in JSON Schema 2020-12: $schema is {DIALECT} or absent."
+        yield Finding(under(at, "$schema"), detail, "schema_dialect")
+        return
+    for error in _standard().iter_errors(schema):
+        yield from findings_of(error, None, at)
+
+
+@lru_cache(maxsize=1)
+def _standard() -> jsonschema_rs.Draft202012Validator:
+    """The standard's own schema, which the library carries with it."""
+    return jsonschema_rs.Draft202012Validator(
+        {"$ref": DIALECT}, retriever=refuse_to_fetch, pattern_options=linear_patterns()
+    )
+
+
+def _identity_findings(node: Mapping[str, Any], pointer: str, at: str) -> Iterator[Finding]:
+    if not pointer:
+        return
+    for keyword in ("$id", "$schema"):
+        if keyword in node:
+            detail = f"{keyword} may only stand at the root of a schema."
+            yield Finding(under(at + pointer, keyword), detail, "schema_identity")
+
+
+def _reference_findings(
+    node: Mapping[str, Any], references: References, here: str
+) -> Iterator[Finding]:
+    for keyword in REFERENCES:
+        reference = node.get(keyword)
+        if not isinstance(reference, str):
+            continue
+        place = under(here, keyword)
+        if not reference.startswith("#"):
+            detail = (
+                "Only references inside the same schema are followed: "
+                "#, #/… or #name. Nothing is fetched."
+            )
+            yield Finding(place, detail, "schema_reference")
+        elif not references.leads_to_schema(reference):
+            detail = "This reference does not lead to a schema inside this one."
+            yield Finding(place, detail, "schema_reference")
+
+
+def _pattern_findings(node: Mapping[str, Any], limits: Limits, here: str) -> Iterator[Finding]:
+    pattern = node.get("pattern")
+    if isinstance(pattern, str):
+        most = node.get("maxLength")
+        longest = most if isinstance(most, int) else None
+        yield from _one_pattern(pattern, longest, limits, under(here, "pattern"))
+    for name in node.get("patternProperties", {}):
+        yield from _one_pattern(name, None, limits, under(here, "patternProperties", name))
+
+
+def _one_pattern(source: str, longest: int | None, limits: Limits, here: str) -> Iterator[Finding]:
+    try:
+        # The measure is taken by another engine, which spells this escape differently.
+        pattern = compile_pattern(_UNICODE_ESCAPE.sub(r"\\x{\1}", source), limits)
+    except BadPattern as bad:
+        yield Finding(here, str(bad), "schema_pattern")
+        return
+    if pattern.size > UNBOUNDED_PATTERN and (longest is None or longest > pattern.longest):
+        detail = (
+            "This pattern is large, so the text it reads must be bounded: "
+            f"put a maxLength of at most {pattern.longest:,} beside it."
+        )
+        yield Finding(here, detail, "schema_pattern")
+
+
+def _work_findings(schema: Any, references: References, at: str) -> Iterator[Finding]:
+    bounds = Bounds(schema, references)
+    circular = bounds.circular()
+    if circular is not None:
+        detail = "This schema refers back to itself without going deeper into the value."
+        places = [place for place, node in references.nodes.items() if node is circular]
+        yield Finding(at + places[0], detail, "schema_circular")
+    elif bounds.weight() > MOST_EVALUATIONS:
+        detail = "The references and alternatives of this schema multiply into too much work."
+        yield Finding(at, detail, "schema_too_costly")
+
+
+def _leftover(schema: Any, at: str) -> Iterator[Finding]:
+    """Whatever only compiling finds out, such as one anchor named twice."""
+    try:
+        jsonschema_rs.Draft202012Validator(
+            schema, retriever=refuse_to_fetch, pattern_options=linear_patterns()
+        )
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        path = getattr(error, "instance_path", ())
+        yield Finding(under(at, *path), "This part of the schema cannot be used.", "schema_invalid")

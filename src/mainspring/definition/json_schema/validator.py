@@ -1,0 +1,145 @@
+"""A compiled schema: a fast yes or no, and the list of what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema.bounds import Bounds
+from mainspring.definition.json_schema.formats import own_formats
+from mainspring.definition.json_schema.sentences import findings_of
+from mainspring.definition.json_values import canonical, check_value
+from mainspring.definition.pointers import parts_of, under
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+# Above this many evaluations, only the first problem of a value is told.
+MOST_EXPLAINED = 20_000
+MOST_FINDINGS = 100
+# What one compiled pattern may take; a larger one is refused.
+PATTERN_BYTES = 262_144
+PATTERN_TABLE_BYTES = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class Validator:
+    """One schema, ready to judge values."""
+
+    _compiled: jsonschema_rs.Draft202012Validator
+    _schema: Any
+    _bounds: Bounds
+    _unions: bool
+
+    def is_valid(self, value: Any) -> bool:
+        try:
+            return self._compiled.is_valid(_plain(value))
+        except ValueError:  # not JSON at all
+            return False
+
+    def findings(self, value: Any, at: str = "") -> list[Finding]:
+        """Everything that is wrong with a value, ordered by its place.
+
+        A very large value in a very branching schema gets its first problem only.
+        """
+        value = _plain(value)
+        try:
+            if self._compiled.is_valid(value):
+                return []
+            found = self._explained(value, at)
+        except ValueError:
+            detail = "This value is not JSON: it has a part that JSON cannot hold."
+            return [Finding(at, detail, "json_type")]
+        return found[:MOST_FINDINGS]
+
+    def _explained(self, value: Any, at: str) -> list[Finding]:
+        if self._bounds.explaining(value, MOST_EXPLAINED) <= MOST_EXPLAINED:
+            errors = [*self._compiled.iter_errors(value)]
+        elif self._unions:
+            detail = "This does not fit its schema, and is too large to say where."
+            return [Finding(at, detail, "schema")]
+        else:
+            errors = [self._first(value)]
+        found: dict[Finding, None] = {}
+        for error in errors:
+            for finding in findings_of(error, self._schema, at):
+                found[finding] = None
+        return sorted(found, key=_by_place)
+
+    def _first(self, value: Any) -> jsonschema_rs.ValidationError:
+        try:
+            self._compiled.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return error
+        raise AssertionError("a value that is not valid has a first error")
+
+
+def compile_schema(
+    schema: Mapping[str, Any] | bool, limits: Limits, *, assert_formats: bool = True
+) -> Validator:
+    """The validator of a schema; ``Invalid`` if it cannot be compiled.
+
+    Compiled once per content: asking again for an equal schema costs one hash. For
+    schemas from outside, ask ``check_schema`` first, which says where and why.
+    """
+    try:
+        return _compile(canonical(_plain(schema)), limits, assert_formats)
+    except jsonschema_rs.ValidationError as error:
+        raise _unusable(error) from None
+
+
+@lru_cache(maxsize=512)
+def _compile(text: bytes, limits: Limits, assert_formats: bool) -> Validator:
+    schema = json.loads(text)
+    check_value(schema, limits)
+    compiled = jsonschema_rs.Draft202012Validator(
+        schema,
+        retriever=refuse_to_fetch,
+        pattern_options=linear_patterns(),
+        validate_formats=assert_formats,
+        formats=own_formats(),
+    )
+    return Validator(compiled, schema, Bounds(schema), _has_unions(text))
+
+
+def linear_patterns() -> jsonschema_rs.RegexOptions:
+    return jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES, dfa_size_limit=PATTERN_TABLE_BYTES)
+
+
+def refuse_to_fetch(uri: str) -> Any:
+    """The library would open network and file addresses; nothing is ever opened."""
+    del uri
+    raise ValueError("references outside the schema are not followed")
+
+
+def _unusable(error: jsonschema_rs.ValidationError) -> Invalid:
+    pointer = under("", *error.instance_path)
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing):
+        detail = "The schema has a reference that leads nowhere inside it."
+        code = "schema_reference"
+    elif isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Format):
+        detail, code = "The schema has a pattern that cannot be used.", "schema_pattern"
+    else:
+        detail, code = "The schema does not obey JSON Schema 2020-12.", "schema_invalid"
+    return Invalid(detail, code=code, findings=[Finding(pointer, detail, code)])
+
+
+def _has_unions(text: bytes) -> bool:
+    """Explaining a union lists the problems of each branch, which multiplies."""
+    return b'"anyOf"' in text or b'"oneOf"' in text
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) and type(value) is not dict else value
+
+
+def _by_place(finding: Finding) -> list[tuple[int, int, str]]:
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in parts_of(finding.pointer)
+    ]

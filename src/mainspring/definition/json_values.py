@@ -1,0 +1,150 @@
+"""JSON values that are already decoded: the same rules, one spelling, one hash.
+
+What a handler answers or a template makes is judged here before it is kept; the
+canonical spelling is what sizes are measured on and hashes are made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import orjson
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_places import text_fault
+from mainspring.definition.pointers import under
+
+_STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
+_STRICT |= orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+
+def check_value(value: Any, limits: Limits, at: str = "") -> None:
+    """Raises ``Invalid`` unless a decoded value obeys the rules of ``read_json``.
+
+    Exact types only: a tuple or an enum would come back from the store as something
+    else, and a run resumed after a crash would then see other values than before it.
+    """
+    try:
+        _Walk(limits).check(value, limits.json_depth)
+    except _Unfit as unfit:
+        pointer = under(at, *reversed(unfit.path))
+        raise refusal(unfit.code, unfit.detail, pointer) from None
+
+
+def canonical(value: Any) -> bytes:
+    """The one spelling of a JSON value: sorted keys, no spaces, UTF-8."""
+    try:
+        return orjson.dumps(value, option=_STRICT)
+    except orjson.JSONEncodeError:
+        pass
+    try:
+        return orjson.dumps(_spelled(value), option=_STRICT)
+    except (orjson.JSONEncodeError, RecursionError):
+        raise Invalid("The value cannot be written as JSON.", code="json_type") from None
+
+
+def content_hash(value: Any) -> bytes:
+    """SHA-256 of the canonical spelling: equal content, equal hash."""
+    return hashlib.sha256(canonical(value)).digest()
+
+
+def refusal(code: str, detail: str, pointer: str = "", suggestion: str | None = None) -> Invalid:
+    """One problem with one finding that says the same, at its place."""
+    finding = Finding(pointer, detail, code, suggestion)
+    return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)
+
+
+class _Unfit(Exception):
+    """A decoded value is not JSON; the path grows while the walk unwinds."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+        self.path: list[str | int] = []
+
+
+class _Walk:
+    """One pass over a decoded value, with room for so many parts and no more.
+
+    A value may hold one list many times over; counting the parts keeps a few lines of
+    such sharing from becoming an endless document.
+    """
+
+    __slots__ = ("digits", "parts")
+
+    def __init__(self, limits: Limits) -> None:
+        self.parts = limits.json_bytes
+        self.digits = limits.json_digits
+
+    def check(self, value: Any, levels: int) -> None:
+        kind = type(value)
+        if kind is dict or kind is list:
+            if levels <= 0:
+                raise _Unfit("json_depth", "The value is nested too deeply.")
+            self._take(len(value))
+            if kind is dict:
+                self._members(value, levels - 1)
+            else:
+                self._items(value, levels - 1)
+        elif kind is str:
+            _check_text(value)
+        elif kind is float:
+            if not math.isfinite(value):
+                raise _Unfit("json_constant", "NaN and infinity are not JSON numbers.")
+        elif kind is int:
+            self._check_integer(value)
+        elif kind is not bool and value is not None:
+            raise _Unfit("json_type", f"A value of the type {kind.__name__} is not JSON.")
+
+    def _members(self, value: dict[Any, Any], levels: int) -> None:
+        for key, item in value.items():
+            if type(key) is not str:
+                raise _Unfit("json_key", "Every key of an object must be text.")
+            try:
+                _check_text(key)
+                self.check(item, levels)
+            except _Unfit as unfit:
+                unfit.path.append(key)
+                raise
+
+    def _items(self, value: list[Any], levels: int) -> None:
+        for position, item in enumerate(value):
+            try:
+                self.check(item, levels)
+            except _Unfit as unfit:
+                unfit.path.append(position)
+                raise
+
+    def _take(self, parts: int) -> None:
+        self.parts -= parts
+        if self.parts < 0:
+            raise _Unfit("json_too_large", "The value has too many parts.")
+
+    def _check_integer(self, value: int) -> None:
+        # Ten binary digits are at least three decimal ones.
+        if value.bit_length() > 64 and value.bit_length() * 3 // 10 > self.digits:
+            raise _Unfit("json_digits", "The number has too many digits.")
+
+
+def _check_text(text: str) -> None:
+    code = text_fault(text)
+    if code == "json_nul":
+        raise _Unfit(code, "Text must not contain the NUL character.")
+    if code is not None:
+        raise _Unfit(code, "The text contains half of a surrogate pair.")
+
+
+def _spelled(value: Any) -> Any:
+    """The value with whole numbers beyond 64 bits written out, digit by digit."""
+    kind = type(value)
+    if kind is dict:
+        return {key: _spelled(item) for key, item in value.items()}
+    if kind is list:
+        return [_spelled(item) for item in value]
+    if kind is int and value.bit_length() > 63:
+        return orjson.Fragment(str(value))
+    return value

@@ -1,0 +1,93 @@
+"""Regular expressions that people write, run in linear time by RE2.
+
+Linear is not the same as cheap: the work grows with the size of the compiled pattern
+times the length of the text. A pattern therefore knows the longest text it may read;
+a longer one does not match, so that no single value can hold anyone up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+from mainspring.contracts.limits import Limits
+
+# Compiled instructions times bytes of text: about 50 ms for the worst pattern known.
+MOST_WORK = 4_000_000
+MEMORY = 1_048_576
+
+
+class BadPattern(ValueError):
+    """The pattern cannot be used; the message is a sentence for its author."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern and the longest text, in bytes, it may be given."""
+
+    compiled: Any
+    size: int
+
+    @property
+    def longest(self) -> int:
+        return MOST_WORK // self.size
+
+    def found_in(self, text: str) -> bool:
+        """Whether the pattern matches anywhere in the text."""
+        data = _bytes(text)
+        if data is None or len(data) > self.longest:
+            return False
+        return self.compiled.search(data) is not None
+
+    def covers(self, text: str) -> bool:
+        """Whether the pattern matches the text from its first to its last character."""
+        data = _bytes(text)
+        if data is None or len(data) > self.longest:
+            return False
+        return self.compiled.fullmatch(data) is not None
+
+
+def compile_pattern(source: str, limits: Limits) -> Pattern:
+    """The pattern, or ``BadPattern`` with the reason."""
+    data = _bytes(source)
+    if data is None:
+        raise BadPattern("The pattern contains half of a surrogate pair.")
+    if len(data) > limits.regex_bytes:
+        raise BadPattern(f"The pattern is longer than {limits.regex_bytes:,} bytes.")
+    return _compiled(source)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(source: str) -> Pattern:
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.max_mem = MEMORY
+    try:
+        compiled = re2.compile(source, options)
+    except re2.error as error:
+        raise BadPattern(_sentence(error)) from None
+    return Pattern(compiled, max(compiled.programsize, compiled.reverseprogramsize, 1))
+
+
+def _sentence(error: Exception) -> str:
+    reason = error.args[0] if error.args else b""
+    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    if "too large" in text:
+        return "The pattern is too large once its repetitions are written out."
+    if "(?" in text or "escape sequence: \\" in text:
+        return (
+            f"The pattern uses something that cannot run in linear time or does not exist "
+            f"({text}); look-around and back-references are not supported."
+        )
+    return f"The pattern cannot be read: {text}."
+
+
+def _bytes(text: str) -> bytes | None:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return None

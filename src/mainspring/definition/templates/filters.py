@@ -1,0 +1,289 @@
+"""The fifteen filters, and no sixteenth without a review of what it can do.
+
+A filter takes a value and constants or values beside it, and charges for its work before
+doing it. None of them calls anything it was handed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.definition.templates.dates import DEFAULT_FORMAT, check_format, format_date
+from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.operators import comparable, search_cost
+from mainspring.definition.templates.values import (
+    MISSING,
+    check_kinds,
+    find,
+    kind_of,
+    to_json,
+    to_text,
+    undefined,
+    wrong,
+)
+
+REQUIRED: Final = object()
+MAX_INDENT = 8
+# What one character may become when its case changes.
+_WIDEST_CASE = 3
+_NOT_WORD = re.compile(r"[^a-z0-9]+")
+_DASHES = re.compile(r"-+")
+# Letters that Unicode does not take apart.
+_LATIN = str.maketrans({
+    "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter: its parameters with their defaults, in order."""
+
+    run: Callable[..., Any]
+    parameters: tuple[tuple[str, Any], ...] = ()
+    # Judges a constant argument when the template is read.
+    check: Mapping[str, Callable[[Any], None]] | None = None
+
+
+def _length(meter: Meter, value: Any) -> int:
+    del meter
+    if type(value) in (str, list, tuple, dict):
+        return len(value)
+    raise wrong(f"length needs text, a list or an object, not {kind_of(value)}.")
+
+
+def _join(meter: Meter, value: Any, separator: Any, attribute: Any) -> str:
+    between = to_text(separator, meter)
+    if type(value) is str and attribute is None:
+        meter.spend(len(value) >> 3)
+        meter.allocate(len(value) * (1 + len(between)))
+        return between.join(value)
+    texts = [to_text(item, meter) for item in _items("join", value, attribute, meter)]
+    meter.allocate(sum(map(len, texts)) + len(between) * len(texts))
+    return between.join(texts)
+
+
+def _items(name: str, value: Any, attribute: Any, meter: Meter) -> list[Any]:
+    """The items of a list, or one entry of each."""
+    if type(value) is dict:
+        value = list(value)
+    if type(value) not in (list, tuple):
+        raise wrong(f"{name} needs a list, not {kind_of(value)}.")
+    meter.spend(2 * len(value))
+    meter.allocate(2 * len(value))
+    if attribute is None:
+        return list(value)
+    path = _path(name, attribute)
+    meter.spend(2 * len(value) * len(path))
+    return [_entry(item, path, str(attribute), meter) for item in value]
+
+
+def _path(name: str, attribute: Any) -> Sequence[str | int]:
+    if type(attribute) is int:
+        return (attribute,)
+    if type(attribute) is not str or len(attribute) > 200:
+        raise wrong(f"The attribute of {name} must be a short text, not {kind_of(attribute)}.")
+    return [int(part) if part.isdecimal() else part for part in attribute.split(".")]
+
+
+def _entry(item: Any, path: Sequence[str | int], shown: str, meter: Meter) -> Any:
+    for key in path:
+        found = find(item, key, meter)
+        if found is MISSING:
+            raise undefined(shown, item, key)
+        item = found
+    return item
+
+
+def _upper(meter: Meter, value: Any) -> str:
+    return _cased(to_text(value, meter), meter).upper()
+
+
+def _lower(meter: Meter, value: Any) -> str:
+    return _cased(to_text(value, meter), meter).lower()
+
+
+def _cased(text: str, meter: Meter) -> str:
+    if text.isascii():
+        meter.spend(len(text) >> 7)
+        meter.allocate(len(text))
+    else:
+        meter.spend(len(text) >> 3)
+        meter.allocate(len(text) * _WIDEST_CASE)
+    return text
+
+
+def _trim(meter: Meter, value: Any, characters: Any) -> str:
+    text = to_text(value, meter)
+    if characters is None:
+        meter.spend(len(text) >> 6)
+        return text.strip()
+    stripped = to_text(characters, meter)
+    meter.spend((len(text) >> 6) + (len(text) * len(stripped) >> 8))
+    return text.strip(stripped)
+
+
+def _truncate(meter: Meter, value: Any, length: Any, end: Any, killwords: Any) -> str:
+    text = to_text(value, meter)
+    # Jinja's own second parameter is killwords.
+    if type(end) is bool:
+        end, killwords = "…", end
+    tail = to_text(end, meter)
+    if type(length) is not int or length < len(tail):
+        raise wrong(f"truncate needs a whole number of at least {len(tail)}.")
+    if len(text) <= length:
+        return text
+    kept = text[: length - len(tail)]
+    if not killwords and not text[len(kept)].isspace():
+        kept = kept.rsplit(" ", 1)[0]
+    meter.allocate(len(kept) + len(tail))
+    return kept.rstrip() + tail
+
+
+def _tojson(meter: Meter, value: Any, indent: Any) -> str:
+    if indent is not None and not (type(indent) is int and 0 <= indent <= MAX_INDENT):
+        raise wrong(f"The indent of tojson is a whole number from 0 to {MAX_INDENT}.")
+    return to_json(value, meter, indent)
+
+
+def _date(meter: Meter, value: Any, pattern: Any) -> str:
+    meter.spend(20 + len(pattern) if type(pattern) is str else 1)
+    return format_date(value, pattern)
+
+
+def _replace(meter: Meter, value: Any, old: Any, new: Any, count: Any) -> str:
+    text, piece, other = to_text(value, meter), to_text(old, meter), to_text(new, meter)
+    if count is not None and type(count) is not int:
+        raise wrong(f"The count of replace is a whole number, not {kind_of(count)}.")
+    meter.spend(2 * search_cost(text, piece))
+    times = text.count(piece)
+    if count is not None and count >= 0:
+        times = min(times, count)
+    meter.allocate(len(text) + times * max(len(other) - len(piece), 0))
+    meter.spend(times >> 2)
+    return text.replace(piece, other, times)
+
+
+def _slugify(meter: Meter, value: Any) -> str:
+    """Letters and digits of any script, in lower case, with single dashes between them."""
+    text = to_text(value, meter)
+    if text.isascii():
+        meter.spend(len(text) >> 2)
+        meter.allocate(len(text))
+        return _NOT_WORD.sub("-", text.lower()).strip("-")
+    meter.spend(5 * len(text))
+    # A single character may stand for a short word.
+    meter.allocate(len(text) * 4)
+    # Taken apart character by character: reordering a long run of accents is quadratic.
+    bare = "".join([_bare(letter) for letter in text])
+    meter.allocate(len(bare))
+    return _DASHES.sub("-", bare.casefold().translate(_LATIN)).strip("-")
+
+
+def _bare(letter: str) -> str:
+    """A letter without its accents, a dash for what is no letter."""
+    if letter.isascii():
+        return letter if letter.isalnum() else "-"
+    if "\u0300" <= letter <= "\u036f":
+        return ""
+    parts = unicodedata.normalize("NFKD", letter)
+    if parts[0] < "\u0250":
+        kept = [part for part in parts if not unicodedata.combining(part)]
+        return "".join(part if part.isalnum() else "-" for part in kept)
+    # Vowel signs of many scripts are marks, and part of the word.
+    is_word = letter.isalnum() or unicodedata.category(letter)[0] == "M"
+    return letter if is_word else "-"
+
+
+def _first(meter: Meter, value: Any) -> Any:
+    return _end("first", value, 0, meter)
+
+
+def _last(meter: Meter, value: Any) -> Any:
+    return _end("last", value, -1, meter)
+
+
+def _end(name: str, value: Any, index: int, meter: Meter) -> Any:
+    if type(value) is dict:
+        meter.spend(len(value) >> 3)
+        value = list(value)
+    if type(value) not in (str, list, tuple):
+        raise wrong(f"{name} needs a list or text, not {kind_of(value)}.")
+    return find(value, index, meter)
+
+
+def _sort(meter: Meter, value: Any, attribute: Any, reverse: Any, case_sensitive: Any) -> list[Any]:
+    # Jinja's own first parameter is reverse.
+    if type(attribute) is bool:
+        attribute, reverse = None, attribute
+    items = _items("sort", value, None, meter)
+    meter.spend(len(items))
+    keys = items if attribute is None else _items("sort", value, attribute, meter)
+    _check_order(keys)
+    if keys and type(keys[0]) is str:
+        keys = _text_keys(keys, bool(case_sensitive), meter)
+    meter.spend(len(keys) * max(1, int(math.log2(len(keys) or 1))))
+    try:
+        order = sorted(range(len(keys)), key=keys.__getitem__, reverse=bool(reverse))
+    except TypeError:
+        raise wrong("Moments with a time zone have no order with ones without.") from None
+    return [items[place] for place in order]
+
+
+def _check_order(keys: list[Any]) -> None:
+    check_kinds(keys)
+    for key in keys:
+        if not comparable(keys[0], key):
+            raise wrong(
+                f"sort cannot order {kind_of(keys[0])} and {kind_of(key)}.",
+                "Sort numbers or texts, or name an attribute that holds them.",
+            )
+
+
+def _text_keys(keys: list[str], exact: bool, meter: Meter) -> list[str]:
+    """Upper and lower case sort together unless asked otherwise."""
+    total = sum(map(len, keys))
+    meter.spend(total * max(1, int(math.log2(len(keys)))) >> 7)
+    if exact:
+        return keys
+    meter.spend(len(keys) + (total >> 3))
+    meter.allocate(total * 2)
+    return [key.lower() for key in keys]
+
+
+def _reverse(meter: Meter, value: Any) -> Any:
+    if type(value) is str:
+        meter.spend(len(value) >> 6)
+        meter.allocate(len(value))
+        return value[::-1]
+    return _items("reverse", value, None, meter)[::-1]
+
+
+def _default(meter: Meter, value: Any, fallback: Any, boolean: Any) -> Any:
+    del meter
+    return fallback if value is MISSING or (boolean and not value) else value
+
+
+FILTERS: Mapping[str, Filter] = {
+    "join": Filter(_join, (("d", ""), ("attribute", None))),
+    "length": Filter(_length),
+    "default": Filter(_default, (("default_value", ""), ("boolean", False))),
+    "upper": Filter(_upper),
+    "lower": Filter(_lower),
+    "truncate": Filter(_truncate, (("length", 255), ("end", "…"), ("killwords", False))),
+    "tojson": Filter(_tojson, (("indent", None),)),
+    "date": Filter(_date, (("format", DEFAULT_FORMAT),), check={"format": check_format}),
+    "replace": Filter(_replace, (("old", REQUIRED), ("new", REQUIRED), ("count", None))),
+    "trim": Filter(_trim, (("chars", None),)),
+    "slugify": Filter(_slugify),
+    "first": Filter(_first),
+    "last": Filter(_last),
+    "sort": Filter(
+        _sort, (("attribute", None), ("reverse", False), ("case_sensitive", False))
+    ),
+    "reverse": Filter(_reverse),
+}

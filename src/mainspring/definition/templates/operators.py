@@ -1,0 +1,247 @@
+"""Arithmetic, joining and comparing, each bounded before it is computed.
+
+Kinds do not mix: adding a number to text is a mistake, and saying so helps more than a
+guess would. Numbers stay within 2,048 bits and are never infinite.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.tokens import MAX_INTEGER_BITS as _MOST_BITS
+from mainspring.definition.templates.values import (
+    check_kinds,
+    check_number,
+    is_number,
+    kind_of,
+    to_text,
+    weigh,
+    wrong,
+)
+
+Operation = Callable[[Any, Any, Meter], Any]
+
+# Below this length CPython may search naively, so both lengths multiply.
+_NAIVE_HAYSTACK = 30_000
+_NAIVE_NEEDLE = 100
+
+
+def add(left: Any, right: Any, meter: Meter) -> Any:
+    if is_number(left) and is_number(right):
+        return _computed(operator.add, left, right)
+    if type(left) is str and type(right) is str:
+        meter.allocate(len(left) + len(right))
+        return left + right
+    if _is_list(left) and _is_list(right):
+        _new_list(len(left) + len(right), meter)
+        return [*left, *right]
+    raise wrong(
+        f"'+' cannot add {kind_of(left)} and {kind_of(right)}.",
+        "Use '~' to join values as text.",
+    )
+
+
+def multiply(left: Any, right: Any, meter: Meter) -> Any:
+    if is_number(left) and is_number(right):
+        return _computed(operator.mul, left, right)
+    if type(left) is int:
+        left, right = right, left
+    if type(right) is int and (type(left) is str or _is_list(left)):
+        size = len(left) * max(right, 0)
+        if type(left) is str:
+            meter.allocate(size)
+            return left * right
+        _new_list(size, meter)
+        return list(left) * right
+    raise wrong(f"'*' cannot multiply {kind_of(left)} by {kind_of(right)}.")
+
+
+def power(left: Any, right: Any, meter: Meter) -> Any:
+    _numbers("**", left, right)
+    meter.spend(8)
+    # The least number of bits the result can have is known before it is computed.
+    if type(left) is int and type(right) is int and (left.bit_length() - 1) * right > _MOST_BITS:
+        raise wrong("The result of '**' is too large.")
+    return _computed(operator.pow, left, right)
+
+
+def modulo(left: Any, right: Any, meter: Meter) -> Any:
+    del meter
+    if type(left) is str:
+        raise wrong("'%' does not format text.", "Use '~' to join values as text.")
+    _numbers("%", left, right)
+    return _computed(operator.mod, left, right)
+
+
+def _plain(sign: str, compute: Callable[[Any, Any], Any]) -> Operation:
+    def run(left: Any, right: Any, meter: Meter) -> Any:
+        del meter
+        _numbers(sign, left, right)
+        return _computed(compute, left, right)
+
+    return run
+
+
+ARITHMETIC: Mapping[str, Operation] = {
+    "+": add,
+    "-": _plain("-", operator.sub),
+    "*": multiply,
+    "/": _plain("/", operator.truediv),
+    "//": _plain("//", operator.floordiv),
+    "%": modulo,
+    "**": power,
+}
+
+
+def negate(value: Any) -> Any:
+    return -_number("-", value)
+
+
+def affirm(value: Any) -> Any:
+    return _number("+", value)
+
+
+def _number(sign: str, value: Any) -> Any:
+    if not is_number(value):
+        raise wrong(f"'{sign}' needs a number, and this is {kind_of(value)}.")
+    check_number(value)
+    return value
+
+
+def _numbers(sign: str, left: Any, right: Any) -> None:
+    if not (is_number(left) and is_number(right)):
+        raise wrong(f"'{sign}' needs two numbers, not {kind_of(left)} and {kind_of(right)}.")
+
+
+def _computed(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    check_number(left)
+    check_number(right)
+    try:
+        made = compute(left, right)
+    except ZeroDivisionError:
+        raise wrong("A number is divided by zero.") from None
+    except OverflowError:
+        raise wrong("The result of a calculation is too large.") from None
+    if not is_number(made):
+        raise wrong("A negative number has no such power.")
+    check_number(made)
+    return made
+
+
+def _is_list(value: Any) -> bool:
+    return type(value) is list or type(value) is tuple
+
+
+def _new_list(size: int, meter: Meter) -> None:
+    meter.allocate(2 * size)
+    meter.spend(size >> 5)
+
+
+def join_text(values: list[Any], meter: Meter) -> str:
+    """'~': every value as text, one after the other."""
+    texts = [to_text(value, meter) for value in values]
+    meter.allocate(sum(map(len, texts)))
+    return "".join(texts)
+
+
+def equal(left: Any, right: Any, meter: Meter) -> bool:
+    if kind_of(left) != kind_of(right):
+        # true equals 1 for Jinja too, and only numbers differ in kind but not in worth.
+        return bool(left == right) if _is_scalar(left) and _is_scalar(right) else False
+    if type(left) is str:
+        meter.spend(len(left) >> 10 if len(left) == len(right) else 0)
+    elif not _is_scalar(left):
+        if len(left) != len(right):
+            return False
+        meter.spend((weigh(left, meter) + weigh(right, meter)) >> 8)
+        if type(left) is not type(right):
+            left, right = list(left), list(right)
+    return bool(left == right)
+
+
+def _is_scalar(value: Any) -> bool:
+    return type(value) not in (list, tuple, dict)
+
+
+def not_equal(left: Any, right: Any, meter: Meter) -> bool:
+    return not equal(left, right, meter)
+
+
+def comparable(left: Any, right: Any) -> bool:
+    """Whether one of the two can come before the other."""
+    if is_number(left):
+        return is_number(right)
+    kind = type(left)
+    return kind is type(right) and (kind is str or kind is datetime or kind is date)
+
+
+def _ordered(sign: str, compare: Callable[[Any, Any], Any]) -> Operation:
+    def run(left: Any, right: Any, meter: Meter) -> bool:
+        if not comparable(left, right):
+            raise wrong(
+                f"'{sign}' cannot compare {kind_of(left)} with {kind_of(right)}.",
+                "Only two numbers or two texts have an order.",
+            )
+        if type(left) is str:
+            meter.spend(min(len(left), len(right)) >> 10)
+        try:
+            return bool(compare(left, right))
+        except TypeError:
+            raise wrong("A moment with a time zone has no order with one without.") from None
+
+    return run
+
+
+def contains(item: Any, holder: Any, meter: Meter) -> bool:
+    """'in': an item of a list, a key of an object, or a piece of a text."""
+    kind = type(holder)
+    if kind is str and type(item) is str:
+        meter.spend(search_cost(holder, item))
+        return item in holder
+    if kind is dict and type(item) is str:
+        meter.spend(len(item) >> 8)
+        return item in holder
+    if kind is dict:
+        kind_of(item)
+        return False
+    if kind is list or kind is tuple:
+        return _among(item, holder, meter)
+    raise wrong(f"'in' cannot look for {kind_of(item)} in {kind_of(holder)}.")
+
+
+def _among(item: Any, holder: Any, meter: Meter) -> bool:
+    kind_of(item)
+    if not _is_scalar(item):
+        meter.spend(6 * len(holder))
+        return any(equal(item, entry, meter) for entry in holder)
+    width = len(item) if type(item) is str else 0
+    meter.spend(1 + (len(holder) >> 2) + (len(holder) * width >> 10))
+    check_kinds(holder)
+    return item in holder
+
+
+def not_contains(item: Any, holder: Any, meter: Meter) -> bool:
+    return not contains(item, holder, meter)
+
+
+def search_cost(text: str, piece: str) -> int:
+    """The most a search for a piece of text can take, in steps."""
+    if len(text) < _NAIVE_HAYSTACK:
+        return 1 + (len(text) * min(len(piece), _NAIVE_NEEDLE) >> 8)
+    return 1 + (len(text) >> 4)
+
+
+COMPARISONS: Mapping[str, Operation] = {
+    "eq": equal,
+    "ne": not_equal,
+    "lt": _ordered("<", operator.lt),
+    "lteq": _ordered("<=", operator.le),
+    "gt": _ordered(">", operator.gt),
+    "gteq": _ordered(">=", operator.ge),
+    "in": contains,
+    "notin": not_contains,
+}

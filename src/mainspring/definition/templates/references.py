@@ -1,0 +1,180 @@
+"""Which values of the run a template reads, found without running it.
+
+Names that the template makes itself (``for``, ``set``, ``with``) are left out. A path is
+guarded where its absence is allowed: under ``is defined``, before ``default``, and where
+an ``if`` around it has asked already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from jinja2 import nodes
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A value that a template reads, as far as its path is constant."""
+
+    path: Path
+    line: int
+    # Whether the template can do without it.
+    guarded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What is known at one place: names made here, and paths known to be there."""
+
+    local: set[str] = field(default_factory=set)
+    known: frozenset[Path] = frozenset()
+
+    def inner(self, names: Iterable[str] = ()) -> _Block:
+        """A scope of its own: what is set inside stays inside."""
+        return _Block(self.local | set(names), self.known)
+
+    def where(self, paths: Iterable[Path]) -> _Block:
+        """The same scope, with more known about it."""
+        return _Block(self.local, self.known | frozenset(paths))
+
+    def knows(self, path: Path) -> bool:
+        """Whether this path lies on one that is there, or goes on from it."""
+        return any(one[: len(path)] == path[: len(one)] for one in self.known)
+
+
+def find_references(tree: nodes.Node) -> tuple[Reference, ...]:
+    """Every read of a free name, in the order of the source."""
+    found: list[Reference] = []
+    _visit(tree, _Block(), found)
+    return tuple(dict.fromkeys(found))
+
+
+def path_of(node: nodes.Node) -> Path | None:
+    """The constant path of an expression such as ``steps.fetch["body"]``."""
+    keys: list[str] = []
+    while True:
+        match node:
+            case nodes.Name():
+                return (node.name, *reversed(keys))
+            case nodes.Getattr():
+                keys.append(node.attr)
+            case nodes.Getitem(arg=nodes.Const(value=str() as key)):
+                keys.append(key)
+            case _:
+                return None
+        node = node.node
+
+
+def _visit(node: nodes.Node, block: _Block, found: list[Reference]) -> None:
+    match node:
+        case nodes.Name() | nodes.Getattr() | nodes.Getitem():
+            _visit_path(node, block, found, guarded=False)
+        case nodes.Filter(name="default", node=nodes.Expr() as operand):
+            _visit_soft(operand, block, found)
+            _visit_each([*node.args, *node.kwargs], block, found)
+        case nodes.Test(name="defined" | "undefined"):
+            _visit_soft(node.node, block, found)
+        case nodes.And():
+            _visit(node.left, block, found)
+            _visit(node.right, block.where(_known(node.left, True)), found)
+        case nodes.Or():
+            _visit(node.left, block, found)
+            _visit(node.right, block.where(_known(node.left, False)), found)
+        case nodes.CondExpr():
+            _visit_choice(node, block, found)
+        case nodes.If():
+            _visit_if(node, block, found)
+        case nodes.For():
+            _visit_for(node, block, found)
+        case nodes.Assign():
+            _visit(node.node, block, found)
+            block.local.update(_targets(node.target))
+        case nodes.AssignBlock():
+            _visit_each(node.body, block.inner(), found)
+            if node.filter is not None:
+                _visit(node.filter, block, found)
+            block.local.update(_targets(node.target))
+        case nodes.With():
+            _visit_each(node.values, block, found)
+            names = [name for target in node.targets for name in _targets(target)]
+            _visit_each(node.body, block.inner(names), found)
+        case _:
+            _visit_each(node.iter_child_nodes(), block, found)
+
+
+def _visit_each(items: Iterable[nodes.Node], block: _Block, found: list[Reference]) -> None:
+    for item in items:
+        _visit(item, block, found)
+
+
+def _visit_path(node: nodes.Node, block: _Block, found: list[Reference], *, guarded: bool) -> None:
+    """Records the longest constant path and goes on inside computed keys."""
+    path = path_of(node)
+    if path is None:
+        assert isinstance(node, nodes.Getattr | nodes.Getitem)
+        if isinstance(node, nodes.Getitem):
+            _visit(node.arg, block, found)
+        if isinstance(node.node, nodes.Name | nodes.Getattr | nodes.Getitem):
+            _visit_path(node.node, block, found, guarded=guarded)
+        else:
+            _visit(node.node, block, found)
+    elif path[0] not in block.local:
+        found.append(Reference(path, node.lineno, guarded or block.knows(path)))
+
+
+def _visit_soft(node: nodes.Node, block: _Block, found: list[Reference]) -> None:
+    """An operand that may be absent."""
+    if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
+        _visit_path(node, block, found, guarded=True)
+    else:
+        _visit(node, block, found)
+
+
+def _visit_choice(node: nodes.CondExpr, block: _Block, found: list[Reference]) -> None:
+    _visit(node.test, block, found)
+    _visit(node.expr1, block.where(_known(node.test, True)), found)
+    if node.expr2 is not None:
+        _visit(node.expr2, block.where(_known(node.test, False)), found)
+
+
+def _visit_if(node: nodes.If, block: _Block, found: list[Reference]) -> None:
+    for branch in (node, *node.elif_):
+        _visit(branch.test, block, found)
+        _visit_each(branch.body, block.where(_known(branch.test, True)), found)
+        block = block.where(_known(branch.test, False))
+    _visit_each(node.else_, block, found)
+
+
+def _visit_for(node: nodes.For, block: _Block, found: list[Reference]) -> None:
+    _visit(node.iter, block, found)
+    names = _targets(node.target)
+    known: frozenset[Path] = frozenset()
+    if node.test is not None:
+        _visit(node.test, block.inner(names), found)
+        known = frozenset(_known(node.test, True))
+    _visit_each(node.body, block.inner((*names, "loop")).where(known), found)
+    _visit_each(node.else_, block.inner(), found)
+
+
+def _targets(target: nodes.Node) -> tuple[str, ...]:
+    names = target.find_all(nodes.Name)
+    return (target.name,) if isinstance(target, nodes.Name) else tuple(n.name for n in names)
+
+
+def _known(test: nodes.Node, truth: bool) -> set[Path]:
+    """The paths that are certainly there when a test came out like this."""
+    match test:
+        case nodes.Test(name="defined" | "undefined"):
+            path = path_of(test.node)
+            return {path} if path is not None and truth == (test.name == "defined") else set()
+        case nodes.Not():
+            return _known(test.node, not truth)
+        case nodes.And() if truth:
+            return _known(test.left, True) | _known(test.right, True)
+        case nodes.Or() if not truth:
+            return _known(test.left, False) | _known(test.right, False)
+        case _:
+            return set()

@@ -1,0 +1,36 @@
+"""The state of one render: what can be read, what was put out, what is left to spend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.secret import SecretRef
+from mainspring.definition.templates.meter import Meter
+
+
+class Rendering:
+    """Made for each render and thrown away after it, so templates can be shared."""
+
+    __slots__ = ("frame", "line", "meter", "names", "out", "room")
+
+    def __init__(self, names: Mapping[str, Any], meter: Meter, room: int) -> None:
+        self.names = names
+        # What the template itself has named: for, set and with.
+        self.frame: dict[str, Any] = {}
+        self.meter = meter
+        self.out: list[str | SecretRef] = []
+        # Characters that may still be put out.
+        self.room = room
+        self.line = 1
+
+    def emit(self, text: str) -> None:
+        self.room -= len(text)
+        if self.room < 0:
+            raise Invalid("The template puts out too much text.", code="template_too_large")
+        self.out.append(text)
+
+    def text(self) -> str:
+        """All that was put out, when no secret can be in it."""
+        return "".join(map(str, self.out))

@@ -1,0 +1,207 @@
+"""From text to a syntax tree, with every step bounded.
+
+Jinja2 lends its lexer rules and its parser; nothing else of it is used, so no Python
+source is ever made from a template. The tokens are counted, and numbers and text
+literals are decoded here rather than there, so that nothing is computed from a literal
+before its size is known and no warning or foreign exception can leave this module.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TypeVar
+
+from jinja2 import Environment, nodes
+from jinja2.exceptions import TemplateSyntaxError
+from jinja2.lexer import Token, TokenStream, ignored_tokens, operators
+from jinja2.parser import Parser
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
+
+MAX_TOKENS = 2_500
+# The parser goes some fifteen calls down for one bracket; this keeps it far from the
+# interpreter's own limit, wherever we are called from.
+MAX_BRACKETS = 24
+MAX_INTEGER_BITS = 2_048
+_MAX_INTEGER_TEXT = 620
+_MAX_FLOAT_TEXT = 400
+_MAX_QUOTED = 120
+
+_SYNTAX = ("{{", "{%", "{#")
+_RAW_MARKS = frozenset({"raw_begin", "raw_end"})
+_ESCAPE = re.compile(
+    r"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9a-fA-F]{2})|u(?P<short>[0-9a-fA-F]{4})"
+    r"|U(?P<long>[0-9a-fA-F]{8})|N\{(?P<name>[^}]{1,80})\}|(?P<one>[\\'\"abfnrtv\n])"
+    r"|(?P<bad>[xuUN]))"
+)
+_ONE = {
+    "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n",
+    "r": "\r", "t": "\t", "v": "\v", "\n": "",
+}  # fmt: skip
+
+Tree = TypeVar("Tree")
+
+
+def has_syntax(source: str) -> bool:
+    """Whether there is anything for a template engine to do."""
+    return "{" in source and any(mark in source for mark in _SYNTAX)
+
+
+def check_size(source: str, limits: Limits) -> None:
+    """Refuses a source by its length in bytes, before anything else looks at it."""
+    most = limits.template_bytes
+    try:
+        size = len(source) if len(source) > most else len(source.encode())
+    except UnicodeEncodeError:
+        raise Invalid(
+            "The template holds half of a character (a lone surrogate).", code="template_syntax"
+        ) from None
+    if size > most:
+        raise Invalid(
+            f"The template is longer than {most} bytes.",
+            code="template_too_long",
+            suggestion="Split it over several steps, or keep long texts in the inputs.",
+        )
+
+
+def read_template(source: str) -> nodes.Template:
+    """The syntax tree of a whole template."""
+    return _read(source, None, Parser.parse)
+
+
+def read_expression(source: str) -> nodes.Expr:
+    """The syntax tree of one bare expression, without braces."""
+    return _read(source, "variable", _whole_expression)
+
+
+def located(line: int, sentence: str) -> str:
+    """The one way a place inside a template is shown."""
+    return f"Line {line}: {sentence}"
+
+
+def too_complex(line: int) -> Invalid:
+    return Invalid(
+        located(line, "the template is too complex: it nests too deeply or has too many parts."),
+        code="template_too_complex",
+        suggestion="Split it over several templates or steps.",
+    )
+
+
+def _whole_expression(parser: Parser) -> nodes.Expr:
+    found = parser.parse_expression()
+    if not parser.stream.eos:
+        parser.fail("one expression was expected, and there is more")
+    return found
+
+
+def _read(source: str, state: str | None, parse: Callable[[Parser], Tree]) -> Tree:
+    environment = _environment()
+    parser = Parser(environment, "")
+    try:
+        parser.stream = TokenStream(_tokens(source, state), None, None)
+        return parse(parser)
+    except TemplateSyntaxError as error:
+        raise _syntax(error.lineno, error.message or "this cannot be read") from None
+    except RecursionError:
+        raise too_complex(parser.stream.current.lineno) from None
+
+
+@cache
+def _environment() -> Environment:
+    # A template's last line end is the author's, as it is in text without any syntax.
+    return Environment(keep_trailing_newline=True, autoescape=False)  # noqa: S701
+
+
+def _tokens(source: str, state: str | None) -> Iterator[Token]:
+    count = brackets = 0
+    for line, kind, text in _environment().lexer.tokeniter(source, None, None, state):
+        if kind in ignored_tokens or kind in _RAW_MARKS:
+            continue
+        count += 1
+        if kind == "operator":
+            brackets += (text in "([{") - (text in ")]}")
+        if count > MAX_TOKENS or brackets > MAX_BRACKETS:
+            raise too_complex(line)
+        yield _decoded(line, kind, text)
+
+
+def _decoded(line: int, kind: str, text: str) -> Token:
+    match kind:
+        case "operator":
+            return Token(line, operators[text], text)
+        case "name" if not text.isidentifier():
+            raise _syntax(line, f"{_quoted(text)} is not a name")
+        case "string":
+            return Token(line, kind, _text(line, text[1:-1]))
+        # The parser hands the values of number tokens on untouched.
+        case "integer":
+            return Token(line, kind, _integer(line, text))  # type: ignore[arg-type]
+        case "float":
+            return Token(line, kind, _float(line, text))  # type: ignore[arg-type]
+        case _:
+            return Token(line, kind, text)
+
+
+def _integer(line: int, text: str) -> int:
+    if len(text) <= _MAX_INTEGER_TEXT and text.isascii():
+        value = int(text.replace("_", ""), 0)
+        if value.bit_length() <= MAX_INTEGER_BITS:
+            return value
+    raise _number(line)
+
+
+def _float(line: int, text: str) -> float:
+    if len(text) <= _MAX_FLOAT_TEXT and text.isascii():
+        value = float(text.replace("_", ""))
+        if math.isfinite(value):
+            return value
+    raise _number(line)
+
+
+def _number(line: int) -> Invalid:
+    return Invalid(located(line, "this number is too large."), code="template_value")
+
+
+def _text(line: int, text: str) -> str:
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: _unescaped(line, found), text)
+
+
+def _unescaped(line: int, found: re.Match[str]) -> str:
+    kind, spelled = found.lastgroup, found[found.lastgroup or 0]
+    if kind == "one":
+        return _ONE[spelled]
+    if kind == "name":
+        code = _named(spelled)
+    elif kind == "bad":
+        code = -1
+    else:
+        code = int(spelled, 8 if kind == "octal" else 16)
+    if not 0 < code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise _syntax(line, f"the escape {_quoted(found[0])} does not name a character")
+    return chr(code)
+
+
+def _named(name: str) -> int:
+    try:
+        found = unicodedata.lookup(name)
+    except KeyError:
+        return -1
+    return ord(found) if len(found) == 1 else -1
+
+
+def _syntax(line: int, message: str) -> Invalid:
+    said = message if len(message) <= _MAX_QUOTED else message[:_MAX_QUOTED] + "…"
+    return Invalid(
+        located(line, f"the template cannot be read: {said.rstrip('.')}."), code="template_syntax"
+    )
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -1,0 +1,240 @@
+"""What a template may hold, and how it is looked into.
+
+Values are data: text, numbers, true, false, none, lists, objects, and moments in time.
+Nothing here reads an attribute of a Python object or calls a method that a value brought
+along, because only exact built-in types pass. Whoever looks inside a container goes
+through ``weigh`` first, so a value that repeats itself a million times through a few
+references is paid for at its full size.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from datetime import date, datetime
+from difflib import get_close_matches
+from typing import Any, Final
+
+from mainspring.contracts.errors import Invalid
+from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.tokens import MAX_INTEGER_BITS
+
+MAX_DEPTH = 50
+_KINDS: dict[type, str] = {
+    str: "text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "none",
+    list: "a list",
+    tuple: "a list",
+    dict: "an object",
+    datetime: "a moment",
+    date: "a date",
+}
+_CONTAINERS = frozenset({list, tuple, dict})
+_NOT_JSON = frozenset({tuple, datetime, date})
+_FOREIGN = "There is a value of a kind that templates cannot use."
+
+
+class _Missing:
+    """Stands for "there is no such value"; it never leaves the engine."""
+
+    __slots__ = ()
+
+
+MISSING: Final = _Missing()
+
+
+def kind_of(value: Any) -> str:
+    """The word a person uses for this kind of value; foreign kinds are refused."""
+    try:
+        return _KINDS[type(value)]
+    except KeyError:
+        raise wrong(_FOREIGN) from None
+
+
+def check_kinds(items: Iterable[Any]) -> None:
+    """Refuses items that could bring code of their own along."""
+    if not set(map(type, items)) <= _KINDS.keys():
+        raise wrong(_FOREIGN)
+
+
+def wrong(sentence: str, suggestion: str | None = None) -> Invalid:
+    return Invalid(sentence, code="template_value", suggestion=suggestion)
+
+
+def is_number(value: Any) -> bool:
+    kind = type(value)
+    return kind is int or kind is float
+
+
+def find(holder: Any, key: Any, meter: Meter) -> Any:
+    """The entry of an object or the item of a list or text, or MISSING."""
+    kind = type(holder)
+    if kind is dict:
+        if type(key) is str:
+            meter.spend(len(key) >> 8)
+            return holder.get(key, MISSING)
+        return MISSING
+    if (kind is list or kind is tuple or kind is str) and type(key) is int:
+        if -len(holder) <= key < len(holder):
+            return holder[key]
+        return MISSING
+    kind_of(holder)
+    return MISSING
+
+
+def undefined(path: str, holder: Any = MISSING, key: Any = None) -> Invalid:
+    """The refusal for a value that is not there, with the nearest one that is."""
+    suggestion = None
+    if type(holder) is dict and type(key) is str and len(holder) <= 100:
+        known = [name for name in holder if type(name) is str and len(name) <= 64]
+        close = get_close_matches(key[:64], known, n=1)
+        suggestion = f"Did you mean {close[0]!r}?" if close else None
+    elif holder is not MISSING and type(holder) is not dict:
+        return Invalid(
+            f"There is no value called {path!r}: what stands before it is {kind_of(holder)}.",
+            code="template_undefined",
+        )
+    return Invalid(
+        f"There is no value called {path!r}.", code="template_undefined", suggestion=suggestion
+    )
+
+
+def weigh(value: Any, meter: Meter, indent: int = 0) -> int:
+    """About how many characters the value has as JSON, charged node by node."""
+    return _survey(value, meter, indent)[0]
+
+
+def _survey(value: Any, meter: Meter, indent: int) -> tuple[int, set[type]]:
+    """The size of a value and the kinds in it.
+
+    It goes down level by level rather than by recursion; a shared part counts each time
+    it is met.
+    """
+    size, depth, level = 0, 0, [value]
+    seen: set[type] = set()
+    while level:
+        if depth > MAX_DEPTH:
+            raise wrong(f"A value nests more than {MAX_DEPTH} levels deep.")
+        meter.spend(1 + (len(level) >> 1))
+        kinds = set(map(type, level))
+        seen |= kinds
+        size += len(level) * (4 + indent * depth) + _scalars_size(level, kinds)
+        below: list[Any] = []
+        if not kinds.isdisjoint(_CONTAINERS):
+            size += _open(level, below, meter)
+        depth, level = depth + 1, below
+    if not seen <= _KINDS.keys():
+        raise wrong(_FOREIGN)
+    if size > meter.value_limit:
+        raise Invalid(
+            f"A value has more than {meter.value_limit} characters.", code="template_too_large"
+        )
+    return size, seen
+
+
+def _open(level: list[Any], below: list[Any], meter: Meter) -> int:
+    """Gathers what stands one level deeper; answers the size of the keys."""
+    size = 0
+    for item in level:
+        kind = type(item)
+        if kind is dict:
+            meter.spend(1 + (len(item) >> 1))
+            size += _keys_size(item)
+            below.extend(item.values())
+        elif kind is list or kind is tuple:
+            meter.spend(1 + (len(item) >> 2))
+            below.extend(item)
+    return size
+
+
+def _keys_size(holder: dict[Any, Any]) -> int:
+    try:
+        return sum(map(len, holder)) + 4 * len(holder)
+    except TypeError:
+        raise wrong("An object has a key that is not text.") from None
+
+
+def _scalars_size(level: list[Any], kinds: set[type]) -> int:
+    size = 0
+    if str in kinds:
+        size += sum(map(len, [item for item in level if type(item) is str]))
+    if int in kinds:
+        bits = [item.bit_length() for item in level if type(item) is int]
+        if max(bits) > MAX_INTEGER_BITS:
+            raise wrong("A number is too large.")
+        size += sum(bits) // 3 + len(bits)
+    if float in kinds:
+        floats = [item for item in level if type(item) is float]
+        if not all(map(math.isfinite, floats)):
+            raise wrong("A number is infinite or not a number.")
+        size += 24 * len(floats)
+    return size
+
+
+def check_number(value: int | float) -> None:
+    """Refuses numbers that JSON cannot carry or that would be slow to write out."""
+    if type(value) is int:
+        if value.bit_length() > MAX_INTEGER_BITS:
+            raise wrong("A number is too large.")
+    elif not math.isfinite(value):
+        raise wrong("A number is infinite or not a number.")
+
+
+def to_text(value: Any, meter: Meter) -> str:
+    """How a value reads in text: text as it is, none as nothing, the rest as JSON."""
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if value is None:
+        return ""
+    if kind is int or kind is float:
+        check_number(value)
+        return repr(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is datetime or kind is date:
+        return str(value.isoformat())
+    return to_json(value, meter)
+
+
+def to_json(value: Any, meter: Meter, indent: int | None = None) -> str:
+    """The value as JSON; its size is known before a character is written."""
+    size = weigh(value, meter, indent or 0)
+    meter.spend(size >> 7)
+    made = json.dumps(
+        value, ensure_ascii=False, allow_nan=False, indent=indent, default=_moment_text
+    )
+    meter.allocate(len(made))
+    return made
+
+
+def _moment_text(value: Any) -> str:
+    # ``weigh`` has let nothing else through that JSON does not know.
+    return str(value.isoformat())
+
+
+def to_native(value: Any, meter: Meter) -> Any:
+    """A value as it leaves the engine: plain JSON data of a bounded size."""
+    if type(value) is str or value is None:
+        return value
+    size, seen = _survey(value, meter, 0)
+    if seen.isdisjoint(_NOT_JSON):
+        return value
+    meter.spend(size)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """Moments become text and tuples lists."""
+    kind = type(value)
+    if kind is datetime or kind is date:
+        return value.isoformat()
+    if kind is dict:
+        return {key: _plain(entry) for key, entry in value.items()}
+    if kind is list or kind is tuple:
+        return [_plain(entry) for entry in value]
+    return value

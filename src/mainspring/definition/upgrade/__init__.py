@@ -1,0 +1,69 @@
+"""Upgrades: a definition of an older format becomes one of today's.
+
+Each version has one migration to the next, in its own module, and ``upgrade`` walks
+them in turn. A migration changes names and places, never meaning, and says what it
+changed; where an old name stands beside its new one it touches nothing, so that the
+validator shows the author both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.model import CURRENT_VERSION
+from mainspring.definition.upgrade.note import Note
+from mainspring.definition.upgrade.v1_0 import to_1_1
+
+__all__ = ["Note", "upgrade"]
+
+Migration = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[Note]]]
+
+# Keyed by the version that a migration reads.
+MIGRATIONS: Final[Mapping[str, Migration]] = {"1.0": to_1_1}
+
+
+def upgrade(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[Note, ...]]:
+    """The document in today's format, and what was changed to get there.
+
+    A document without a version is returned as it is: its absence is the validator's
+    finding. A version that nobody here can read is refused.
+    """
+    notes: list[Note] = []
+    while "schema_version" in document and document["schema_version"] != CURRENT_VERSION:
+        version = document["schema_version"]
+        migrate = MIGRATIONS.get(version) if isinstance(version, str) else None
+        if migrate is None:
+            raise _unreadable(version)
+        document, more = migrate(document)
+        notes += more
+    return document, tuple(notes)
+
+
+def _unreadable(version: Any) -> Invalid:
+    finding = Finding(
+        "/schema_version", _sentence(version), "unknown_version", f'Write "{CURRENT_VERSION}".'
+    )
+    return Invalid(finding.detail, code=finding.code, findings=[finding])
+
+
+def _sentence(version: Any) -> str:
+    if not isinstance(version, str):
+        return f'The version of the format is text, such as "{CURRENT_VERSION}".'
+    readable = " and ".join([*MIGRATIONS, CURRENT_VERSION])
+    if _is_newer(version):
+        return (
+            f"This definition is written in version {version} of the format, and this release "
+            f"reads {readable}: a newer release is needed."
+        )
+    return f"There is no version {version[:20]!r} of the format; this release reads {readable}."
+
+
+def _is_newer(version: str) -> bool:
+    if not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", version):
+        return False
+    major, minor = version.split(".")
+    ours = CURRENT_VERSION.split(".")
+    return (int(major), int(minor)) > (int(ours[0]), int(ours[1]))

@@ -1,0 +1,20 @@
+"""What an upgrade tells the author."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One change: a sentence, where the value is now, and where it stood before."""
+
+    pointer: str
+    detail: str
+    was: str | None = None
+
+    def as_dict(self) -> dict[str, str]:
+        shown = {"pointer": self.pointer, "detail": self.detail}
+        if self.was is not None:
+            shown["was"] = self.was
+        return shown

@@ -1,0 +1,97 @@
+"""From 1.0 to 1.1.
+
+1.0 spelt three things otherwise: a schedule's zone was ``tz``, the wall limit of a run
+was ``execution.max_wall_seconds``, and grants were ``tool_grants`` of ``tool``. It had
+no cap per day, so a run budget above the new default brings its own day cap along;
+otherwise the default would stop runs that 1.0 allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from mainspring.definition.upgrade.note import Note
+
+DEFAULT_DAY_CAP = Decimal(1)
+HIGHEST_DAY_CAP = Decimal(100)
+
+
+def to_1_1(document: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
+    """A copy in the format 1.1; parts that are not of the expected shape stay as they are."""
+    made = dict(document)
+    made["schema_version"] = "1.1"
+    notes = [Note("/schema_version", "The format 1.0 became 1.1.")]
+    _triggers(made, notes)
+    _grants(made, notes)
+    _execution(made, notes)
+    return made, notes
+
+
+def _triggers(made: dict[str, Any], notes: list[Note]) -> None:
+    triggers = made.get("triggers")
+    if isinstance(triggers, list):
+        made["triggers"] = [_trigger(entry, place, notes) for place, entry in enumerate(triggers)]
+
+
+def _trigger(entry: Any, place: int, notes: list[Note]) -> Any:
+    if not isinstance(entry, dict) or entry.get("type") != "schedule":
+        return entry
+    config = entry.get("config")
+    if not isinstance(config, dict):
+        return entry
+    return {**entry, "config": _renamed(config, "tz", "timezone", f"/triggers/{place}/config", notes)}
+
+
+def _grants(made: dict[str, Any], notes: list[Note]) -> None:
+    if "tool_grants" not in made or "grants" in made:
+        return
+    made["grants"] = made.pop("tool_grants")
+    notes.append(Note("/grants", "tool_grants is now called grants.", was="/tool_grants"))
+    if isinstance(made["grants"], list):
+        made["grants"] = [
+            _renamed(entry, "tool", "capability", f"/grants/{place}", notes, f"/tool_grants/{place}")
+            if isinstance(entry, dict)
+            else entry
+            for place, entry in enumerate(made["grants"])
+        ]
+
+
+def _execution(made: dict[str, Any], notes: list[Note]) -> None:
+    execution = made.get("execution")
+    if not isinstance(execution, dict):
+        return
+    made["execution"] = execution = _renamed(
+        execution, "max_wall_seconds", "timeout_seconds", "/execution", notes
+    )
+    budget = _amount(execution.get("budget_cap_usd"))
+    if budget is not None and budget > DEFAULT_DAY_CAP and "cost_cap_daily_usd" not in execution:
+        cap = min(budget, HIGHEST_DAY_CAP)
+        made["execution"] = {**execution, "cost_cap_daily_usd": str(cap)}
+        notes.append(
+            Note(
+                "/execution/cost_cap_daily_usd",
+                f"1.0 had no cap per day; it is set to {cap} USD, the budget of one run.",
+            )
+        )
+
+
+def _renamed(
+    part: dict[str, Any], old: str, new: str, at: str, notes: list[Note], was_at: str | None = None
+) -> dict[str, Any]:
+    if old not in part or new in part:
+        return part
+    was = f"{was_at or at}/{old}"
+    notes.append(Note(f"{at}/{new}", f"{old} is now called {new}.", was=was))
+    return {new if key == old else key: value for key, value in part.items()}
+
+
+def _amount(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None

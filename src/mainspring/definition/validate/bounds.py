@@ -1,0 +1,74 @@
+"""Bounds: how large a definition may be, and whether its own limits fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_text import canonical
+from mainspring.definition.model import Definition, show_money
+from mainspring.definition.validate.outline import Outline, StepOutline
+from mainspring.definition.validate.report import Sheet
+
+
+def check_bounds(
+    document: Mapping[str, Any], outline: Outline, limits: Limits, sheet: Sheet
+) -> None:
+    """Refuses what is larger than the limits of this installation."""
+    size = len(canonical(document))
+    if size > limits.definition_bytes:
+        detail = f"The definition has {size:,} bytes; {limits.definition_bytes:,} are allowed."
+        sheet.wrong("", detail, "definition_too_large")
+    steps = sum(1 for _ in outline.steps())
+    if steps > limits.steps:
+        detail = f"The definition has {steps} steps, nested ones included; {limits.steps} are allowed."
+        sheet.wrong("/plan", detail, "too_many_steps", "Split it into several automations.")
+    if len(outline.triggers) > limits.triggers:
+        detail = f"There are {len(outline.triggers)} triggers; {limits.triggers} are allowed."
+        sheet.wrong("/triggers", detail, "too_many_triggers")
+    _check_nesting((*outline.plan, *outline.on_failure), 1, limits, sheet)
+
+
+def check_execution(definition: Definition, sheet: Sheet) -> None:
+    """Points at bounds that can never be reached because another one comes first."""
+    execution = definition.execution
+    if execution.budget_cap_usd > execution.cost_cap_daily_usd:
+        sheet.doubtful(
+            "/execution/budget_cap_usd",
+            f"A run may spend {show_money(execution.budget_cap_usd)} USD, but all runs of a day "
+            f"together {show_money(execution.cost_cap_daily_usd)} USD: the smaller cap counts.",
+            "budget_above_day_cap",
+            "Raise cost_cap_daily_usd or lower budget_cap_usd.",
+        )
+    if execution.concurrency_key is not None and execution.concurrency == "allow_parallel":
+        sheet.doubtful(
+            "/execution/concurrency_key",
+            "Runs that may overlap never wait for each other, so the key has no effect.",
+            "key_without_effect",
+            "Choose queue or drop_if_running, or remove the key.",
+        )
+    steps = [("/plan", definition.plan), ("/execution/on_failure", execution.on_failure)]
+    for at, part in steps:
+        for place, step in enumerate(part):
+            if (step.timeout_seconds or 0) > execution.timeout_seconds:
+                sheet.doubtful(
+                    f"{at}/{place}/timeout_seconds",
+                    f"The step may take {step.timeout_seconds} s, but the whole run only "
+                    f"{execution.timeout_seconds} s.",
+                    "timeout_above_run",
+                    "Raise execution.timeout_seconds.",
+                )
+
+
+def _check_nesting(
+    steps: Iterable[StepOutline], depth: int, limits: Limits, sheet: Sheet
+) -> None:
+    for step in steps:
+        if step.known is None or step.known.nested is None:
+            continue
+        if depth > limits.nesting:
+            detail = f"Steps are nested {depth} levels deep; {limits.nesting} are allowed."
+            sheet.wrong(step.pointer, detail, "nested_too_deeply", "Flatten the inner loop.")
+        else:
+            _check_nesting(step.nested, depth + 1, limits, sheet)

@@ -1,0 +1,106 @@
+"""Names: each step and each output is called one thing, and nothing else is.
+
+Step ids are unique in the whole definition, because the history of a run is kept under
+them. An output is found under ``steps.<output_as>`` or, without one, under
+``steps.<step_id>``; an ``output_as`` is a name of its own at the top level as well, so it
+may be neither a word of the language nor the id of another step.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mainspring.definition.pointers import under
+from mainspring.definition.validate.outline import Outline, StepOutline
+from mainspring.definition.validate.report import Sheet
+
+# What templates call by these names already, and the words of their grammar.
+RESERVED: Final = frozenset(
+    {"run", "inputs", "steps", "trigger", "item", "index", "loop", "secrets"}
+    | {"and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "self"}
+)
+
+
+def check_names(outline: Outline, sheet: Sheet) -> None:
+    """Refuses names that are taken twice or belong to the language."""
+    steps = list(outline.steps())
+    ids = _check_ids(steps, sheet)
+    outputs = _check_outputs(steps, ids, sheet)
+    for step in steps:
+        if step.nested:
+            _check_item(step, outputs, sheet)
+    _check_triggers(outline, sheet)
+
+
+def _check_ids(steps: list[StepOutline], sheet: Sheet) -> dict[str, str]:
+    first: dict[str, str] = {}
+    for step in steps:
+        if step.step_id is None:
+            continue
+        pointer = under(step.pointer, "step_id")
+        if step.step_id in RESERVED:
+            _reserved(pointer, step.step_id, sheet)
+        elif step.step_id in first:
+            sheet.wrong(
+                pointer,
+                f"The step id {step.step_id!r} is taken by {first[step.step_id]}.",
+                "duplicate_step_id",
+                "Give each step an id of its own.",
+            )
+        first.setdefault(step.step_id, step.pointer)
+    return first
+
+
+def _check_outputs(
+    steps: list[StepOutline], ids: dict[str, str], sheet: Sheet
+) -> dict[str, str]:
+    first: dict[str, str] = {}
+    for step in steps:
+        name = step.output_as
+        if name is None:
+            continue
+        pointer = under(step.pointer, "output_as")
+        if name in RESERVED:
+            _reserved(pointer, name, sheet)
+        elif name in first:
+            detail = f"The output name {name!r} is taken by {first[name]}."
+            sheet.wrong(pointer, detail, "duplicate_output", "Choose another name.")
+        elif name in ids and ids[name] != step.pointer:
+            detail = f"{name!r} is the id of the step at {ids[name]}, so it cannot name this output."
+            sheet.wrong(pointer, detail, "duplicate_output", "Choose another name.")
+        first.setdefault(name, step.pointer)
+    return first
+
+
+def _check_item(step: StepOutline, outputs: dict[str, str], sheet: Sheet) -> None:
+    name = step.item_name
+    pointer = under(step.pointer, "config", "as")
+    if name in RESERVED and name != "item":
+        _reserved(pointer, name, sheet)
+    elif name in outputs:
+        detail = f"The name {name!r} is the output of {outputs[name]}."
+        sheet.wrong(pointer, detail, "duplicate_output", "Choose another name for the item.")
+
+
+def _check_triggers(outline: Outline, sheet: Sheet) -> None:
+    first: dict[str, str] = {}
+    for trigger in outline.triggers:
+        if not trigger.id:
+            continue
+        if trigger.id in first:
+            sheet.wrong(
+                under(trigger.pointer, "id"),
+                f"The trigger id {trigger.id!r} is taken by {first[trigger.id]}.",
+                "duplicate_trigger_id",
+                "Give each trigger an id of its own, or leave it out.",
+            )
+        first.setdefault(trigger.id, trigger.pointer)
+
+
+def _reserved(pointer: str, name: str, sheet: Sheet) -> None:
+    sheet.wrong(
+        pointer,
+        f"{name!r} is a word of the template language and cannot name a step or an output.",
+        "reserved_name",
+        f"Use another name, such as {name + '_step'!r}.",
+    )

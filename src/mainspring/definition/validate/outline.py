@@ -1,0 +1,178 @@
+"""The outline of a document: whatever of it can be read, even when the rest is wrong.
+
+A person gets all problems at once only if a wrong number in one step does not hide a
+wrong name in another. So the passes walk this outline, not the strict model: each part
+is here when it has the type it should have, and absent when it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.pointers import under
+
+# Deeper nesting than any limit allows is not walked; the limit's own finding names it.
+_DEEPEST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutline:
+    """One step, and what its action's name stands for."""
+
+    pointer: str
+    step_id: str | None
+    action: str | None
+    when: str | None
+    # None when there is something else where an object should be.
+    config: Mapping[str, Any] | None
+    output_as: str | None
+    known: Action | None
+    capability: Capability | None
+    nested: tuple[StepOutline, ...] = ()
+
+    @property
+    def output_name(self) -> str | None:
+        return self.output_as or self.step_id
+
+    @property
+    def config_schema(self) -> Mapping[str, Any] | None:
+        if self.known is not None:
+            return self.known.config_schema
+        return None if self.capability is None else self.capability.input_schema
+
+    @property
+    def output_schema(self) -> Mapping[str, Any] | None:
+        if self.known is not None:
+            return self.known.output_schema
+        return None if self.capability is None else self.capability.output_schema
+
+    @property
+    def nested_pointer(self) -> str:
+        key = self.known.nested if self.known is not None else None
+        return under(self.pointer, "config", key or "")
+
+    @property
+    def item_name(self) -> str:
+        """What nested steps call the item they are run for."""
+        name = (self.config or {}).get("as")
+        return name if isinstance(name, str) else "item"
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerOutline:
+    """One trigger, as far as it can be read."""
+
+    pointer: str
+    id: str | None
+    type: str | None
+    config: Mapping[str, Any] | None
+    inputs: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The readable parts of a definition."""
+
+    name: str | None
+    inputs_schema: Mapping[str, Any] | None
+    triggers: tuple[TriggerOutline, ...]
+    plan: tuple[StepOutline, ...]
+    on_failure: tuple[StepOutline, ...]
+    execution: Mapping[str, Any]
+    grants: list[Any] | None
+
+    def steps(self) -> Iterator[StepOutline]:
+        """Every step, in the order of the document, nested ones after their parent."""
+        yield from walk((*self.plan, *self.on_failure))
+
+
+def walk(steps: tuple[StepOutline, ...]) -> Iterator[StepOutline]:
+    for step in steps:
+        yield step
+        yield from walk(step.nested)
+
+
+def read_outline(document: Mapping[str, Any], vocabulary: Vocabulary) -> Outline:
+    """Reads what can be read; it judges nothing."""
+    execution = _object(document.get("execution")) or {}
+    grants = document.get("grants")
+    return Outline(
+        name=_text(document.get("name")),
+        inputs_schema=_inputs_schema(document),
+        triggers=_triggers(document.get("triggers")),
+        plan=_steps(document.get("plan"), "/plan", vocabulary, 0),
+        on_failure=_steps(execution.get("on_failure"), "/execution/on_failure", vocabulary, 0),
+        execution=execution,
+        grants=grants if isinstance(grants, list) else None,
+    )
+
+
+def _inputs_schema(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The schema; an empty one when the definition has no inputs; None when unreadable."""
+    inputs = document.get("inputs", {})
+    if not isinstance(inputs, dict):
+        return None
+    return _object(inputs.get("schema", {}))
+
+
+def _triggers(value: Any) -> tuple[TriggerOutline, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(
+        TriggerOutline(
+            pointer=f"/triggers/{place}",
+            id=_text(entry.get("id")),
+            type=_text(entry.get("type")),
+            config=_object(entry.get("config", {})),
+            inputs=_object(entry.get("inputs", {})),
+        )
+        for place, entry in enumerate(value)
+        if isinstance(entry, dict)
+    )
+
+
+def _steps(value: Any, at: str, vocabulary: Vocabulary, depth: int) -> tuple[StepOutline, ...]:
+    if not isinstance(value, list) or depth > _DEEPEST:
+        return ()
+    return tuple(
+        _step(entry, under(at, place), vocabulary, depth)
+        for place, entry in enumerate(value)
+        if isinstance(entry, dict)
+    )
+
+
+def _step(
+    entry: Mapping[str, Any], pointer: str, vocabulary: Vocabulary, depth: int
+) -> StepOutline:
+    action = _text(entry.get("action"))
+    config = _object(entry.get("config", {}))
+    known = vocabulary.actions.get(action) if action else None
+    capability = vocabulary.capabilities.get(action) if action else None
+    nested: tuple[StepOutline, ...] = ()
+    if known is not None and known.nested is not None and config is not None:
+        inside = under(pointer, "config", known.nested)
+        nested = _steps(config.get(known.nested), inside, vocabulary, depth + 1)
+    return StepOutline(
+        pointer=pointer,
+        step_id=_text(entry.get("step_id")),
+        action=action,
+        when=_text(entry.get("when")),
+        config=config,
+        output_as=_text(entry.get("output_as")),
+        known=known,
+        capability=capability,
+        nested=nested,
+    )
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    return value if isinstance(value, dict) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,128 @@
+"""The shape of the envelope: what the strict model refuses, in words for its author."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from mainspring.definition.model import (
+    CURRENT_VERSION,
+    PARTS,
+    Definition,
+    Step,
+    read_steps,
+)
+from mainspring.definition.pointers import under
+from mainspring.definition.validate.outline import Outline
+from mainspring.definition.validate.report import Sheet
+from mainspring.definition.words import did_you_mean
+
+# The kinds of error that the model can raise: our code and our sentence.
+_SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
+    "missing": ("missing", "{name} is required."),
+    "extra_forbidden": ("unknown_key", "There is no {name} here."),
+    "string_type": ("wrong_type", "{name} must be text, not {found}."),
+    "int_type": ("wrong_type", "{name} must be a whole number, not {found}."),
+    "int_from_float": ("wrong_type", "{name} must be a whole number, not {found}."),
+    "bool_type": ("wrong_type", "{name} must be true or false, not {found}."),
+    "dict_type": ("wrong_type", "{name} must be an object, not {found}."),
+    "model_type": ("wrong_type", "{name} must be an object, not {found}."),
+    "model_attributes_type": ("wrong_type", "{name} must be an object, not {found}."),
+    "tuple_type": ("wrong_type", "{name} must be a list, not {found}."),
+    "literal_error": ("not_a_choice", "{name} must be {expected}."),
+    "string_too_short": ("too_short", "{name} must not be empty."),
+    "string_too_long": ("too_long", "{name} may have at most {max_length} characters."),
+    "string_pattern_mismatch": ("bad_name", "{name} does not have the form of a name."),
+    "string_unicode": ("wrong_type", "{name} must be text that can be written as UTF-8."),
+    "greater_than_equal": ("too_small", "{name} must be at least {ge}."),
+    "less_than_equal": ("too_large", "{name} must be at most {le}."),
+    "too_short": ("too_short", "{name} needs at least one entry."),
+    "too_long": ("too_long", "{name} may have at most {max_length} entries."),
+}
+_NAME_FORMS: Final = {
+    "id": "Begin with a small letter; then small letters, digits, - and _, at most 64 in all.",
+    "step_id": "Begin with a small letter; then small letters, digits and _, at most 64 in all.",
+    "output_as": "Begin with a small letter; then small letters, digits and _, at most 64 in all.",
+}
+
+
+def read_definition(document: Mapping[str, Any], outline: Outline, sheet: Sheet) -> Definition | None:
+    """The definition when the envelope is right; every problem of it is written down."""
+    definition = None
+    try:
+        definition = Definition.from_json(document)
+    except ValidationError as error:
+        _write(error.errors(include_url=False, include_context=True), "", PARTS, sheet)
+    for step in outline.steps():
+        if step.known is not None and step.known.nested is not None and step.config is not None:
+            _nested(step.config.get(step.known.nested), step.nested_pointer, sheet)
+    return definition
+
+
+def _nested(value: Any, pointer: str, sheet: Sheet) -> None:
+    """Nested steps stand in a config, which the envelope leaves to the action."""
+    if not isinstance(value, list):
+        return  # the action's own schema says so
+    try:
+        read_steps(value)
+    except ValidationError as error:
+        _write(error.errors(include_url=False, include_context=True), pointer, {("*",): Step}, sheet)
+
+
+def _write(
+    errors: Iterable[ErrorDetails],
+    at: str,
+    parts: Mapping[tuple[str, ...], type[BaseModel]],
+    sheet: Sheet,
+) -> None:
+    for error in errors:
+        place = error["loc"]
+        name = str(place[-1]) if place else "The definition"
+        shown = f"Entry {name}" if isinstance(place[-1] if place else "", int) else name
+        code, sentence = _SENTENCES.get(error["type"], (error["type"], error["msg"]))
+        context = {key: str(value) for key, value in error.get("ctx", {}).items()}
+        detail = sentence.format(name=shown, found=_kind(error["input"]), **context)
+        sheet.wrong(under(at, *place), detail, code, _suggestion(error, parts))
+
+
+def _suggestion(
+    error: ErrorDetails, parts: Mapping[tuple[str, ...], type[BaseModel]]
+) -> str | None:
+    place, kind = error["loc"], error["type"]
+    name = str(place[-1]) if place else ""
+    if kind == "string_pattern_mismatch":
+        return _NAME_FORMS.get(name)
+    if kind == "missing" and name == "schema_version":
+        return f'Add "schema_version": "{CURRENT_VERSION}".'
+    if kind == "literal_error" and isinstance(error["input"], str):
+        return did_you_mean(error["input"], str(error["ctx"]["expected"]).split("'")[1::2])
+    if kind == "extra_forbidden":
+        part = parts.get(tuple("*" if isinstance(step, int) else step for step in place[:-1]))
+        return None if part is None else did_you_mean(name, _keys(part))
+    if name == "when" and kind == "string_type":
+        return 'Write the condition as text, for example "{{ inputs.count > 0 }}".'
+    return None
+
+
+def _keys(part: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in part.model_fields.items()]
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case dict():
+            return "an object"
+    return "this"

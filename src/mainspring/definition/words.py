@@ -1,0 +1,41 @@
+"""The nearest word: what a person most likely meant when a name is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+LONGEST_WORD = 64
+ALIKE = 0.6
+
+
+def nearest(word: str, choices: Iterable[str]) -> str | None:
+    """The choice most like the word, or nothing when none is alike enough.
+
+    Comparing costs the product of the lengths, so very long words get no suggestion.
+    """
+    if not word or len(word) > LONGEST_WORD:
+        return None
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(word.casefold())
+    best, closeness = None, ALIKE
+    for choice in choices:
+        if len(choice) > LONGEST_WORD:
+            continue
+        matcher.set_seq1(choice.casefold())
+        if _may_reach(matcher, closeness) and matcher.ratio() >= closeness:
+            ratio = matcher.ratio()
+            if best is None or ratio > closeness:
+                best, closeness = choice, ratio
+    return best
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
+    """The suggestion of a finding: a question with the nearest choice in it."""
+    found = nearest(word, choices)
+    return None if found is None else f"Did you mean {found!r}?"
+
+
+def _may_reach(matcher: SequenceMatcher[str], closeness: float) -> bool:
+    """Two cheap upper bounds spare most of the full comparisons."""
+    return matcher.real_quick_ratio() >= closeness and matcher.quick_ratio() >= closeness

@@ -1,0 +1,85 @@
+"""One call on its way to the door and the answer that comes back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.context import Actor, RunRef
+from mainspring.contracts.errors import Invalid, Problem
+from mainspring.contracts.secret import SecretText
+from mainspring.gate.budget import Purse
+from mainspring.gate.policy import Posture
+from mainspring.gate.record import CallRecord, RecordedCall
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One call as it arrives at the door."""
+
+    capability: str
+    arguments: Mapping[str, Any]
+    actor: Actor
+    run: RunRef
+    number: int
+    posture: Posture
+    purse: Purse
+    fence: int
+    # What this very call answered before a crash, if it did.
+    recorded: RecordedCall | None = None
+
+    @property
+    def key(self) -> str:
+        """Stable over attempts, so that a receiver can recognise a repeated effect."""
+        item = f"/{self.run.item}" if self.run.item else ""
+        return f"{self.run.id}/{self.run.step}{item}/{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the door says: a value or a problem, and the record still to be written."""
+
+    value: Any = None
+    error: Problem | None = None
+    outcome: str = "read"
+    record: CallRecord | None = None
+
+
+def digest(arguments: Any) -> bytes:
+    """Sixteen bytes that tell two sets of arguments apart."""
+    text = orjson.dumps(arguments, default=str, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(text, digest_size=16).digest()
+
+
+def plain(value: Any) -> Any:
+    """The same arguments with every secret shown by its name."""
+    if isinstance(value, SecretText):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    return value
+
+
+def check_secret_places(arguments: Mapping[str, Any], capability: Capability) -> None:
+    """A secret outside the arguments made for it would end up in a record or a body."""
+    for name, value in arguments.items():
+        if name not in capability.annotations.secret_arguments and _has_secret(value):
+            raise Invalid(
+                f"A secret may not stand in {name!r} of {capability.id}.",
+                code="secret_not_allowed_here",
+            )
+
+
+def _has_secret(value: Any) -> bool:
+    if isinstance(value, SecretText):
+        return True
+    if isinstance(value, Mapping):
+        return any(_has_secret(entry) for entry in value.values())
+    return isinstance(value, (list, tuple)) and any(_has_secret(entry) for entry in value)

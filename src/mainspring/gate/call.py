@@ -1,0 +1,291 @@
+"""The one door: every call of a capability passes through ``Gate.call``.
+
+find → allowed? → arguments valid? → affordable? → perform, hold or pretend → perform →
+result valid? → settle → record. A handler knows none of this.
+
+The answer is a value, also when the call failed: its record must be written either way.
+A capability that writes our own tables is given a transaction, and the record of its call
+commits in that same transaction; every other record is handed back to the caller, who
+writes it together with the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.context import Transaction
+from mainspring.contracts.errors import (
+    Clash,
+    Denied,
+    Fault,
+    Invalid,
+    Missing,
+    OverBudget,
+    Problem,
+    as_problem,
+    from_dict,
+)
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Done, Held, Nothing, Unclear
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.grants import match
+from mainspring.definition.json_schema import Validator, compile_schema
+from mainspring.definition.json_text import check_value
+from mainspring.definition.words import nearest
+from mainspring.gate.ask import Answer, Ask, check_secret_places, digest, plain
+from mainspring.gate.context import GateContext
+from mainspring.gate.drafts import hold
+from mainspring.gate.egress import CallHttp, Egress
+from mainspring.gate.policy import decide, effect_of
+from mainspring.gate.redact import redact_arguments
+from mainspring.gate.record import CallRecord, RecordedCall, read_call, write_calls
+from mainspring.store.database import Database, is_lost_connection
+from mainspring.workspace.vault import Vault
+
+LEASE_LOST = "lease_lost"
+_OUTCOME = {Effect.READ: "read", Effect.KEEP: "kept", Effect.SEND: "sent"}
+
+
+@dataclass(slots=True)
+class _Passage:
+    """A call on its way through the stages."""
+
+    ask: Ask
+    capability: Capability
+    shown: Mapping[str, Any]
+    effect: Effect
+    hosts: frozenset[str] | None
+    digest: bytes
+    started: float
+    cost: Decimal = field(default=Decimal(0))
+
+
+class Gate:
+    """Grants, pinned arguments, drafts, budgets, secrets and records, in one place."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        database: Database,
+        egress: Egress,
+        vault: Vault,
+        clock: Clock,
+        limits: Limits,
+        *,
+        draft_lifetime: timedelta = timedelta(hours=1),
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._database = database
+        self._egress = egress
+        self._vault = vault
+        self._clock = clock
+        self._limits = limits
+        self._draft_lifetime = draft_lifetime
+        self._validators: dict[str, tuple[Validator, Validator]] = {}
+
+    async def call(self, ask: Ask) -> Answer:
+        """Decides about one call and performs it if it may be performed."""
+        started = self._clock.monotonic()
+        capability = self._vocabulary.capabilities.get(ask.capability)
+        if capability is None:
+            return Answer(error=self._unknown(ask.capability), outcome="denied")
+        shown = plain(ask.arguments)
+        passage = _Passage(
+            ask, capability, shown, effect_of(capability, shown), None, digest(shown), started
+        )
+        if ask.recorded is not None:
+            return _again(passage, ask.recorded)
+        try:
+            self._admit(passage)
+            ask.purse.reserve()
+            return await self._decided(passage)
+        except Problem as problem:
+            return self._refused(passage, problem)
+        except Exception as error:
+            return self._refused(passage, as_problem(error))
+
+    def _unknown(self, name: str) -> Problem:
+        suggestion = nearest(name, self._vocabulary.capabilities)
+        return Missing(
+            f"There is no capability called {name!r}.",
+            code="unknown_capability",
+            suggestion=f"Did you mean {suggestion!r}?" if suggestion else None,
+        )
+
+    def _admit(self, passage: _Passage) -> None:
+        """Allowed, and valid. The grant is checked first: a refusal reveals no schema."""
+        passage.hosts = _granted_hosts(passage)
+        check_secret_places(passage.ask.arguments, passage.capability)
+        findings = self._checks(passage.capability)[0].findings(passage.shown, "")
+        if findings:
+            raise Invalid(
+                f"The arguments of {passage.capability.id} are not valid: {findings[0].detail}",
+                code="arguments_invalid",
+                findings=findings,
+            )
+
+    def _checks(self, capability: Capability) -> tuple[Validator, Validator]:
+        found = self._validators.get(capability.id)
+        if found is None:
+            found = (
+                compile_schema(capability.input_schema, self._limits),
+                compile_schema(capability.output_schema, self._limits),
+            )
+            self._validators[capability.id] = found
+        return found
+
+    async def _decided(self, passage: _Passage) -> Answer:
+        verdict = decide(passage.capability, passage.effect, passage.ask.posture)
+        if verdict == "pretend":
+            return self._done(passage, {"kind": "suppressed"}, "pretended")
+        if verdict == "hold":
+            return await self._in_transaction(passage, held=True)
+        if passage.capability.annotations.transactional:
+            return await self._in_transaction(passage, held=False)
+        value, outcome = await self._perform(passage, None)
+        return self._done(passage, value, outcome)
+
+    async def _perform(self, passage: _Passage, tx: Transaction | None) -> tuple[Any, str]:
+        """The only place in the product where a capability's handler is called."""
+        ask = passage.ask
+        reveal = partial(self._vault.reveal, ask.actor.workspace_id)
+        http = self._egress.bound(passage.hosts, reveal)
+        context = GateContext(ask.actor, ask.run, self._clock, ask.key, http, tx)
+        try:
+            returned = await passage.capability.handler(context, ask.arguments)
+        finally:
+            passage.cost += context.spent
+            ask.purse.settle(Decimal(0), context.spent)
+        return self._checked(passage, returned, http)
+
+    def _checked(self, passage: _Passage, returned: Any, http: CallHttp) -> tuple[Any, str]:
+        if isinstance(returned, (Unclear, Nothing)):
+            kind = "unclear" if isinstance(returned, Unclear) else "nothing"
+            return returned.as_value(), kind
+        value = returned.value if isinstance(returned, Done) else returned
+        value = http.masked(value)
+        check_value(value, self._limits)
+        findings = self._checks(passage.capability)[1].findings(value, "")
+        if findings:
+            raise Fault(
+                f"{passage.capability.id} answered in a shape it does not declare: "
+                f"{findings[0].detail}",
+                code="result_invalid",
+                findings=findings,
+            )
+        return value, _OUTCOME[passage.effect]
+
+    async def _in_transaction(self, passage: _Passage, *, held: bool) -> Answer:
+        """Performs and records in one transaction.
+
+        When the connection breaks it is not known whether the commit happened, so the
+        next try looks for the record first.
+        """
+        in_doubt = False
+        while True:
+            try:
+                async with self._database.transaction() as tx:
+                    await self._fence(tx, passage.ask)
+                    before = await self._before(tx, passage.ask) if in_doubt else None
+                    if before is not None:
+                        return _again(passage, before)
+                    return await self._recorded(passage, tx, held=held)
+            except Exception as error:
+                if not is_lost_connection(error):
+                    raise
+                in_doubt = True
+                await self._database.recover()
+
+    async def _recorded(self, passage: _Passage, tx: Transaction, *, held: bool) -> Answer:
+        if held:
+            draft = await hold(tx, passage.ask, passage.capability, passage.shown, self._expiry())
+            value, outcome = draft.as_value(), "held"
+        else:
+            value, outcome = await self._perform(passage, tx)
+        answer = self._done(passage, value, outcome)
+        assert answer.record is not None
+        record = replace(answer.record, result=value)
+        await write_calls(
+            tx, [(passage.ask.actor.workspace_id, record)], self._limits.call_result_bytes
+        )
+        return replace(answer, record=None)
+
+    async def _fence(self, tx: Transaction, ask: Ask) -> None:
+        row = await tx.fetchrow(
+            "SELECT 1 AS held FROM runs WHERE workspace_id = $1 AND id = $2 AND fence = $3 "
+            "AND status = 'running' FOR KEY SHARE",
+            ask.actor.workspace_id, ask.run.id, ask.fence,
+        )  # fmt: skip
+        if row is None:
+            raise Clash("Another worker has taken this run over.", code=LEASE_LOST)
+
+    async def _before(self, tx: Transaction, ask: Ask) -> RecordedCall | None:
+        return await read_call(tx, ask.actor.workspace_id, ask.run, ask.number)
+
+    def _expiry(self) -> datetime:
+        return self._clock.now() + self._draft_lifetime
+
+    def _done(self, passage: _Passage, value: Any, outcome: str) -> Answer:
+        record = self._record(passage, outcome, None)
+        return Answer(value=value, outcome=outcome, record=record)
+
+    def _refused(self, passage: _Passage, problem: Problem) -> Answer:
+        denied = isinstance(problem, (Denied, OverBudget))
+        record = self._record(passage, "denied" if denied else "failed", problem)
+        return Answer(error=problem, outcome=record.outcome, record=record)
+
+    def _record(self, passage: _Passage, outcome: str, error: Problem | None) -> CallRecord:
+        return CallRecord(
+            run=passage.ask.run,
+            number=passage.ask.number,
+            capability=passage.capability.id,
+            outcome=outcome,
+            arguments=redact_arguments(passage.shown),
+            arguments_hash=passage.digest,
+            ms=round((self._clock.monotonic() - passage.started) * 1000),
+            error=error,
+            cost=passage.cost,
+        )
+
+
+def _again(passage: _Passage, before: RecordedCall) -> Answer:
+    """The answer this call gave before the crash; a different question is a clear failure."""
+    if before.capability != passage.capability.id or before.arguments_hash != passage.digest:
+        return Answer(
+            error=Fault(
+                f"On resuming, call {passage.ask.number} of step {passage.ask.run.step!r} asks "
+                f"something else than it did before: {passage.capability.id} now, "
+                f"{before.capability} then.",
+                code="call_mismatch",
+                retryable=False,
+            ),
+            outcome="failed",
+        )
+    if before.error is not None:
+        return Answer(error=from_dict(before.error), outcome=before.outcome)
+    return Answer(value=before.result, outcome=before.outcome)
+
+
+def _granted_hosts(passage: _Passage) -> frozenset[str] | None:
+    """Denied without a grant that fits; with one, the hosts it approves."""
+    reason: str | None = None
+    for grant in passage.ask.posture.grants:
+        if grant.capability != passage.capability.id:
+            continue
+        verdict = match(grant, passage.capability.id, passage.shown)
+        reason = verdict.reason
+        if verdict:
+            hosts = grant.params.get("hosts")
+            return None if hosts is None else frozenset(hosts)
+    raise Denied(
+        reason or f"This automation was not granted {passage.capability.id}.",
+        code="not_granted",
+        suggestion="Add the grant to the definition and approve it.",
+    )

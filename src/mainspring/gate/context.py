@@ -1,0 +1,32 @@
+"""What the gate hands to a capability's handler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.context import Actor, Http, RunRef, Transaction
+from mainspring.contracts.errors import Fault
+
+
+@dataclass(slots=True)
+class GateContext:
+    """One call's view of the world; it ends with the call."""
+
+    actor: Actor
+    run: RunRef | None
+    clock: Clock
+    key: str
+    http: Http
+    transaction: Transaction | None = None
+    spent: Decimal = field(default=Decimal(0))
+
+    @property
+    def tx(self) -> Transaction:
+        if self.transaction is None:
+            raise Fault("This capability is not declared transactional.")
+        return self.transaction
+
+    def spend(self, usd: Decimal) -> None:
+        self.spent += usd

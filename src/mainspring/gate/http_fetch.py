@@ -1,0 +1,171 @@
+"""http_fetch: one request to an approved host, answered as one envelope.
+
+An answer that is not a success is a failure of the call, sorted by whether another try
+can help; a caller who wants to look at such an answer says so with
+``allow_error_status``. A request that changes something carries the call's own key, so
+that a receiver who honours such keys applies it once however often it is sent.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
+from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.secret import SecretText
+from mainspring.definition.json_text import read_json
+from mainspring.gate.http_fetch_schema import input_schema, output_schema
+
+READING_METHODS = frozenset({"GET", "HEAD"})
+SECRET_ARGUMENTS = frozenset({"url", "headers", "query"})
+_WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
+_QUOTED_CHARACTERS = 200
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
+# Python knows more decoders than the web does, and some of them are slow on purpose-made
+# input; these are the ones that servers use.
+_CHARSETS = frozenset(
+    {"ascii", "us-ascii", "latin-1", "latin1", "utf-8", "utf8", "utf-16", "utf-16le", "utf-16be"}
+    | {f"iso-8859-{part}" for part in (*range(1, 12), *range(13, 17))}
+    | {f"windows-{page}" for page in range(1250, 1259)}
+    | {"big5", "euc-jp", "euc-kr", "gb18030", "gb2312", "gbk", "koi8-r", "koi8-u", "shift_jis"}
+)
+
+
+def http_fetch_capability(limits: Limits) -> Capability:
+    """The capability, with the operator's limits in its schema."""
+
+    async def fetch(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        response = await ctx.http.send(_request(ctx, arguments, limits))
+        if not arguments.get("allow_error_status", False):
+            _check_status(response, _method(arguments), ctx.clock.now(), limits)
+        return _envelope(response, limits)
+
+    return Capability(
+        id="http_fetch",
+        description="Call a web address\n\n"
+        "Sends one HTTP request to an approved host and answers with its status, headers, text "
+        "and, when it is JSON, its value. Secrets may stand in url, headers and query.",
+        input_schema=input_schema(limits),
+        output_schema=output_schema(),
+        handler=fetch,
+        annotations=Annotations(effect=Effect.SEND, seconds=2.0, secret_arguments=SECRET_ARGUMENTS),
+    )
+
+
+def is_read(arguments: Mapping[str, Any]) -> bool:
+    """Whether these arguments only ask and change nothing."""
+    return _method(arguments) in READING_METHODS
+
+
+def effect_of(arguments: Mapping[str, Any]) -> Effect:
+    """How far a call with these arguments reaches."""
+    return Effect.READ if is_read(arguments) else Effect.SEND
+
+
+def retry_after(value: str | None, now: datetime, most: int) -> float | None:
+    """The pause a server asks for, in seconds or as a date; None when it cannot be read."""
+    if value is None:
+        return None
+    text = value.strip()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return min(float(text), float(most))
+    try:
+        moment = email.utils.parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return min(max(0.0, (zoned - now).total_seconds()), float(most))
+
+
+def _method(arguments: Mapping[str, Any]) -> str:
+    return str(arguments.get("method", "GET"))
+
+
+def _request(ctx: CallContext, arguments: Mapping[str, Any], limits: Limits) -> HttpRequest:
+    body, content_type = _body(arguments)
+    headers: dict[str, str | SecretText] = dict(arguments.get("headers", {}))
+    given = {name.lower() for name in headers}
+    if content_type is not None and "content-type" not in given:
+        headers["Content-Type"] = content_type
+    marked = arguments.get("idempotency", True) and not is_read(arguments)
+    if marked and "idempotency-key" not in given:
+        # A step may be named in any script; a header is ASCII.
+        headers["Idempotency-Key"] = quote(ctx.key, safe="/:")
+    return HttpRequest(
+        method=_method(arguments),
+        url=arguments["url"],
+        headers=headers,
+        query=dict(arguments.get("query", {})),
+        body=body,
+        timeout_seconds=float(arguments.get("timeout_seconds", min(30, limits.http_seconds))),
+        max_bytes=limits.http_response_bytes,
+    )
+
+
+def _body(arguments: Mapping[str, Any]) -> tuple[bytes | None, str | None]:
+    if "json" in arguments:
+        try:
+            return orjson.dumps(arguments["json"]), "application/json"
+        except orjson.JSONEncodeError as error:
+            raise Invalid("The body cannot be written as JSON.", code="json_type") from error
+    if "form" in arguments:
+        return urlencode(arguments["form"]).encode(), "application/x-www-form-urlencoded"
+    if "text" in arguments:
+        return str(arguments["text"]).encode("utf-8", "replace"), "text/plain; charset=utf-8"
+    return None, None
+
+
+def _check_status(response: HttpResponse, method: str, now: datetime, limits: Limits) -> None:
+    status = response.status
+    if 200 <= status < 300:
+        return
+    helps = status in _WORTH_ANOTHER_TRY or status >= 500
+    said = " ".join(_text(response)[: _QUOTED_CHARACTERS * 4].split())[:_QUOTED_CHARACTERS]
+    raise Upstream(
+        f"The answer to {method} was status {status}" + (f": {said}" if said else "."),
+        code="http_status",
+        retryable=helps,
+        retry_after=(
+            retry_after(response.headers.get("retry-after"), now, limits.retry_seconds)
+            if helps
+            else None
+        ),
+    )
+
+
+def _envelope(response: HttpResponse, limits: Limits) -> dict[str, Any]:
+    text = _text(response)
+    return {
+        "ok": 200 <= response.status < 300,
+        "status": response.status,
+        "headers": dict(response.headers),
+        "text": text,
+        "json": _json(text, limits),
+        "url": response.url,
+    }
+
+
+def _text(response: HttpResponse) -> str:
+    found = _CHARSET.search(response.headers.get("content-type", ""))
+    charset = found[1].lower() if found else "utf-8"
+    text = response.body.decode(charset if charset in _CHARSETS else "utf-8", "replace")
+    # The database keeps no NUL; the sign for an unreadable character takes its place.
+    return text.removeprefix("\ufeff").replace("\0", "\ufffd")
+
+
+def _json(text: str, limits: Limits) -> Any:
+    """The value of a JSON answer; null for anything else, never a failure of the call."""
+    try:
+        orjson.loads(text)
+        return read_json(text, limits)
+    except (orjson.JSONDecodeError, Invalid):
+        return None

@@ -1,0 +1,50 @@
+"""Perform, hold or pretend: a pure decision about one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.grant import Grant
+
+WritePolicy = Literal["always_draft", "auto_confirm_safe"]
+Mode = Literal["live", "verify", "dry_run"]
+Verdict = Literal["perform", "hold", "pretend"]
+
+
+@dataclass(frozen=True, slots=True)
+class Posture:
+    """What a run may do, frozen when it was accepted."""
+
+    grants: tuple[Grant, ...]
+    write_policy: WritePolicy = "always_draft"
+    mode: Mode = "live"
+
+
+# Methods that ask and change nothing; any other request leaves the house with an effect.
+_ASKING = frozenset({"GET", "HEAD"})
+
+
+def effect_of(capability: Capability, arguments: Mapping[str, Any]) -> Effect:
+    """How far this very call reaches: an outbound request that only asks is a read."""
+    declared = capability.annotations.effect
+    if declared is Effect.SEND and "method" in capability.input_schema.get("properties", {}):
+        default = capability.input_schema["properties"]["method"].get("default")
+        if arguments.get("method", default) in _ASKING:
+            return Effect.READ
+    return declared
+
+
+def decide(capability: Capability, effect: Effect, posture: Posture) -> Verdict:
+    """A dry run changes nothing; verify mode sends nothing; drafts wait for a person."""
+    if effect is Effect.READ:
+        return "perform"
+    if posture.mode == "dry_run" or (posture.mode == "verify" and effect is Effect.SEND):
+        return "pretend"
+    if capability.write is None:
+        return "perform"
+    if posture.write_policy == "auto_confirm_safe" and capability.write.safe:
+        return "perform"
+    return "hold"

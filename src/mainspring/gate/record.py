@@ -1,0 +1,165 @@
+"""The record of a call: what was asked, what came of it, what it cost.
+
+A record is keyed by run, step, item, attempt and the number of the call in that attempt.
+Its arguments are redacted before they are kept; the hash is of the real ones, so that a
+resumed script that asks something else is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from mainspring.contracts.context import RunRef, Transaction
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call, ready to be written."""
+
+    run: RunRef
+    number: int
+    capability: str
+    # read, kept, sent, held, pretended, nothing, unclear, denied or failed
+    outcome: str
+    arguments: Any
+    arguments_hash: bytes
+    ms: int
+    result: Any = None
+    error: Problem | None = None
+    cost: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A call read back for a run that resumes."""
+
+    capability: str
+    outcome: str
+    arguments_hash: bytes
+    result: Any
+    error: dict[str, Any] | None
+    cost: Decimal
+
+
+# The columns of a call as arrays, in the order of ``call_columns``; $1 is the first.
+INSERT_CALLS = """
+    INSERT INTO calls (workspace_id, run_id, step, item, attempt, call, capability, outcome,
+        arguments_hash, arguments, result, error, cost_usd, ms, artifact_id)
+    SELECT c.workspace_id, c.run_id, c.step, c.item, c.attempt, c.call, c.capability, c.outcome,
+        c.arguments_hash, c.arguments::jsonb, c.result::jsonb, c.error::jsonb, c.cost_usd, c.ms,
+        c.artifact_id
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int2[], $6::int2[],
+        $7::text[], $8::text[], $9::bytea[], $10::text[], $11::text[], $12::text[],
+        $13::numeric[], $14::int4[], $15::uuid[])
+        AS c(workspace_id, run_id, step, item, attempt, call, capability, outcome,
+            arguments_hash, arguments, result, error, cost_usd, ms, artifact_id)
+    ON CONFLICT DO NOTHING
+"""
+
+INSERT_ARTIFACT = """
+    INSERT INTO artifacts (workspace_id, run_id, id, media_type, content)
+    VALUES ($1, $2, $3, 'application/json', $4)
+"""
+
+READ_CALLS = """
+    SELECT c.step, c.item, c.attempt, c.call, c.capability, c.outcome, c.arguments_hash,
+        coalesce(c.result, convert_from(a.content, 'UTF8')::jsonb) AS result, c.error, c.cost_usd
+    FROM calls c
+    LEFT JOIN artifacts a ON a.workspace_id = c.workspace_id AND a.run_id = c.run_id
+        AND a.id = c.artifact_id
+    WHERE c.workspace_id = $1 AND c.run_id = $2
+"""
+
+Journal = dict[tuple[str, str, int, int], RecordedCall]
+
+
+async def read_calls(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Journal:
+    """Every call a run has made so far, by its place."""
+    rows = await tx.fetch(READ_CALLS, workspace_id, run_id)
+    return {
+        (row["step"], row["item"], row["attempt"], row["call"]): RecordedCall(
+            row["capability"], row["outcome"], row["arguments_hash"],
+            row["result"], row["error"], row["cost_usd"],
+        )
+        for row in rows
+    }  # fmt: skip
+
+
+async def read_call(
+    tx: Transaction, workspace_id: UUID, run: RunRef, number: int
+) -> RecordedCall | None:
+    """One call by its place, if it was recorded."""
+    calls = await read_calls(tx, workspace_id, run.id)
+    return calls.get((run.step, run.item, run.attempt, number))
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A value too large for its record, kept beside it."""
+
+    id: UUID
+    run_id: UUID
+    content: bytes
+
+
+def call_columns(
+    records: Sequence[tuple[UUID, CallRecord]], most_bytes: int
+) -> tuple[list[list[Any]], list[tuple[UUID, Artifact]]]:
+    """The arrays for INSERT_CALLS, and the artifacts that hold results too large for it."""
+    columns: list[list[Any]] = [[] for _ in range(15)]
+    artifacts: list[tuple[UUID, Artifact]] = []
+    for workspace_id, record in records:
+        result, artifact = _fitted(record, most_bytes)
+        if artifact is not None:
+            artifacts.append((workspace_id, artifact))
+        error = None if record.error is None else dumps(record.error.as_dict())
+        values = (
+            workspace_id, record.run.id, record.run.step, record.run.item, record.run.attempt,
+            record.number, record.capability, record.outcome, record.arguments_hash,
+            dumps(record.arguments), result, error, record.cost, record.ms,
+            None if artifact is None else artifact.id,
+        )  # fmt: skip
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return columns, artifacts
+
+
+def _fitted(record: CallRecord, most_bytes: int) -> tuple[str | None, Artifact | None]:
+    if record.result is None:
+        return None, None
+    content = orjson.dumps(record.result, default=_exact)
+    if len(content) <= most_bytes:
+        return content.decode(), None
+    return None, Artifact(new_id(), record.run.id, content)
+
+
+async def write_calls(
+    tx: Transaction, records: Sequence[tuple[UUID, CallRecord]], most_bytes: int
+) -> None:
+    """Writes records inside the caller's transaction."""
+    columns, artifacts = call_columns(records, most_bytes)
+    for workspace_id, artifact in artifacts:
+        await tx.execute(
+            INSERT_ARTIFACT, workspace_id, artifact.run_id, artifact.id, artifact.content
+        )
+    await tx.execute(INSERT_CALLS, *columns)
+
+
+def dumps(value: Any) -> str | None:
+    """JSON text for a column; nothing stays nothing."""
+    return None if value is None else orjson.dumps(value, default=_exact).decode()
+
+
+def _exact(value: Any) -> Any:
+    """Integers beyond 64 bits and decimals are legal JSON numbers that orjson refuses."""
+    if isinstance(value, (Decimal, int)):
+        return orjson.Fragment(str(value).encode())
+    return str(value)

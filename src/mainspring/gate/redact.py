@@ -1,0 +1,170 @@
+"""Redaction: what a record, an answer or an error may show of a secret is its name.
+
+Two tools for two moments. ``Redactor`` knows the values that were used and masks every
+spelling of them that an upstream may echo. ``redact_arguments`` knows no values: it shows
+secret markers by name and hides what stands under a name that is sensitive anywhere.
+
+A value shorter than four characters is never looked for: it would be found inside
+ordinary words, and masking those would damage every answer without hiding anything.
+A value that was cut in pieces or enciphered cannot be found either.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from mainspring.contracts.secret import SecretRef, SecretText
+
+SHORTEST = 4
+HIDDEN = "[hidden]"
+SENSITIVE_NAMES = frozenset(
+    {
+        "access-token",
+        "api-key",
+        "apikey",
+        "authorization",
+        "client-secret",
+        "cookie",
+        "cookie2",
+        "passwd",
+        "password",
+        "private-token",
+        "proxy-authorization",
+        "refresh-token",
+        "secret",
+        "set-cookie",
+        "x-access-token",
+        "x-amz-security-token",
+        "x-api-key",
+        "x-apikey",
+        "x-auth-key",
+        "x-auth-token",
+        "x-csrf-token",
+        "x-gitlab-token",
+        "x-goog-api-key",
+        "x-hub-signature",
+        "x-hub-signature-256",
+        "x-shopify-access-token",
+        "x-vault-token",
+        "x-xsrf-token",
+    }
+)
+
+
+class Redactor:
+    """Masks known values, by name, in text, bytes and JSON trees."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        masks: dict[bytes, bytes] = {}
+        for name, value in sorted(values.items()):
+            if len(value) >= SHORTEST:
+                mask = str(SecretRef(name)).encode()
+                masks.update(dict.fromkeys(_spellings(value), mask))
+        # Longest first: a spelling may contain a shorter one.
+        self._masks = sorted(masks.items(), key=lambda entry: -len(entry[0]))
+
+    def data(self, data: bytes) -> bytes:
+        for spelling, mask in self._masks:
+            data = data.replace(spelling, mask)
+        return data
+
+    def text(self, text: str) -> str:
+        if not self._masks:
+            return text
+        masked = self.data(text.encode("utf-8", "surrogatepass"))
+        return masked.decode("utf-8", "surrogatepass")
+
+    def tree(self, value: Any) -> Any:
+        """A JSON value with every string in it masked, keys included."""
+        if not self._masks:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self.tree(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.tree(inner) for inner in value]
+        return value
+
+    def found_in(self, text: str) -> bool:
+        """Whether any spelling of any value stands in the text."""
+        data = text.encode("utf-8", "surrogatepass")
+        return any(spelling in data for spelling, _ in self._masks)
+
+
+def redact_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A call's arguments as its record may keep them."""
+    return {str(name): _shown(str(name), value) for name, value in arguments.items()}
+
+
+def is_sensitive(name: str) -> bool:
+    """Whether a header, query or field of this name usually holds something secret."""
+    return name.strip().lower().replace("_", "-") in SENSITIVE_NAMES
+
+
+def _shown(name: str, value: Any) -> Any:
+    if isinstance(value, SecretText | SecretRef):
+        return str(value)
+    if isinstance(value, Mapping):
+        return redact_arguments(value)
+    if isinstance(value, list | tuple):
+        return [_shown(name, inner) for inner in value]
+    return HIDDEN if value is not None and is_sensitive(name) else value
+
+
+def _spellings(value: str) -> set[bytes]:
+    raw = value.encode("utf-8", "surrogatepass")
+    once = set(_base64_pieces(raw))
+    twice = {piece for inner in once for piece in _base64_pieces(inner)}
+    return {
+        raw,
+        value[::-1].encode("utf-8", "surrogatepass"),
+        raw.hex().encode(),
+        raw.hex().upper().encode(),
+        value.encode("utf-16-le", "surrogatepass"),
+        value.encode("utf-16-be", "surrogatepass"),
+        html.escape(value).encode("utf-8", "surrogatepass"),
+        *_in_json(value),
+        *_in_url(raw),
+        *once,
+        *twice,
+    }
+
+
+def _in_json(value: str) -> Iterator[bytes]:
+    for ascii_only in (True, False):
+        text = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        yield text.encode("utf-8", "surrogatepass")
+        yield text.replace("/", "\\/").encode("utf-8", "surrogatepass")
+
+
+def _in_url(raw: bytes) -> Iterator[bytes]:
+    every = "".join(f"%{byte:02X}" for byte in raw)
+    for text in (quote(raw, safe=""), quote(raw, safe="/"), quote_plus(raw), every):
+        yield text.encode()
+        yield _lower_escapes(text).encode()
+
+
+def _lower_escapes(text: str) -> str:
+    head, *rest = text.split("%")
+    return head + "".join("%" + piece[:2].lower() + piece[2:] for piece in rest)
+
+
+def _base64_pieces(raw: bytes) -> Iterable[bytes]:
+    """What is certain of a value inside any base64 text, wherever in it the value begins.
+
+    Three bytes become four signs, so there are three ways to begin; the signs at either
+    end that also depend on a neighbour are left out.
+    """
+    for offset, shared in ((0, 0), (1, 2), (2, 3)):
+        whole = base64.b64encode(b"\0" * offset + raw)
+        certain = (offset + len(raw)) * 8 // 6
+        piece = whole[shared:certain]
+        if len(piece) >= SHORTEST:
+            yield piece
+            yield piece.replace(b"+", b"-").replace(b"/", b"_")

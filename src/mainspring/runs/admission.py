@@ -1,0 +1,128 @@
+"""Admission: reasons why a firing becomes a record instead of work.
+
+The decisions are functions of plain values; the queries beside them fetch those values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mainspring.contracts.errors import Exhausted, OverBudget, Problem
+from mainspring.contracts.limits import Limits
+from mainspring.definition.model import Execution
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How the run is recorded when it may not start."""
+
+    status: str
+    reason: str
+    outcome: str
+    problem: Problem | None = None
+
+
+PAUSED = Refusal("skipped", "paused", "nothing_to_do")
+DROPPED = Refusal("skipped", "dropped", "nothing_to_do")
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Where a new run would stand: its first ancestor, its depth, how many there are."""
+
+    root_id: UUID | None = None
+    depth: int = 0
+    runs: int = 0
+
+    def refusal(self, limits: Limits) -> Refusal | None:
+        """Automations that start each other are stopped, with a record."""
+        if self.depth > limits.chain_depth:
+            return _chained("chain_depth", f"{limits.chain_depth} runs deep")
+        if self.runs >= limits.chain_runs:
+            return _chained("chain_runs", f"{limits.chain_runs} runs long")
+        return None
+
+
+def _chained(reason: str, bound: str) -> Refusal:
+    problem = Exhausted(
+        f"Runs have started runs until the chain was {bound}; it ends here.",
+        code=reason,
+        retryable=False,
+    )
+    return Refusal("skipped", reason, "blocked", problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What an automation has spent today, and what a run of it usually costs."""
+
+    spent_today: Decimal = Decimal(0)
+    usual: Decimal | None = None
+
+    def refusal(self, execution: Execution) -> Refusal | None:
+        """A day's cap that is reached, or a run that would cost more than it may."""
+        if self.spent_today and self.spent_today >= execution.cost_cap_daily_usd:
+            return _costly(
+                "day_budget",
+                f"Today's runs have spent ${self.spent_today} of ${execution.cost_cap_daily_usd} "
+                "(the day is counted in UTC).",
+            )
+        if self.usual is not None and self.usual > execution.budget_cap_usd:
+            return _costly(
+                "estimate_over_budget",
+                f"Its last runs cost ${self.usual:.4f} on average; "
+                f"a run may spend ${execution.budget_cap_usd}.",
+            )
+        return None
+
+
+def _costly(reason: str, detail: str) -> Refusal:
+    return Refusal("skipped", reason, "over_budget", OverBudget(detail, code=reason))
+
+
+_SPEND = """
+    SELECT s.automation_id,
+        sum(s.usd) FILTER (WHERE s.day = (now() AT TIME ZONE 'UTC')::date) AS today,
+        (SELECT avg(l.cost_usd) FROM (
+            SELECT r.cost_usd FROM runs r
+            WHERE r.workspace_id = s.workspace_id AND r.automation_id = s.automation_id
+              AND r.status = 'succeeded'
+            ORDER BY r.id DESC LIMIT 20) AS l) AS usual
+    FROM spend s
+    WHERE s.workspace_id = $1 AND s.automation_id = ANY($2::uuid[])
+    GROUP BY s.workspace_id, s.automation_id
+"""
+
+_CHAINS = """
+    SELECT p.id, coalesce(p.root_id, p.id) AS root_id, p.depth + 1 AS depth,
+        (SELECT count(*) FROM runs c
+         WHERE c.workspace_id = p.workspace_id AND c.root_id = coalesce(p.root_id, p.id)) AS runs
+    FROM runs p WHERE p.workspace_id = $1 AND p.id = ANY($2::uuid[])
+"""
+
+
+async def read_allowances(
+    tx: Transaction, workspace_id: UUID, automations: Sequence[UUID]
+) -> dict[UUID, Allowance]:
+    """Spending by automation; one that never cost anything is not in there."""
+    rows = await tx.fetch(_SPEND, workspace_id, list(automations))
+    return {
+        row["automation_id"]: Allowance(row["today"] or Decimal(0), row["usual"]) for row in rows
+    }
+
+
+async def read_chains(
+    tx: Transaction, workspace_id: UUID, parents: Sequence[UUID]
+) -> dict[UUID, Chain]:
+    """The chain each parent stands in."""
+    if not parents:
+        return {}
+    rows = await tx.fetch(_CHAINS, workspace_id, list(parents))
+    return {row["id"]: Chain(row["root_id"], row["depth"], row["runs"]) for row in rows}

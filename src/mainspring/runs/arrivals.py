@@ -1,0 +1,140 @@
+"""New runs as rows: the key of the moment, the place in the lane, the row itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.gate.record import dumps
+from mainspring.runs.admission import Refusal
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A firing, or a person's wish, for one automation."""
+
+    workspace_id: UUID
+    automation_id: UUID
+    trigger_type: str = "manual"
+    trigger_id: UUID | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    static: Mapping[str, Any] = field(default_factory=dict)
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    # The computed key of the moment; a second request with it finds the first one's run.
+    key: str | None = None
+    key_expires_at: datetime | None = None
+    body_hash: bytes | None = None
+    parent_id: UUID | None = None
+    last_fired_at: datetime | None = None
+
+    @property
+    def source_id(self) -> UUID:
+        """Whose key it is: the trigger's, or the automation's for a run by hand."""
+        return self.trigger_id or self.automation_id
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run about to be inserted, with the verdict about it."""
+
+    id: UUID
+    request: Request
+    version: int
+    queue: str
+    inputs: Mapping[str, Any]
+    lane: int | None
+    behind: bool
+    refusal: Refusal | None
+    root_id: UUID | None
+    depth: int
+
+    @property
+    def status(self) -> str:
+        return "pending" if self.refusal is None else self.refusal.status
+
+
+# A key that has expired is taken over as if it were new.
+_KEYS = """
+    INSERT INTO firings (workspace_id, source_id, key, expires_at, run_id, body_hash)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::uuid[],
+        $6::bytea[]) AS k(workspace_id, source_id, key, expires_at, run_id, body_hash)
+    ORDER BY 1, 2, 3
+    ON CONFLICT (workspace_id, source_id, key) DO UPDATE
+        SET run_id = excluded.run_id, body_hash = excluded.body_hash,
+            expires_at = excluded.expires_at, at = now()
+        WHERE firings.expires_at < now()
+    RETURNING run_id
+"""
+
+_KNOWN = """
+    SELECT f.source_id, f.key, f.run_id, f.body_hash, r.status, r.reason
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(workspace_id, source_id, key)
+    JOIN firings f USING (workspace_id, source_id, key)
+    JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
+"""
+
+_RUNS = """
+    INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type, queue,
+        status, reason, outcome, error, payload, inputs, lane, arrival, root_id, parent_id, depth,
+        due_at, finished_at)
+    SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, n.trigger_type,
+        n.queue, n.status, n.reason, n.outcome, n.error::jsonb, n.payload::jsonb,
+        n.inputs::jsonb, n.lane, CASE WHEN n.lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END,
+        n.root_id, n.parent_id, n.depth,
+        CASE WHEN n.behind THEN 'infinity' ELSE now() END,
+        CASE WHEN n.status <> 'pending' THEN now() END
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int4[], $5::uuid[], $6::text[],
+        $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
+        $14::int8[], $15::uuid[], $16::uuid[], $17::int2[], $18::bool[])
+        AS n(workspace_id, id, automation_id, version, trigger_id, trigger_type, queue, status,
+            reason, outcome, error, payload, inputs, lane, root_id, parent_id, depth, behind)
+"""
+
+
+async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mapping[str, Any]]:
+    """Keeps the keys of new moments; answers, by new id, the runs of known ones."""
+    keyed = [run for run in runs if run.request.key is not None]
+    if not keyed:
+        return {}
+    asked = [run.request for run in keyed]
+    spaces = [request.workspace_id for request in asked]
+    sources = [request.source_id for request in asked]
+    keys = [request.key for request in asked]
+    rows = await tx.fetch(
+        _KEYS, spaces, sources, keys, [request.key_expires_at for request in asked],
+        [run.id for run in keyed], [request.body_hash for request in asked],
+    )  # fmt: skip
+    fresh = {row["run_id"] for row in rows}
+    if len(fresh) == len(keyed):
+        return {}
+    known = {(row["source_id"], row["key"]): row for row in await tx.fetch(_KNOWN, spaces, sources, keys)}
+    return {
+        run.id: known[run.request.source_id, run.request.key]
+        for run in keyed
+        if run.id not in fresh
+    }
+
+
+async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> None:
+    """All of them in one statement, in the order given."""
+    if runs:
+        columns = [list(column) for column in zip(*map(_columns, runs), strict=True)]
+        await tx.execute(_RUNS, *columns)
+
+
+def _columns(run: NewRun) -> tuple[Any, ...]:
+    request, refusal = run.request, run.refusal
+    error = refusal.problem.as_dict() if refusal and refusal.problem else None
+    return (
+        request.workspace_id, run.id, request.automation_id, run.version, request.trigger_id,
+        request.trigger_type, run.queue, run.status,
+        refusal.reason if refusal else None, refusal.outcome if refusal else None, dumps(error),
+        dumps(dict(request.payload) or None), dumps(dict(run.inputs) or None), run.lane,
+        run.root_id, request.parent_id, run.depth, run.behind and refusal is None,
+    )  # fmt: skip

@@ -1,0 +1,108 @@
+"""Living with runs: cancelling one, and sending one round again from where it failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.gate.record import dumps
+from mainspring.runs.dispatch import RUNS_CHANNEL
+from mainspring.runs.events import CANCELLED
+from mainspring.runs.lanes import Lane, lock_lanes, occupied, release_lanes
+from mainspring.runs.rows import FINAL
+from mainspring.store.events import append_events
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+    from mainspring.store.wake import Waker
+
+_LOOK = "SELECT status, lane FROM runs WHERE workspace_id = $1 AND id = $2"
+_LOCKED = """
+    SELECT status, automation_id FROM runs WHERE workspace_id = $1 AND id = $2 FOR UPDATE
+"""
+_CANCEL_NOW = """
+    UPDATE runs SET status = 'cancelled', reason = 'cancelled', outcome = 'failed',
+        fence = fence + 1, cancel_at = now(), finished_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_CANCEL_SOON = """
+    UPDATE runs SET cancel_at = coalesce(cancel_at, now()) WHERE workspace_id = $1 AND id = $2
+"""
+# The records of finished steps stay; the walk finds them and begins at the failed one.
+_AGAIN = """
+    UPDATE runs SET status = 'pending', reason = NULL, outcome = NULL, error = NULL,
+        output = NULL, finished_at = NULL, cancel_at = NULL, takeovers = 0, active_ms = 0,
+        attempt = attempt + 1, fence = fence + 1,
+        due_at = CASE WHEN $3 THEN 'infinity' ELSE now() END,
+        arrival = CASE WHEN lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END
+    WHERE workspace_id = $1 AND id = $2
+"""
+_AGAIN_FROM = frozenset({"failed", "timed_out", "cancelled", "dead"})
+
+
+class Control:
+    """What a person may do to a run."""
+
+    def __init__(self, database: Database, waker: Waker) -> None:
+        self._database = database
+        self._waker = waker
+
+    async def cancel(self, workspace_id: UUID, run_id: UUID) -> str:
+        """Ends a run that waits at once; asks the worker of one that is under way to stop."""
+        async with self._database.transaction() as tx:
+            lanes = await self._lanes(tx, workspace_id, run_id)
+            row = await self._row(tx, workspace_id, run_id)
+            status = str(row["status"])
+            if status in FINAL:
+                raise Clash(f"The run has already ended: {status}.", code="run_ended")
+            if status == "running":
+                await tx.execute(_CANCEL_SOON, workspace_id, run_id)
+                return "cancelling"
+            await tx.execute(_CANCEL_NOW, workspace_id, run_id)
+            await append_events(tx, [_event(workspace_id, run_id, row["automation_id"])])
+            await release_lanes(tx, lanes)
+        self._waker.wake(RUNS_CHANNEL)
+        return "cancelled"
+
+    async def retry(self, workspace_id: UUID, run_id: UUID) -> None:
+        """Sends a run that broke off round again; finished steps are not repeated."""
+        async with self._database.transaction() as tx:
+            lanes = await self._lanes(tx, workspace_id, run_id)
+            row = await self._row(tx, workspace_id, run_id)
+            if row["status"] not in _AGAIN_FROM:
+                raise Clash(
+                    f"Only a run that broke off can be retried; this one is {row['status']}.",
+                    code="not_retryable",
+                )
+            behind = bool(await occupied(tx, lanes))
+            await tx.execute(_AGAIN, workspace_id, run_id, behind)
+        self._waker.wake(RUNS_CHANNEL)
+
+    async def _lanes(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> list[Lane]:
+        """The run's lane, locked: a lane is always locked before a row."""
+        row = await tx.fetchrow(_LOOK, workspace_id, run_id)
+        if row is None:
+            raise Missing("There is no such run.", code="no_run")
+        lanes = [] if row["lane"] is None else [(workspace_id, row["lane"])]
+        await lock_lanes(tx, lanes)
+        return lanes
+
+    async def _row(self, tx: Transaction, workspace_id: UUID, run_id: UUID) -> Any:
+        row = await tx.fetchrow(_LOCKED, workspace_id, run_id)
+        assert row is not None
+        return row
+
+
+def _event(
+    workspace_id: UUID, run_id: UUID, automation_id: UUID
+) -> tuple[UUID, UUID, str, str, str]:
+    payload = {
+        "run_id": str(run_id),
+        "automation_id": str(automation_id),
+        "status": "cancelled",
+        "outcome": "failed",
+    }
+    return workspace_id, new_id(), CANCELLED.type, str(automation_id), dumps(payload) or "{}"

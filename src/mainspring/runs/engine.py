@@ -1,0 +1,40 @@
+"""What every execution needs, gathered once by the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.definition.program import Program
+from mainspring.gate.call import Gate
+from mainspring.runs.rows import Unit
+from mainspring.runs.watch import Hook, Watcher
+from mainspring.store.batch import GroupWriter
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedVersion:
+    """One version of an automation, ready to run."""
+
+    program: Program
+    grants: tuple[Grant, ...]
+    name: str
+    created_by: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The parts around an execution; none of them belongs to one run."""
+
+    gate: Gate
+    writer: GroupWriter[Unit]
+    clock: Clock
+    limits: Limits
+    watch: Watcher
+    hook: Hook
+    # A number in [0, 1) that spreads the pauses between attempts.
+    chance: Callable[[], float]

@@ -1,0 +1,368 @@
+"""Executing a run: walk the plan, record each step before the next begins, end.
+
+An execution belongs to one claim of one run. It keeps one ``Unit`` of rows that wait to be
+committed; the unit is committed before a step begins and together with the run's end, so a
+step costs one commit and the last one shares it with the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+
+from mainspring.contracts.context import Actor, RunRef
+from mainspring.contracts.errors import Problem, TimedOut, as_problem, from_dict
+from mainspring.contracts.outcome import Wait
+from mainspring.definition.program import ProgramStep
+from mainspring.definition.templates import Scope
+from mainspring.gate.budget import Purse
+from mainspring.gate.policy import Posture
+from mainspring.runs.engine import Engine, LoadedVersion
+from mainspring.runs.journal import RecordedStep, RunJournal
+from mainspring.runs.outcome import Tally, broke_off, reached_end
+from mainspring.runs.retry import may_retry, pause_before
+from mainspring.runs.rows import ClaimedRun, End, RunStatus, StepRow, Unit
+from mainspring.runs.scope import run_fields
+from mainspring.runs.step import Attempt, LostRun, checked, performed, rendered, wanted
+from mainspring.runs.watch import Kind, Moment
+
+Interrupt = Literal["cancel", "hand_back", "lost"]
+# A pause longer than this frees the worker: the run waits in the table instead.
+LONGEST_NAP = 5.0
+# What on_failure gets when the plan has used up the run's time.
+_LAST_WORDS = 60.0
+
+
+class Sleep(BaseException):
+    """The run has nothing to do until a moment."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(until)
+        self.until = until
+
+
+class HandBack(BaseException):
+    """The worker is stopping: the run goes back to the queue between two steps."""
+
+
+class StepFailed(Exception):
+    """A step has failed for good."""
+
+    def __init__(self, step: str, problem: Problem) -> None:
+        super().__init__(step)
+        self.step = step
+        self.problem = problem
+
+
+class Execution:
+    """One run, from its claim to the moment it leaves this worker."""
+
+    def __init__(
+        self, engine: Engine, run: ClaimedRun, version: LoadedVersion, journal: RunJournal
+    ) -> None:
+        self.engine = engine
+        self.run = run
+        self.version = version
+        self.journal = journal
+        self.unit = Unit(run)
+        self.tally = Tally()
+        self.interrupt: Interrupt | None = None
+        # Set when the worker stops: the step under way may finish, no other begins.
+        self.stopping = False
+        execution = version.program.execution
+        self.posture = Posture(version.grants, execution.write_policy)
+        self.purse = Purse(Decimal(execution.budget_cap_usd), run.cost_usd)
+        self._actor = Actor(run.workspace_id, "run", run.id)
+        self._began = engine.clock.monotonic()
+        self._deadline = self._began + execution.timeout_seconds - run.active_ms / 1000
+        self._output: Any = None
+        self._remember()
+
+    def _remember(self) -> None:
+        """Counts what earlier owners of the run did; their calls are the better witness."""
+        calls = self.journal.calls.values()
+        for call in calls:
+            self.tally.count(call.outcome)
+        self.purse.spent = max(self.run.cost_usd, sum((c.cost for c in calls), Decimal(0)))
+
+    async def go(self) -> None:
+        """Runs to an end, a wait or a hand-over; never raises."""
+        self._tell("run_resumed" if self.run.resumed else "run_started")
+        try:
+            await self._end(await self._walked())
+        except Sleep as sleep:
+            await self._leave("waiting", due_at=sleep.until)
+        except HandBack:
+            await self._leave("pending", due_at=self.engine.clock.now())
+        except LostRun:
+            self._tell("run_ended", status="lost")
+        except asyncio.CancelledError:
+            await self._interrupted()
+        except Exception as error:
+            await self._end(self._broken(as_problem(error)))
+
+    async def _interrupted(self) -> None:
+        if self.interrupt == "cancel":
+            await self._end(self._ending("cancelled", "cancelled", "failed"))
+        elif self.interrupt == "hand_back":
+            await self._leave("pending", due_at=self.engine.clock.now())
+        else:
+            self._tell("run_ended", status="lost")
+
+    async def _walked(self) -> End:
+        if self.run.cancelled:
+            return self._ending("cancelled", "cancelled", "failed")
+        scope = Scope.for_run(
+            inputs=self.run.inputs,
+            run=run_fields(self.run, self.version),
+            trigger=self.run.payload,
+        )
+        try:
+            await self._walk(self.version.program.steps, scope, "")
+        except StepFailed as failed:
+            return await self._after_failure(scope, failed)
+        return self._ending("succeeded", None, reached_end(self.tally), output=self._output)
+
+    async def _after_failure(self, scope: Scope, failed: StepFailed) -> End:
+        """Runs on_failure; a failure in there is kept beside the first, not instead of it."""
+        self._deadline = max(self._deadline, self.engine.clock.monotonic() + _LAST_WORDS)
+        told = scope.failed(failed.step, failed.problem.as_dict())
+        end = self._broken(failed.problem)
+        try:
+            await self._walk(self.version.program.on_failure, told, "", again=True)
+        except StepFailed as second:
+            assert end.error is not None
+            end.error["on_failure"] = {"step": second.step, **second.problem.as_dict()}
+        return self._counted(end)
+
+    async def _walk(
+        self, steps: Sequence[ProgramStep], scope: Scope, item: str, *, again: bool = False
+    ) -> dict[str, Any]:
+        """Runs steps in order; answers the outputs of those that ran, by name."""
+        outputs: dict[str, Any] = {}
+        for step in steps:
+            done, value = await self._step(step, scope, item, again=again)
+            if done:
+                scope.bind(step.output_name, value)
+                outputs[step.output_name] = value
+                self._output = value
+        return outputs
+
+    async def walk_item(
+        self, steps: Sequence[ProgramStep], scope: Scope, item: str
+    ) -> dict[str, Any]:
+        """Nested steps of one item; their failure is the failure of the step around them."""
+        try:
+            return await self._walk(steps, scope, item)
+        except StepFailed as failed:
+            raise failed.problem from None
+
+    async def _step(
+        self, step: ProgramStep, scope: Scope, item: str, *, again: bool
+    ) -> tuple[bool, Any]:
+        before = self.journal.steps.get((step.step_id, item))
+        if again and before is not None and before.run_attempt != self.run.attempt:
+            before = RecordedStep("failed", before.attempt, before.run_attempt)
+        if before is not None:
+            settled = await self._settled(step, item, before)
+            if settled is not None:
+                return settled
+        try:
+            if not wanted(step, scope.context):
+                self._record(StepRow(step.step_id, item, _next(before), "skipped", 0))
+                return False, None
+        except Problem as problem:
+            self._fail(step, item, _next(before), 0, problem)
+        return True, await self._attempts(step, scope, item, before)
+
+    async def _settled(
+        self, step: ProgramStep, item: str, before: RecordedStep
+    ) -> tuple[bool, Any] | None:
+        """What the record already says about a step; None when it has to be tried."""
+        if before.status == "succeeded":
+            self.tally.answers += 1
+            return True, before.output
+        if before.status == "skipped":
+            return False, None
+        if before.status == "failed" and before.run_attempt == self.run.attempt:
+            raise StepFailed(step.step_id, from_dict(before.error or {}))
+        if before.status == "waiting":
+            assert before.until is not None
+            if before.until > self.engine.clock.now():
+                raise Sleep(before.until)
+            self._succeed(step, item, before.attempt, 0, before.output)
+            return True, before.output
+        return None
+
+    async def _attempts(
+        self, step: ProgramStep, scope: Scope, item: str, before: RecordedStep | None
+    ) -> Any:
+        attempt = _next(before)
+        # A run that was sent round again starts with a full set of attempts.
+        earlier = before.attempt if before and before.run_attempt != self.run.attempt else 0
+        while True:
+            await self._ready()
+            began = self.engine.clock.monotonic()
+            self._tell("step_started", step, item, attempt=attempt)
+            try:
+                self.purse.reserve()
+                return await self._try(step, scope, item, attempt, began)
+            except Problem as problem:
+                ms = self._since(began)
+                problem = self._out_of_time(problem)
+                if not may_retry(problem, attempt - earlier, step.max_retries):
+                    self._fail(step, item, attempt, ms, problem)
+                await self._pause(step, item, attempt, ms, problem)
+            attempt += 1
+
+    async def _try(
+        self, step: ProgramStep, scope: Scope, item: str, number: int, began: float
+    ) -> Any:
+        ref = RunRef(self.run.id, self.run.automation_id, step.step_id, item, number)
+        attempt = Attempt(self, step, scope, self._actor, ref)
+        config = rendered(step, scope.context)
+        returned = await performed(attempt, config, self._seconds(step))
+        value, text = checked(attempt, returned)
+        if isinstance(value, Wait):
+            return await self._wait(step, item, number, value)
+        self._succeed(step, item, number, self._since(began), value, text)
+        return value
+
+    async def _wait(self, step: ProgramStep, item: str, number: int, wait: Wait) -> Any:
+        if wait.until <= self.engine.clock.now():
+            self._succeed(step, item, number, 0, wait.value)
+            return wait.value
+        row = StepRow(step.step_id, item, number, "waiting", 0, wait.value, until=wait.until)
+        self._record(row)
+        raise Sleep(wait.until)
+
+    async def _pause(
+        self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem
+    ) -> None:
+        """Between two attempts: a short pause here, a long one in the table."""
+        row = StepRow(step.step_id, item, attempt, "retrying", ms, error=problem.as_dict())
+        self._record(row, problem)
+        seconds = pause_before(
+            attempt,
+            step.backoff,
+            retry_after=problem.retry_after,
+            chance=self.engine.chance(),
+            most=self.engine.limits.retry_seconds,
+        )
+        if seconds > LONGEST_NAP:
+            raise Sleep(self.engine.clock.now() + timedelta(seconds=seconds))
+        await self._commit()
+        await asyncio.sleep(seconds)
+
+    def _fail(
+        self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem
+    ) -> None:
+        shown = problem.as_dict()
+        row = StepRow(step.step_id, item, attempt, "failed", ms, error=shown)
+        self._record(row, problem)
+        raise StepFailed(step.step_id, problem)
+
+    def _succeed(
+        self, step: ProgramStep, item: str, attempt: int, ms: int, value: Any,
+        text: str | None = None,
+    ) -> None:  # fmt: skip
+        if value is not None:
+            self.tally.answers += 1
+        row = StepRow(step.step_id, item, attempt, "succeeded", ms, value, output_text=text)
+        self._record(row, value)
+
+    def _record(self, row: StepRow, detail: Any = None) -> None:
+        """Adds a row to the unit and to the journal; the next commit makes it durable."""
+        self.unit.steps.append(row)
+        self.journal.steps[row.step, row.item] = RecordedStep(
+            row.status, row.attempt, self.run.attempt, row.output, row.error, row.until
+        )
+        kind: Kind = "step_retrying" if row.status == "retrying" else "step_finished"
+        self.engine.watch(
+            Moment(kind, self.run.id, row.step, row.item, row.status, row.attempt, row.ms, detail)
+        )
+
+    async def _ready(self) -> None:
+        """Before a step begins: what came before is durable, and nobody asked to stop."""
+        if self.unit.steps or self.unit.calls:
+            await self._commit()
+        if self.stopping:
+            raise HandBack
+
+    async def _commit(self) -> None:
+        final = self.unit.end is not None
+        point = "end" if final else "step"
+        self.engine.hook(f"{point}.before")
+        if not await self.engine.writer.write(self.unit):
+            raise LostRun
+        self.engine.hook(f"{point}.after")
+        self.unit = Unit(self.run)
+
+    async def _end(self, end: End) -> None:
+        self.unit.end = end
+        try:
+            await self._commit()
+        except LostRun:
+            self._tell("run_ended", status="lost")
+            return
+        except Problem as refused:
+            # A row the database cannot keep must not keep the run from ending.
+            end = self._broken(refused)
+            self.unit = Unit(self.run, end=end)
+            await self._commit()
+        self._tell("run_ended", status=end.status, detail=end)
+
+    async def _leave(self, status: RunStatus, *, due_at: datetime) -> None:
+        await self._end(self._ending(status, None, None, due_at=due_at))
+
+    def _ending(
+        self, status: RunStatus, reason: str | None, outcome: str | None, *,
+        output: Any = None, error: dict[str, Any] | None = None, due_at: datetime | None = None,
+    ) -> End:  # fmt: skip
+        active = self.run.active_ms + self._since(self._began)
+        return End(
+            status, reason, outcome, output, error, self.tally.effects, self.tally.drafts,
+            self.purse.spent, active, due_at,
+        )  # fmt: skip
+
+    def _broken(self, problem: Problem) -> End:
+        status, reason, outcome = broke_off(problem)
+        return self._ending(status, reason, outcome, error=problem.as_dict())
+
+    def _counted(self, end: End) -> End:
+        """The same end with what on_failure did counted in."""
+        return self._ending(end.status, end.reason, end.outcome, error=end.error)
+
+    def _seconds(self, step: ProgramStep) -> float:
+        left = self._deadline - self.engine.clock.monotonic()
+        return max(min(left, float(step.timeout_seconds)), 0.001)
+
+    def _out_of_time(self, problem: Problem) -> Problem:
+        """The run's own time being up is final, whatever the step's policy says."""
+        if self.engine.clock.monotonic() < self._deadline:
+            return problem
+        return TimedOut(
+            f"The run worked for longer than its "
+            f"{self.version.program.execution.timeout_seconds} seconds.",
+            code="run_timeout",
+            retryable=False,
+        )
+
+    def _since(self, began: float) -> int:
+        return round((self.engine.clock.monotonic() - began) * 1000)
+
+    def _tell(
+        self, kind: Kind, step: ProgramStep | None = None, item: str = "", *,
+        status: str = "", attempt: int = 1, detail: Any = None,
+    ) -> None:  # fmt: skip
+        name = step.step_id if step else ""
+        self.engine.watch(
+            Moment(kind, self.run.id, name, item, status, attempt, detail=detail)
+        )
+
+
+def _next(before: RecordedStep | None) -> int:
+    return 1 if before is None else before.attempt + 1

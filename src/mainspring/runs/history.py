@@ -1,0 +1,77 @@
+"""Reading runs: lists, one run, its steps and its calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_LIST = """
+    SELECT r.id, a.name AS automation, r.version, r.status, r.reason, r.outcome, r.trigger_type,
+        r.created_at, r.started_at, r.finished_at, r.effects, r.drafts, r.cost_usd, r.attempt
+    FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    WHERE r.workspace_id = $1 AND ($2::text IS NULL OR r.status = $2)
+      AND ($3::text IS NULL OR a.name = $3)
+    ORDER BY r.id DESC LIMIT $4
+"""
+_ONE = """
+    SELECT r.id, a.name AS automation, r.automation_id, r.version, r.status, r.reason, r.outcome,
+        r.trigger_type, r.created_at, r.started_at, r.finished_at, r.due_at, r.effects, r.drafts,
+        r.cost_usd, r.attempt, r.takeovers, r.queue, r.inputs, r.payload, r.output, r.error
+    FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    WHERE r.workspace_id = $1 AND r.id = $2
+"""
+_STEPS = """
+    SELECT step, item, attempt, run_attempt, status, ms, finished_at, until, output, error
+    FROM steps WHERE workspace_id = $1 AND run_id = $2
+    ORDER BY finished_at, attempt
+"""
+_CALLS = """
+    SELECT step, item, attempt, call, capability, outcome, at, ms, cost_usd, arguments, result,
+        artifact_id, error
+    FROM calls WHERE workspace_id = $1 AND run_id = $2
+    ORDER BY at, step, item, attempt, call
+"""
+_BY_PREFIX = """
+    SELECT id FROM runs
+    WHERE workspace_id = $1 AND id >= $2 AND id <= $3 ORDER BY id LIMIT 2
+"""
+
+
+async def list_runs(
+    tx: Transaction, workspace_id: UUID, *, status: str | None = None,
+    automation: str | None = None, most: int = 20,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The newest runs first."""
+    rows = await tx.fetch(_LIST, workspace_id, status, automation, most)
+    return [dict(row) for row in rows]
+
+
+async def read_run(tx: Transaction, workspace_id: UUID, run_id: UUID) -> dict[str, Any]:
+    """One run with its steps and calls, in the order they happened."""
+    row = await tx.fetchrow(_ONE, workspace_id, run_id)
+    if row is None:
+        raise Missing("There is no such run.", code="no_run")
+    run = dict(row)
+    run["steps"] = [dict(step) for step in await tx.fetch(_STEPS, workspace_id, run_id)]
+    run["calls"] = [dict(call) for call in await tx.fetch(_CALLS, workspace_id, run_id)]
+    return run
+
+
+async def find_run(tx: Transaction, workspace_id: UUID, text: str) -> UUID:
+    """A run by its id, or by the first characters of it when they name one run only."""
+    digits = text.replace("-", "").lower()
+    try:
+        low = UUID(digits.ljust(32, "0"))
+        high = UUID(digits.ljust(32, "f"))
+    except ValueError:
+        raise Missing(f"{text[:40]!r} is not the id of a run.", code="no_run") from None
+    rows = await tx.fetch(_BY_PREFIX, workspace_id, low, high)
+    if len(rows) != 1:
+        count = "no run" if not rows else "several runs"
+        raise Missing(f"There is {count} whose id begins with {text[:40]!r}.", code="no_run")
+    return UUID(str(rows[0]["id"]))

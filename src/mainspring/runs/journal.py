@@ -1,0 +1,51 @@
+"""The journal of a run: what was recorded before this worker took it over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mainspring.gate.record import Journal as Calls
+from mainspring.gate.record import read_calls
+from mainspring.runs.rows import ClaimedRun
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_STEPS = """
+    SELECT step, item, attempt, run_attempt, status, output, error, until
+    FROM steps WHERE workspace_id = $1 AND run_id = $2
+    ORDER BY attempt
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedStep:
+    """The last recorded attempt at a step."""
+
+    status: str
+    attempt: int
+    run_attempt: int
+    output: Any = None
+    error: dict[str, Any] | None = None
+    until: datetime | None = None
+
+
+@dataclass(slots=True)
+class RunJournal:
+    """Steps by (step, item) and calls by their place; empty for a run that is new."""
+
+    steps: dict[tuple[str, str], RecordedStep] = field(default_factory=dict)
+    calls: Calls = field(default_factory=dict)
+
+
+async def read_journal(tx: Transaction, run: ClaimedRun) -> RunJournal:
+    """Reads what earlier owners of the run recorded."""
+    journal = RunJournal(calls=await read_calls(tx, run.workspace_id, run.id))
+    for row in await tx.fetch(_STEPS, run.workspace_id, run.id):
+        journal.steps[row["step"], row["item"]] = RecordedStep(
+            row["status"], row["attempt"], row["run_attempt"],
+            row["output"], row["error"], row["until"],
+        )  # fmt: skip
+    return journal

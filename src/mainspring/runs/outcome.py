@@ -1,0 +1,62 @@
+"""What a run came to, said in one word: a pure decision.
+
+A run that reached its end is not called a success for that alone. It had effects, or left
+drafts for a person, or only worked out an answer, or there was nothing to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mainspring.contracts.errors import Denied, OverBudget, Problem, TimedOut
+from mainspring.runs.rows import RunStatus
+
+OutcomeWord = Literal[
+    "effects", "drafts_waiting", "answer_only", "nothing_to_do", "blocked", "over_budget", "failed"
+]
+
+SENTENCES: dict[OutcomeWord, str] = {
+    "effects": "It changed something, here or outside.",
+    "drafts_waiting": "Outside writes wait in the inbox for a person.",
+    "answer_only": "It worked out an answer and changed nothing.",
+    "nothing_to_do": "Every step was skipped or found nothing to do.",
+    "blocked": "A call was refused because it was not granted.",
+    "over_budget": "The money set for it is spent.",
+    "failed": "It did not reach the end of its plan.",
+}
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counted while a run goes on."""
+
+    effects: int = 0
+    drafts: int = 0
+    answers: int = 0
+
+    def count(self, call_outcome: str) -> None:
+        if call_outcome in ("kept", "sent"):
+            self.effects += 1
+        elif call_outcome == "held":
+            self.drafts += 1
+
+
+def reached_end(tally: Tally) -> OutcomeWord:
+    """The word for a run whose plan came to its end."""
+    if tally.drafts:
+        return "drafts_waiting"
+    if tally.effects:
+        return "effects"
+    return "answer_only" if tally.answers else "nothing_to_do"
+
+
+def broke_off(problem: Problem) -> tuple[RunStatus, str, OutcomeWord]:
+    """Status, reason code and word for a run whose plan failed."""
+    if isinstance(problem, OverBudget):
+        return "failed", problem.code, "over_budget"
+    if isinstance(problem, Denied):
+        return "failed", problem.code, "blocked"
+    if isinstance(problem, TimedOut):
+        return "timed_out", problem.code, "failed"
+    return "failed", problem.code, "failed"

@@ -1,0 +1,202 @@
+"""Recording: the rows of many runs in one durable transaction.
+
+The transaction first locks the run rows whose fence still holds; whatever belongs to any
+other unit is left out, and its owner is told that it lost the run. A takeover needs a
+stronger lock on the same row, so it happens before or after, never in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.gate.record import dumps, write_calls
+from mainspring.runs.events import event_of
+from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
+from mainspring.runs.rows import End, StepRow, Unit
+from mainspring.store.events import append_events
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Connection
+
+_HOLD = """
+    SELECT u.n
+    FROM unnest($1::uuid[], $2::uuid[], $3::int4[]) WITH ORDINALITY
+        AS u(workspace_id, run_id, fence, n),
+    LATERAL (
+        SELECT 1 FROM runs r
+        WHERE r.workspace_id = u.workspace_id AND r.id = u.run_id AND r.fence = u.fence
+          AND r.status = 'running'
+        FOR KEY SHARE
+    ) AS held
+"""
+
+# A waiting step is the one record that changes: it becomes done when its time has come.
+_STEPS = """
+    INSERT INTO steps (workspace_id, run_id, fence, run_attempt, step, item, attempt, status,
+        ms, output, error, until)
+    SELECT s.workspace_id, s.run_id, s.fence, s.run_attempt, s.step, s.item, s.attempt,
+        s.status, s.ms, s.output::jsonb, s.error::jsonb, s.until
+    FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::int2[], $5::text[], $6::text[],
+        $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[], $12::timestamptz[])
+        AS s(workspace_id, run_id, fence, run_attempt, step, item, attempt, status, ms,
+            output, error, until)
+    ON CONFLICT (workspace_id, run_id, step, item, attempt) DO UPDATE
+        SET status = excluded.status, ms = excluded.ms, output = excluded.output,
+            error = excluded.error, until = excluded.until, fence = excluded.fence,
+            finished_at = now()
+        WHERE steps.status = 'waiting'
+"""
+
+_ENDS = """
+    UPDATE runs r
+    SET status = e.status, reason = e.reason, outcome = e.outcome,
+        output = e.output::jsonb, error = e.error::jsonb,
+        effects = e.effects, drafts = e.drafts, cost_usd = e.cost_usd,
+        active_ms = e.active_ms, due_at = coalesce(e.due_at, r.due_at), worker = NULL,
+        finished_at = CASE WHEN e.final THEN now() END
+    FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::text[], $5::text[], $6::text[],
+        $7::text[], $8::text[], $9::int4[], $10::int4[], $11::numeric[], $12::int8[],
+        $13::timestamptz[], $14::bool[])
+        AS e(workspace_id, run_id, fence, status, reason, outcome, output, error, effects,
+            drafts, cost_usd, active_ms, due_at, final)
+    WHERE r.workspace_id = e.workspace_id AND r.id = e.run_id AND r.fence = e.fence
+      AND r.status = 'running'
+"""
+
+# The day's total grows by what this stretch of work cost; only a stretch with cost has one.
+_SPEND = """
+    INSERT INTO spend (workspace_id, automation_id, day, usd)
+    SELECT s.workspace_id, s.automation_id, (now() AT TIME ZONE 'UTC')::date, sum(s.usd)
+    FROM unnest($1::uuid[], $2::uuid[], $3::numeric[]) AS s(workspace_id, automation_id, usd)
+    GROUP BY 1, 2
+    ON CONFLICT (workspace_id, automation_id, day) DO UPDATE SET usd = spend.usd + excluded.usd
+"""
+
+# After a broken connection: an end that did commit is known by its fence and status.
+_ENDED_BEFORE = """
+    SELECT u.n
+    FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::text[]) WITH ORDINALITY
+        AS u(workspace_id, run_id, fence, status, n),
+    LATERAL (
+        SELECT 1 FROM runs r
+        WHERE r.workspace_id = u.workspace_id AND r.id = u.run_id AND r.fence = u.fence
+          AND r.status = u.status
+    ) AS there
+"""
+
+
+class Recorder:
+    """Turns units into rows; one instance serves every run of a process."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    async def flush(self, connection: Connection, units: Sequence[Unit]) -> Sequence[bool]:
+        """Writes what still belongs to its owner; answers which units those were."""
+        lanes = sorted({lane for lane in map(_left_lane, units) if lane is not None})
+        async with connection.transaction():
+            await lock_lanes(connection, lanes)
+            held = await self._held(connection, units)
+            kept = [unit for unit, yes in zip(units, held, strict=True) if yes]
+            await self._write(connection, kept)
+            await release_lanes(connection, lanes)
+        if all(held):
+            return held
+        return await self._or_ended_before(connection, units, held)
+
+    async def _held(self, tx: Transaction, units: Sequence[Unit]) -> list[bool]:
+        rows = await tx.fetch(
+            _HOLD,
+            [unit.run.workspace_id for unit in units],
+            [unit.run.id for unit in units],
+            [unit.run.fence for unit in units],
+        )
+        there = {row["n"] for row in rows}
+        return [n in there for n in range(1, len(units) + 1)]
+
+    async def _write(self, tx: Transaction, units: Sequence[Unit]) -> None:
+        calls = [(unit.run.workspace_id, call) for unit in units for call in unit.calls]
+        if calls:
+            await write_calls(tx, calls, self._limits.call_result_bytes)
+        steps = [(unit, step) for unit in units for step in unit.steps]
+        if steps:
+            await tx.execute(_STEPS, *_step_columns(steps))
+        ends = [(unit, unit.end) for unit in units if unit.end is not None]
+        if ends:
+            await tx.execute(_ENDS, *_end_columns(ends))
+            costly = [(u, e.cost_usd - u.run.cost_usd) for u, e in ends]
+            await self._spend(tx, [(unit, usd) for unit, usd in costly if usd])
+            await append_events(tx, [event for event in map(_event, ends) if event])
+
+    async def _spend(self, tx: Transaction, costly: Sequence[tuple[Unit, Decimal]]) -> None:
+        if costly:
+            runs = [unit.run for unit, _ in costly]
+            await tx.execute(
+                _SPEND,
+                [run.workspace_id for run in runs],
+                [run.automation_id for run in runs],
+                [usd for _, usd in costly],
+            )
+
+    async def _or_ended_before(
+        self, tx: Transaction, units: Sequence[Unit], held: list[bool]
+    ) -> list[bool]:
+        rows = await tx.fetch(
+            _ENDED_BEFORE,
+            [unit.run.workspace_id for unit in units],
+            [unit.run.id for unit in units],
+            [unit.run.fence for unit in units],
+            [unit.end.status if unit.end else "" for unit in units],
+        )
+        before = {row["n"] for row in rows}
+        return [yes or n in before for n, yes in enumerate(held, start=1)]
+
+
+def _left_lane(unit: Unit) -> Lane | None:
+    if unit.run.lane is None or unit.end is None or not unit.end.final:
+        return None
+    return unit.run.workspace_id, unit.run.lane
+
+
+def _event(ending: tuple[Unit, End]) -> tuple[UUID, UUID, str, str, str] | None:
+    unit, end = ending
+    event = event_of(unit.run, end)
+    if event is None:
+        return None
+    kind, payload = event
+    text = dumps(payload) or "{}"
+    return unit.run.workspace_id, new_id(), kind, str(unit.run.automation_id), text
+
+
+def _step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:
+    columns: list[list[Any]] = [[] for _ in range(12)]
+    for unit, step in steps:
+        run = unit.run
+        values = (
+            run.workspace_id, run.id, run.fence, run.attempt, step.step, step.item,
+            step.attempt, step.status, step.ms, step.output_text or dumps(step.output),
+            dumps(step.error), step.until,
+        )  # fmt: skip
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return columns
+
+
+def _end_columns(ends: Sequence[tuple[Unit, End]]) -> list[list[Any]]:
+    columns: list[list[Any]] = [[] for _ in range(14)]
+    for unit, end in ends:
+        run = unit.run
+        values = (
+            run.workspace_id, run.id, run.fence, end.status, end.reason, end.outcome,
+            dumps(end.output), dumps(end.error), end.effects, end.drafts, end.cost_usd,
+            end.active_ms, end.due_at, end.final,
+        )  # fmt: skip
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return columns

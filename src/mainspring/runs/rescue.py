@@ -1,0 +1,78 @@
+"""Rescue: runs of lost workers go back to the queue; poison ends as dead with evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.gate.record import dumps
+from mainspring.runs import queue
+from mainspring.runs.events import FAILED
+from mainspring.runs.lanes import STUCK, lock_lanes, release_lanes
+from mainspring.runs.rows import ClaimedRun, End, Unit
+from mainspring.store.events import append_events
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+
+
+async def rescue(database: Database, limits: Limits) -> int:
+    """One round: lost workers first, then lanes that wait for nobody."""
+    async with database.transaction() as tx:
+        lost = await queue.lost_workers(tx)
+        gone = {number for number, _ in lost} | set(await queue.orphaned(tx))
+        moved = await _put_back(tx, sorted(gone), [name for _, name in lost], limits)
+        await queue.forget_workers(tx, [number for number, _ in lost])
+    # In a transaction of its own: whoever holds a lane's lock may want a run's row next,
+    # so a lane is never asked for while rows are held.
+    async with database.transaction() as tx:
+        await _unstick(tx)
+    return moved
+
+
+async def _put_back(
+    tx: Transaction, workers: Sequence[int], names: Sequence[str], limits: Limits
+) -> int:
+    if not workers:
+        return 0
+    evidence = Fault(
+        f"The run lost its worker {limits.takeovers} times without finishing a step; "
+        f"the last worker was {names[-1] if names else 'unknown'}.",
+        code="poison",
+        suggestion="Look at the step after the last recorded one; retry the run once mended.",
+    ).as_dict()
+    rows = await queue.put_back(tx, workers, limits.takeovers, evidence)
+    dead = [row for row in rows if row["status"] == "dead"]
+    await append_events(tx, [_event(row) for row in dead])
+    return len(rows)
+
+
+def _event(row: Any) -> tuple[UUID, UUID, str, str, str]:
+    payload = {
+        "run_id": str(row["id"]),
+        "automation_id": str(row["automation_id"]),
+        "status": "dead",
+        "outcome": "failed",
+        "reason": "poison",
+    }
+    source = str(row["automation_id"])
+    return row["workspace_id"], new_id(), FAILED.type, source, dumps(payload) or "{}"
+
+
+async def _unstick(tx: Transaction) -> None:
+    """Lets go the front of every lane whose earlier runs are all gone."""
+    rows = await tx.fetch(STUCK, ["fast", "medium", "long"])
+    lanes = sorted({(row["workspace_id"], row["lane"]) for row in rows})
+    await lock_lanes(tx, lanes)
+    await release_lanes(tx, lanes)
+
+
+def undecodable(run: ClaimedRun, problem: Problem) -> Unit:
+    """The end of a run whose definition cannot be read or no longer fits."""
+    end = End("failed", "definition_unusable", "failed", error=problem.as_dict())
+    return Unit(run, end=end)

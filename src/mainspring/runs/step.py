@@ -1,0 +1,155 @@
+"""One step: when → render → validate → perform → check, with retries around perform.
+
+The functions here decide and compute; what they do to the run goes through the
+``Execution`` that owns it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mainspring.actions.call import call_directly
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.context import Actor, RunRef
+from mainspring.contracts.errors import Fault, Invalid, Problem, TimedOut, as_problem
+from mainspring.contracts.outcome import Done, Nothing, Wait
+from mainspring.definition.json_text import check_value
+from mainspring.definition.program import ProgramStep
+from mainspring.gate.ask import Ask, plain
+from mainspring.gate.call import LEASE_LOST
+from mainspring.gate.record import dumps
+
+if TYPE_CHECKING:
+    from mainspring.definition.templates import Scope
+    from mainspring.runs.execute import Execution
+
+
+class LostRun(BaseException):
+    """Another worker owns the run now; nothing more may be done or written."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try at a step, and what its handler is given (a contracts StepContext)."""
+
+    execution: Execution
+    step: ProgramStep
+    scope: Scope
+    actor: Actor
+    run: RunRef
+    calls: int = 0
+
+    @property
+    def clock(self) -> Clock:
+        return self.execution.engine.clock
+
+    @property
+    def key(self) -> str:
+        item = f"/{self.run.item}" if self.run.item else ""
+        return f"{self.run.id}/{self.run.step}{item}"
+
+    async def call(self, capability: str, arguments: Mapping[str, Any]) -> Any:
+        """Through the gate; the record of the call is committed with the step."""
+        self.calls += 1
+        execution = self.execution
+        place = (self.run.step, self.run.item, self.run.attempt, self.calls)
+        ask = Ask(
+            capability, arguments, self.actor, self.run, self.calls, execution.posture,
+            execution.purse, execution.run.fence, execution.journal.calls.get(place),
+        )  # fmt: skip
+        answer = await execution.engine.gate.call(ask)
+        if answer.record is not None:
+            direct = self.step.capability is not None
+            kept = None if direct or answer.error else answer.value
+            execution.unit.calls.append(replace(answer.record, result=kept))
+        if ask.recorded is None:
+            execution.tally.count(answer.outcome)
+        if answer.error is not None:
+            if answer.error.code == LEASE_LOST:
+                raise LostRun
+            raise answer.error
+        return answer.value
+
+    async def walk(self, *, item: int, names: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Nested steps for one item; a failure in there has used up its own attempts."""
+        path = f"{self.run.item}.{item}" if self.run.item else str(item)
+        try:
+            return await self.execution.walk_item(
+                self.step.nested, self.scope.child(names), path
+            )
+        except Problem as problem:
+            problem.retryable = False
+            raise
+
+
+def wanted(step: ProgramStep, context: Mapping[str, Any]) -> bool:
+    """Whether the step's condition lets it run."""
+    return step.when is None or step.when.test(context)
+
+
+def rendered(step: ProgramStep, context: Mapping[str, Any]) -> Any:
+    """The step's config with its templates filled in, judged by the action's schema."""
+    config = step.config.render(context)
+    if step.config.is_literal:
+        return config
+    findings = step.config_validator.findings(plain(config), "")
+    if findings:
+        raise Invalid(
+            f"The config of step {step.step_id!r} is not valid once its templates are filled "
+            f"in: {findings[0].detail}",
+            code="config_invalid",
+            findings=findings,
+        )
+    return config
+
+
+async def performed(attempt: Attempt, config: Any, seconds: float | None) -> Any:
+    """One attempt, stopped when its time is up; the only place an action is handled."""
+    step = attempt.step
+    try:
+        async with asyncio.timeout(seconds):
+            if step.action is None:
+                assert step.capability is not None
+                return await call_directly(attempt, step.capability.id, config)
+            return await step.action.handler(attempt, config)
+    except Problem:
+        raise
+    except TimeoutError:
+        raise TimedOut(
+            f"Step {step.step_id!r} took longer than {seconds:g} seconds and was stopped.",
+            code="step_timeout",
+        ) from None
+    except Exception as error:
+        raise as_problem(error) from error
+
+
+def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
+    """The step's value and its JSON text, if it is one that may be kept."""
+    if isinstance(returned, Wait):
+        return returned, None
+    if isinstance(returned, Nothing):
+        returned = returned.as_value()
+    value = returned.value if isinstance(returned, Done) else returned
+    step, limits = attempt.step, attempt.execution.engine.limits
+    if step.action is not None:
+        # A capability's answer was judged by the gate; an action's is judged here.
+        check_value(value, limits)
+        findings = [] if step.output_validator is None else step.output_validator.findings(value, "")
+        if findings:
+            raise Fault(
+                f"The output of step {step.step_id!r} is not what its action declares: "
+                f"{findings[0].detail}",
+                code="output_invalid",
+                findings=findings,
+            )
+    text = dumps(value)
+    if text is not None and len(text) > limits.step_output_bytes:
+        raise Invalid(
+            f"The output of step {step.step_id!r} is {len(text)} bytes; "
+            f"at most {limits.step_output_bytes} are kept.",
+            code="output_too_large",
+        )
+    return value, text

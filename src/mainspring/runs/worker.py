@@ -1,0 +1,269 @@
+"""The worker: claims due runs, executes many at a time, keeps its lease, cleans up.
+
+Four loops share one event loop: claiming, the heartbeat, the rescue of runs whose worker
+was lost, and the watch for cancellations. None of them is special to one worker: any
+number of workers do the same beside each other and need no leader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import socket
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+from uuid import UUID
+
+from mainspring.contracts.errors import Problem, as_problem
+from mainspring.runs import queue
+from mainspring.runs.engine import Engine
+from mainspring.runs.execute import Execution, Interrupt
+from mainspring.runs.journal import RunJournal, read_journal
+from mainspring.runs.rescue import rescue, undecodable
+from mainspring.runs.rows import ClaimedRun
+from mainspring.runs.versions import Versions
+from mainspring.settings import Settings
+from mainspring.store.clock import DatabaseClock
+from mainspring.store.database import Database, is_lost_connection
+from mainspring.store.partitions import ensure_partitions
+from mainspring.store.wake import Listener
+
+log = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
+
+# Runs that lost a worker once go a few at a time; after a second loss one goes alone.
+# So a run that kills its worker takes few others with it, and never the same ones twice.
+SUSPECTS_TOGETHER = 16
+
+
+class Worker:
+    """One process's share of the work."""
+
+    def __init__(
+        self,
+        database: Database,
+        engine: Engine,
+        clock: DatabaseClock,
+        versions: Versions,
+        listener: Listener,
+        settings: Settings,
+    ) -> None:
+        self._database = database
+        self._engine = engine
+        self._clock = clock
+        self._versions = versions
+        self._listener = listener
+        self._settings = settings
+        self._id = 0
+        self._name = f"{socket.gethostname()}/{os.getpid()}"
+        self._running: dict[UUID, tuple[Execution, asyncio.Task[None]]] = {}
+        # Claimed, and not yet executing: its version or its journal is being read.
+        self._starting: dict[UUID, int] = {}
+        self._strays: set[UUID] = set()
+        self._freed = asyncio.Event()
+        self._stop = asyncio.Event()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._running) + len(self._starting)
+
+    def stop(self) -> None:
+        """Asks the worker to end: it claims nothing more from this moment."""
+        self._stop.set()
+        self._freed.set()
+        self._listener.nudge()
+
+    async def run(self) -> None:
+        """Works until it is stopped, then hands back what it could not finish."""
+        self._id = await self._retrying(self._register)
+        loops = [
+            asyncio.create_task(self._every(seconds, act), name=act.__name__)
+            for seconds, act in self._duties()
+        ]
+        try:
+            await self._claim_loop()
+        finally:
+            await self._wind_down()
+            for task in loops:
+                task.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+            await self._engine.writer.aclose()
+            await self._listener.aclose()
+            await self._retrying(self._leave)
+
+    def _duties(self) -> list[tuple[float, Callable[[], Awaitable[None]]]]:
+        lease = self._settings.lease_seconds
+        return [
+            (self._settings.heartbeat_seconds, self._beat),
+            (min(lease / 6, 5.0), self._rescue),
+            (self._settings.poll_seconds, self._cancel_asked),
+            (3600.0, self._partitions),
+        ]
+
+    # --- claiming
+
+    async def _claim_loop(self) -> None:
+        while not self._stop.is_set():
+            free = self._settings.slots - self.in_flight
+            if free < max(1, self._settings.slots // 4):
+                # Claims come in handfuls: a claim per finished run would be a commit per run.
+                self._freed.clear()
+                await self._freed.wait()
+                continue
+            claimed = await self._retrying(lambda: self._claim(free))
+            for run in claimed:
+                self._begin(run)
+            if len(claimed) < free and not self._stop.is_set():
+                await self._listener.wait(self._settings.poll_seconds)
+
+    async def _claim(self, free: int) -> list[ClaimedRun]:
+        queues = self._settings.queues
+        self._engine.hook("claim.before")
+        async with self._database.transaction() as tx:
+            claimed = await queue.claim(tx, queues, free, self._id)
+            room, worst = self._suspects_room()
+            if room:
+                most = min(room, max(free - len(claimed), 1))
+                claimed += await queue.claim_suspects(tx, queues, most, self._id, worst)
+        self._engine.hook("claim.after")
+        return claimed
+
+    def _suspects_room(self) -> tuple[int, int]:
+        """How many suspects may still be taken, and how bad the worst may be."""
+        going = [execution.run.takeovers for execution, _ in self._running.values()]
+        suspects = [count for count in (*going, *self._starting.values()) if count]
+        if not suspects:
+            return 1, 32_000
+        if max(suspects) > 1:
+            return 0, 0
+        return max(SUSPECTS_TOGETHER - len(suspects), 0), 1
+
+    def _begin(self, run: ClaimedRun) -> None:
+        self._starting[run.id] = run.takeovers
+        task = asyncio.create_task(self._execute(run), name=f"run-{run.id}")
+        task.add_done_callback(lambda _: self._finished(run.id))
+
+    async def _execute(self, run: ClaimedRun) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        try:
+            version = await self._versions.load(run)
+            journal = RunJournal()
+            if run.resumed:
+                journal = await self._retrying(lambda: self._read_journal(run))
+            execution = Execution(self._engine, run, version, journal)
+            execution.stopping = self._stop.is_set()
+        except Problem as problem:
+            await self._engine.writer.write(undecodable(run, problem))
+            return
+        self._running[run.id] = (execution, task)
+        del self._starting[run.id]
+        await execution.go()
+
+    async def _read_journal(self, run: ClaimedRun) -> RunJournal:
+        async with self._database.acquire() as connection:
+            return await read_journal(connection, run)
+
+    def _finished(self, run_id: UUID) -> None:
+        self._running.pop(run_id, None)
+        self._starting.pop(run_id, None)
+        self._freed.set()
+
+    # --- the lease
+
+    async def _register(self) -> int:
+        async with self._database.transaction() as tx:
+            return await queue.register(tx, self._name, self._settings.lease_seconds)
+
+    async def _leave(self) -> None:
+        async with self._database.transaction() as tx:
+            await queue.leave(tx, self._id)
+
+    async def _beat(self) -> None:
+        async with self._database.transaction() as tx:
+            now = await queue.beat(tx, self._id, self._settings.lease_seconds)
+            owned = await queue.owned(tx, self._id)
+        if now is None:
+            log.warning("The lease ran out while this worker was held up; it starts afresh.")
+            for run_id in list(self._running):
+                self._interrupt(run_id, "lost")
+            self._id = await self._register()
+            return
+        self._clock.sync(now)
+        await self._return_strays(owned)
+
+    async def _return_strays(self, owned: set[UUID]) -> None:
+        """Runs the table gives to this worker and nobody here executes: a failed start.
+
+        One round of grace tells them from runs that were claimed this very moment.
+        """
+        strays = owned - self._running.keys() - self._starting
+        lost = sorted(strays & self._strays)
+        self._strays = strays - set(lost)
+        if lost:
+            async with self._database.transaction() as tx:
+                await queue.let_go(tx, self._id, lost, self._engine.limits.takeovers)
+
+    async def _rescue(self) -> None:
+        await rescue(self._database, self._engine.limits)
+
+    async def _cancel_asked(self) -> None:
+        if not self._running:
+            return
+        async with self._database.acquire() as connection:
+            for run_id in await queue.cancelled(connection, self._id):
+                self._interrupt(run_id, "cancel")
+
+    async def _partitions(self) -> None:
+        async with self._database.transaction() as tx:
+            await ensure_partitions(tx, self._clock.now())
+
+    def _interrupt(self, run_id: UUID, why: Interrupt) -> None:
+        found = self._running.get(run_id)
+        if found is not None and found[0].interrupt is None:
+            found[0].interrupt = why
+            found[1].cancel()
+
+    # --- stopping
+
+    async def _wind_down(self) -> None:
+        """Steps under way may finish; what is still going then is handed back."""
+        for execution, _ in self._running.values():
+            execution.stopping = True
+        tasks = [task for _, task in self._running.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._settings.stop_seconds)
+        for run_id in list(self._running):
+            self._interrupt(run_id, "hand_back")
+        rest = [task for _, task in self._running.values()]
+        if rest:
+            await asyncio.wait(rest, timeout=5.0)
+
+    # --- keeping on
+
+    async def _every(self, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await act()
+            except Exception as error:
+                if not is_lost_connection(error):
+                    log.exception("A duty of the worker failed: %s", as_problem(error).detail)
+                await asyncio.sleep(min(seconds, 0.5))
+                continue
+            # A little spread keeps many workers from doing the same thing at once.
+            await asyncio.sleep(seconds * random.uniform(0.9, 1.0))
+
+    async def _retrying(self, act: Callable[[], Awaitable[Found]]) -> Found:
+        pause = 0.05
+        while True:
+            try:
+                return await act()
+            except Exception as error:
+                if not is_lost_connection(error):
+                    raise
+                await self._database.recover()
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 1.0)

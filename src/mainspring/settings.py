@@ -1,0 +1,143 @@
+"""Settings: one frozen object, read once at the start and handed down as an argument.
+
+Every setting is an environment variable ``MAINSPRING_<NAME>``; the sentence beside it
+is what the generated reference prints. No other module reads the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+PREFIX = "MAINSPRING_"
+LIMIT_PREFIX = PREFIX + "LIMIT_"
+
+
+class BadSetting(ValueError):
+    """A setting has a value that cannot be used."""
+
+
+def _setting(default: Any, sentence: str) -> Any:
+    if callable(default):
+        return field(default_factory=default, metadata={"sentence": sentence})
+    return field(default=default, metadata={"sentence": sentence})
+
+
+def default_home() -> Path:
+    """Where data lives when nobody says otherwise.
+
+    The system account keeps it under /var/lib, because the database then runs as
+    another user, who could not enter the private home folder of root.
+    """
+    if sys.platform != "win32" and os.geteuid() == 0:
+        return Path("/var/lib/mainspring")
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "mainspring"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything an operator may set."""
+
+    home: Path = _setting(default_home, "The data folder: database files and the master key.")
+    database_url: str | None = _setting(
+        None, "An outside Postgres, as a URL; without it the embedded one is used."
+    )
+    master_key_file: Path | None = _setting(
+        None, "File with the vault's 32-byte key in base64; default: master.key in the data folder."
+    )
+    egress_allow: frozenset[str] = _setting(
+        frozenset(), "Exact host:port pairs, comma separated, that may be private addresses."
+    )
+    slots: int = _setting(128, "Runs one worker keeps in flight at a time.")
+    queues: tuple[str, ...] = _setting(
+        ("fast", "medium", "long"), "Queues a worker takes from, comma separated."
+    )
+    lease_seconds: float = _setting(30.0, "How long a worker owns a run without a heartbeat.")
+    heartbeat_seconds: float = _setting(10.0, "How often a worker renews its leases.")
+    poll_seconds: float = _setting(1.0, "How often a worker looks for work without a wake-up.")
+    stop_seconds: float = _setting(30.0, "How long steps may finish after a stop was asked for.")
+    limits: Mapping[str, int] = _setting(dict, "Each limit is set by MAINSPRING_LIMIT_<NAME>.")
+
+    @property
+    def key_file(self) -> Path:
+        return self.master_key_file or self.home / "master.key"
+
+
+def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Reads the environment once; a value that cannot be used is named, never guessed."""
+    found = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    for entry in fields(Settings):
+        text = found.get(PREFIX + entry.name.upper())
+        if text is not None and entry.name != "limits":
+            values[entry.name] = _read(entry, text)
+    values["limits"] = {
+        name.removeprefix(LIMIT_PREFIX).lower(): _whole(name, text)
+        for name, text in found.items()
+        if name.startswith(LIMIT_PREFIX)
+    }
+    return Settings(**values)
+
+
+def all_settings() -> Iterator[tuple[str, str, str]]:
+    """Variable, default and sentence of each setting, for the reference."""
+    for entry in fields(Settings):
+        if entry.name == "home":
+            shown = "~/.local/share/mainspring, or /var/lib/mainspring for root"
+        elif entry.name == "limits":
+            shown = "see limits"
+        else:
+            shown = _show(entry.default)
+        yield PREFIX + entry.name.upper(), shown, entry.metadata["sentence"]
+
+
+def _show(value: Any) -> str:
+    if value is None or value == frozenset():
+        return "none"
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _read(entry: Field[Any], text: str) -> Any:
+    name = PREFIX + entry.name.upper()
+    match entry.name:
+        case "home" | "master_key_file":
+            return Path(text).expanduser().absolute()
+        case "egress_allow":
+            return frozenset(_words(text.lower()))
+        case "queues":
+            return _words(text)
+        case "slots":
+            return _whole(name, text)
+        case "database_url":
+            return text or None
+        case _:
+            return _seconds(name, text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for word in (piece.strip() for piece in text.split(",")) if word)
+
+
+def _whole(name: str, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise BadSetting(f"{name} must be a whole number of at least 1, not {text!r}.")
+    return value
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise BadSetting(f"{name} must be a number of seconds above 0, not {text!r}.")
+    return value

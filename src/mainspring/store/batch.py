@@ -1,0 +1,136 @@
+"""Grouped durable writes: many tasks, one writer, one commit.
+
+A task hands in a unit and waits; the writer sends everything that is waiting as one
+statement in one transaction, so that a hundred runs pay for one flush to disk. A unit's
+future is resolved only after the commit that contains it.
+
+When the connection breaks in the middle it is not known whether the commit happened.
+The same units are then sent again: what they write is keyed, so a second time changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+import asyncpg
+
+from mainspring.contracts.errors import Fault, Problem
+from mainspring.store.database import Database, is_lost_connection
+
+Unit = TypeVar("Unit")
+# Answers, in order, whether each unit was accepted; it runs inside no transaction and
+# must make its own if it sends more than one statement.
+Flush = Callable[["asyncpg.Connection[asyncpg.Record]", Sequence[Unit]], Awaitable[Sequence[bool]]]
+
+# The planner knows nothing about tables that are new or have just been filled; with
+# these it can only choose the index paths that every statement here is written for.
+_PLANNER = {
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+
+
+class GroupWriter(Generic[Unit]):
+    """One connection, one loop, any number of waiting tasks."""
+
+    def __init__(self, database: Database, flush: Flush[Unit], *, most: int = 256) -> None:
+        self._database = database
+        self._flush = flush
+        self._most = most
+        self._waiting: list[tuple[Unit, asyncio.Future[bool]]] = []
+        self._arrived = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+
+    async def write(self, unit: Unit) -> bool:
+        """True once the unit is durable; false when it was refused by its fence."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._loop(), name="group-writer")
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append((unit, done))
+        self._arrived.set()
+        return await done
+
+    async def aclose(self) -> None:
+        """Writes what is waiting, then stops."""
+        while self._waiting and self._task is not None and not self._task.done():
+            await asyncio.wait([self._waiting[-1][1]])
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        await self._drop_connection()
+
+    async def _loop(self) -> None:
+        while True:
+            await self._arrived.wait()
+            # One turn of the event loop lets every task that is ready hand in its unit.
+            await asyncio.sleep(0)
+            taken = self._waiting[: self._most]
+            del self._waiting[: self._most]
+            if not self._waiting:
+                self._arrived.clear()
+            if taken:
+                await self._send(taken)
+
+    async def _send(self, taken: list[tuple[Unit, asyncio.Future[bool]]]) -> None:
+        try:
+            accepted = await self._flushed([unit for unit, _ in taken])
+        except asyncio.CancelledError:
+            for _, done in taken:
+                done.cancel()
+            raise
+        except Exception as error:
+            await self._one_by_one(taken, error)
+            return
+        for (_, done), yes in zip(taken, accepted, strict=True):
+            if not done.done():
+                done.set_result(yes)
+
+    async def _one_by_one(
+        self, taken: list[tuple[Unit, asyncio.Future[bool]]], error: Exception
+    ) -> None:
+        """A unit the database cannot take must not drag its neighbours down."""
+        for unit, done in taken:
+            try:
+                if len(taken) == 1:
+                    raise error
+                (yes,) = await self._flushed([unit])
+            except Exception as single:
+                problem = single if isinstance(single, Problem) else None
+                if not done.done():
+                    done.set_exception(problem or Fault("The database refused a record."))
+            else:
+                if not done.done():
+                    done.set_result(yes)
+
+    async def _flushed(self, units: Sequence[Unit]) -> Sequence[bool]:
+        pause = 0.02
+        while True:
+            try:
+                connection = await self._open()
+                return await self._flush(connection, units)
+            except Exception as error:
+                if not (is_lost_connection(error) or self._broken()):
+                    raise
+                await self._drop_connection()
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 1.0)
+
+    def _broken(self) -> bool:
+        return self._connection is not None and self._connection.is_closed()
+
+    async def _open(self) -> asyncpg.Connection[asyncpg.Record]:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await self._database.dedicated(settings=_PLANNER)
+        return self._connection
+
+    async def _drop_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.terminate()

@@ -1,0 +1,30 @@
+"""The database's time, read without asking the database.
+
+Every heartbeat brings the database's own time; between two of them the machine's steady
+clock counts on from there. So moments that end up in rows come from one clock, whatever
+the clocks of the machines around it say.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+
+class DatabaseClock:
+    """A contracts Clock that follows the database."""
+
+    def __init__(self) -> None:
+        self._moment = datetime.now(UTC)
+        self._seen = time.monotonic()
+
+    def sync(self, moment: datetime) -> None:
+        """Takes over the database's time."""
+        self._moment = moment.astimezone(UTC)
+        self._seen = time.monotonic()
+
+    def now(self) -> datetime:
+        return self._moment + timedelta(seconds=time.monotonic() - self._seen)
+
+    def monotonic(self) -> float:
+        return time.monotonic()

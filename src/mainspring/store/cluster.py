@@ -1,0 +1,144 @@
+"""The files of the embedded server: where they lie and how they come to be.
+
+    <home>/lock             who owns the folder
+    <home>/postgres/data    the database files
+    <home>/run              the server's socket
+    <home>/postgres.log     what the server said
+
+The two folders belong to the server's user and are closed to everybody else but root.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from mainspring.contracts.errors import Clash
+from mainspring.store.account import Account, make_private
+from mainspring.store.binaries import Binaries
+from mainspring.store.diagnosis import start_problem
+from mainspring.store.programs import run
+
+USER = "mainspring"
+DATABASE = "mainspring"
+SOCKET_NAME = ".s.PGSQL.5432"
+# The shortest limit for the path of a socket among the systems we run on.
+_SOCKET_PATH_BYTES = 103
+_SHORT_PLACE = Path("/tmp")  # noqa: S108  (the folder below it is checked and private)
+_BUILTIN_LOCALES_SINCE = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places inside one data folder."""
+
+    home: Path
+    socket: Path
+
+    @property
+    def private(self) -> Path:
+        return self.home / "postgres"
+
+    @property
+    def data(self) -> Path:
+        return self.private / "data"
+
+    @property
+    def log(self) -> Path:
+        return self.home / "postgres.log"
+
+    @property
+    def major(self) -> int | None:
+        """The version of Postgres that made the files; None when there are none yet."""
+        try:
+            return int((self.data / "PG_VERSION").read_text())
+        except FileNotFoundError:
+            return None
+
+
+def layout_of(home: Path, uid: int) -> Layout:
+    """Where everything lies; a socket with too long a path moves to a short place."""
+    socket = home / "run"
+    long = len(os.fsencode(socket / SOCKET_NAME)) > _SOCKET_PATH_BYTES
+    # A comma would be read as two hosts.
+    if long or "," in str(socket):
+        marks = hashlib.sha256(f"{uid}:{home.resolve()}".encode(errors="surrogateescape"))
+        socket = _SHORT_PLACE / f"mainspring-{marks.hexdigest()[:16]}"
+    return Layout(home, socket)
+
+
+def make_home(home: Path, account: Account) -> None:
+    """The data folder; another user's server has to be able to pass through it."""
+    if not home.is_dir():
+        home.mkdir(parents=True)
+        home.chmod(0o711 if account.switched else 0o700)
+
+
+def make_folders(layout: Layout, account: Account) -> None:
+    make_private(layout.private, account)
+    if layout.socket.parent == _SHORT_PLACE:
+        _refuse_foreign(layout.socket, account)
+    make_private(layout.socket, account)
+
+
+def _refuse_foreign(folder: Path, account: Account) -> None:
+    """In a place where everybody may write, somebody else may have been first."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {account.uid, os.geteuid()}:
+        raise Clash(
+            f"The folder {folder}, needed for the database's socket, belongs to somebody else.",
+            code="socket_folder_taken",
+            suggestion="Remove it, or set MAINSPRING_HOME to a shorter path.",
+        )
+
+
+async def make_cluster(layout: Layout, account: Account, binaries: Binaries) -> None:
+    """Makes the database files under a temporary name and moves them into place whole.
+
+    Nothing is forced to disk before the end, and everything is before the move: rows
+    committed later must not rest on files that a power cut can take away.
+    """
+    making = layout.private / "data.new"
+    shutil.rmtree(making, ignore_errors=True)
+    initdb, postgres = binaries.program("initdb"), binaries.program("postgres")
+    steps: list[tuple[list[str | Path], bytes]] = [
+        ([initdb, "-D", making, *_initdb_options(binaries.major)], b""),
+        ([postgres, "--single", "-F", "-D", making, "postgres"], _CREATE),
+        ([initdb, "-D", making, "--sync-only"], b""),
+    ]
+    for command, feed in steps:
+        ended = await run(command, account, cwd=layout.home, feed=feed)
+        if ended.code != 0 or "ERROR:" in ended.text:
+            layout.log.write_text(ended.text, encoding="utf-8")
+            raise start_problem(ended.text, layout.home, account, layout.private)
+    making.rename(layout.data)
+    _sync(layout.private)
+
+
+_CREATE = f"CREATE DATABASE {DATABASE}\n".encode()
+
+
+def _initdb_options(major: int) -> list[str]:
+    # No address is ever listened on; should one be, nobody may come in by it.
+    options = ["-U", USER, "--auth-local=trust", "--auth-host=reject", "--encoding=UTF8"]
+    options += ["--data-checksums", "--no-sync", "--no-instructions"]
+    if major >= _BUILTIN_LOCALES_SINCE:
+        # The order of texts then never changes with the machine's libraries.
+        return [*options, "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    return [*options, "--locale=C.UTF-8"]
+
+
+def _sync(folder: Path) -> None:
+    """Makes a rename inside the folder durable."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

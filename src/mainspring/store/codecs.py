@@ -1,0 +1,34 @@
+"""How values travel: JSON as Python values, in Postgres's binary form.
+
+The binary form of ``jsonb`` is the text behind one byte for its version; arrays of it
+are sent the same way, which the text form would not allow. A value that is JSON text
+already is handed in as ``orjson.Fragment`` and not parsed again. An integer beyond 64
+bits is refused instead of being rounded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+import orjson
+
+_JSONB_VERSION = b"\x01"
+
+
+async def set_codecs(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """To be done once for each new connection."""
+    await connection.set_type_codec(
+        "jsonb", schema="pg_catalog", format="binary", encoder=_to_jsonb, decoder=_from_jsonb
+    )
+    await connection.set_type_codec(
+        "json", schema="pg_catalog", format="binary", encoder=orjson.dumps, decoder=orjson.loads
+    )
+
+
+def _to_jsonb(value: Any) -> bytes:
+    return _JSONB_VERSION + orjson.dumps(value)
+
+
+def _from_jsonb(value: bytes) -> Any:
+    return orjson.loads(value[1:])

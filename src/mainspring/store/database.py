@@ -1,0 +1,220 @@
+"""The database every room is handed: a pool of connections that heals.
+
+Connections of the pool are shared, so nobody may change a session: ``SET LOCAL`` and
+transaction-level locks only. In return a connection goes back to the pool without being
+reset, which saves a round trip each time. Whoever needs a session of their own (LISTEN,
+planner settings, session locks) takes a dedicated connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeVar
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from mainspring.contracts.errors import Problem
+from mainspring.settings import Settings
+from mainspring.store.codecs import set_codecs
+from mainspring.store.embedded import EmbeddedServer
+from mainspring.store.outage import database_problem, is_collision, is_lost_connection
+from mainspring.store.source import EmbeddedSource, OutsideSource, Source
+
+__all__ = ["Connection", "Database", "Dedicated", "database_problem", "is_lost_connection"]
+
+Record: TypeAlias = "asyncpg.Record"
+Dedicated: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Connection: TypeAlias = "Dedicated | PoolConnectionProxy[asyncpg.Record]"
+Work = TypeVar("Work")
+
+POOL_SIZE = 16
+_CONNECT_SECONDS = 10.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+# What the driver may raise in the middle of a break; on an open connection it means misuse.
+_WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class Database:
+    """A pool over the embedded server or an outside one."""
+
+    def __init__(self, source: Source, *, name: str, pool_size: int) -> None:
+        self._source = source
+        self._session = {"application_name": name, "timezone": "UTC"}
+        self._pool = asyncpg.create_pool(
+            connect=self._connect_for_pool, reset=_keep, min_size=0, max_size=pool_size
+        )
+
+    @classmethod
+    async def open(
+        cls,
+        settings: Settings,
+        *,
+        attach: bool = False,
+        name: str = "mainspring",
+        pool_size: int = POOL_SIZE,
+    ) -> Database:
+        """Reaches the database; the embedded one is started for it.
+
+        With ``attach``, another process may own the embedded server already; without, a
+        second owner is refused.
+        """
+        source: Source = (
+            OutsideSource(settings.database_url)
+            if settings.database_url
+            else EmbeddedSource(settings.home, attach=attach)
+        )
+        await source.open()
+        database = cls(source, name=f"{name}:{os.getpid()}", pool_size=pool_size)
+        try:
+            await database._pool
+            await database.execute("SELECT 1")
+        except BaseException:
+            await database.close()
+            raise
+        return database
+
+    @property
+    def server(self) -> EmbeddedServer | None:
+        """The embedded server, in the process that owns it."""
+        return self._source.server if isinstance(self._source, EmbeddedSource) else None
+
+    async def close(self) -> None:
+        """Hands everything back; what is still running in the pool is broken off."""
+        try:
+            async with asyncio.timeout(5.0):
+                await self._pool.close()
+        except TimeoutError:
+            self._pool.terminate()
+        finally:
+            await self._source.close()
+
+    @contextlib.asynccontextmanager
+    async def acquire(self) -> AsyncIterator[Connection]:
+        """A connection of the pool; when it is lost, that is said as a problem."""
+        connection = await self._checked_out()
+        try:
+            yield connection
+        except Exception as error:
+            if _is_outage(error, connection):
+                raise database_problem(error) from error
+            raise
+        finally:
+            with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                await self._pool.release(connection)
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """A transaction: committed at the end of the block, undone by any error."""
+        async with self.acquire() as connection, connection.transaction():
+            yield connection
+
+    async def fetch(self, query: str, *values: Any) -> list[Record]:
+        async with self.acquire() as connection:
+            return await connection.fetch(query, *values)
+
+    async def fetchrow(self, query: str, *values: Any) -> Record | None:
+        async with self.acquire() as connection:
+            return await connection.fetchrow(query, *values)
+
+    async def fetchval(self, query: str, *values: Any) -> Any:
+        async with self.acquire() as connection:
+            return await connection.fetchval(query, *values)
+
+    async def execute(self, query: str, *values: Any) -> str:
+        async with self.acquire() as connection:
+            return await connection.execute(query, *values)
+
+    async def dedicated(self, *, settings: Mapping[str, str] = _NONE) -> Dedicated:
+        """A connection outside the pool, for its caller alone to close and to reopen."""
+        return await self._connected({**self._session, **settings})
+
+    async def recover(self, *, seconds: float = 30.0) -> None:
+        """Waits until the database answers again."""
+        await self.run_retrying(_ask, seconds=seconds)
+
+    async def run_retrying(
+        self, work: Callable[[Connection], Awaitable[Work]], *, seconds: float = 30.0
+    ) -> Work:
+        """Does the work again after a lost connection or a collision, until time is up.
+
+        A connection may break while its commit is under way, so the work must be such
+        that doing it twice is the same as doing it once.
+        """
+        deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
+        while True:
+            try:
+                async with self.acquire() as connection:
+                    return await work(connection)
+            except Exception as error:
+                again = is_lost_connection(error) or is_collision(error)
+                if not again or time.monotonic() + pause > deadline:
+                    raise
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _checked_out(self) -> PoolConnectionProxy[asyncpg.Record]:
+        try:
+            return await self._pool.acquire()
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise database_problem(error) from error
+
+    async def _connect_for_pool(self, *_: Any, **__: Any) -> Dedicated:
+        return await self._connected(self._session)
+
+    async def _connected(self, session: Mapping[str, str]) -> Dedicated:
+        """A new connection. Our own server is brought back first if that is what it takes."""
+        deadline, pause = time.monotonic() + self._source.patience, _FIRST_PAUSE
+        while True:
+            try:
+                return await self._dial(session)
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                problem = database_problem(error)
+                if not is_lost_connection(problem) or time.monotonic() > deadline:
+                    raise problem from error
+            await self._source.heal()
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _dial(self, session: Mapping[str, str]) -> Dedicated:
+        made = await asyncpg.connect(
+            self._source.dsn, timeout=_CONNECT_SECONDS, server_settings=dict(session)
+        )
+        try:
+            await set_codecs(made)
+        except BaseException:
+            made.terminate()
+            raise
+        return made
+
+
+async def _keep(connection: Dedicated) -> None:
+    """Nothing to undo: see the module's first lines."""
+
+
+async def _ask(connection: Connection) -> None:
+    await connection.execute("SELECT 1")
+
+
+def _is_outage(error: Exception, connection: Connection) -> bool:
+    """The block's own troubles are its own, even when the connection is lost meanwhile."""
+    if isinstance(error, Problem):
+        return False
+    if is_lost_connection(error):
+        return True
+    return isinstance(error, _WHEN_CLOSED) and _is_closed(connection)
+
+
+def _is_closed(connection: Connection) -> bool:
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:
+        # Taken back by the pool under our hands, which happens when it breaks.
+        return True

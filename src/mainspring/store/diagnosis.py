@@ -1,0 +1,71 @@
+"""Why the embedded server could not start, said so that a person can act on it.
+
+What Postgres wrote is read here and stays here: a problem names the folder and the
+setting an operator can change, never a line of the log.
+"""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem
+from mainspring.store.account import Account, closed_to
+
+_NO_SPACE = "No space left on device"
+_NO_MEMORY = ("Cannot allocate memory", "could not map anonymous shared memory")
+_NO_ENTRY = ("Permission denied", "Operation not permitted")
+# What a start says while the last processes of a killed server are still going away.
+_LINGERING = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
+
+
+def is_lingering(said: str) -> bool:
+    """Whether another try in a moment can help."""
+    return any(sign in said for sign in _LINGERING)
+
+
+def folder_problem(error: OSError, home: Path) -> Problem:
+    """An operation of our own on the data folder failed."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return disk_full(home)
+    return Invalid(
+        f"Mainspring cannot write to the data folder {home}.",
+        code="data_folder_not_writable",
+        suggestion="Give this user the right to write there, "
+        "or set MAINSPRING_HOME to another folder.",
+    )
+
+
+def start_problem(said: str, home: Path, account: Account, folder: Path) -> Problem:
+    """A program of Postgres ended although it should not have."""
+    if _NO_SPACE in said:
+        return disk_full(home)
+    if account.switched and (closed := closed_to(account, folder)) is not None:
+        return Invalid(
+            f"The database runs as the user {account.name}, who cannot enter {closed}.",
+            code="data_folder_unreachable",
+            suggestion="Set MAINSPRING_HOME to a folder whose parents everybody may enter, "
+            "such as /var/lib/mainspring.",
+        )
+    if any(sign in said for sign in _NO_ENTRY):
+        return Invalid(
+            f"The database, run by the user {account.name}, may not use the data folder {home}.",
+            code="data_folder_not_writable",
+            suggestion="Start Mainspring as the owner of the folder, "
+            "or set MAINSPRING_HOME to another folder.",
+        )
+    if any(sign in said for sign in _NO_MEMORY):
+        return Exhausted("This machine has too little memory for the database.", code="no_memory")
+    return Fault(
+        "The embedded database did not start.",
+        code="database_start_failed",
+        suggestion=f"The last lines of postgres.log in {home} say why.",
+    )
+
+
+def disk_full(home: Path) -> Exhausted:
+    return Exhausted(
+        f"The disk that holds the data folder {home} is full.",
+        code="disk_full",
+        suggestion="Free some space, or set MAINSPRING_HOME to a folder on another disk.",
+    )

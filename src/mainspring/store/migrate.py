@@ -1,0 +1,138 @@
+"""Brings the tables up to date: numbered files, each applied once and whole.
+
+A file and the row that says it was applied are one transaction, so a kill at any
+statement leaves either everything of the file or nothing of it, and starting again goes
+on from there. Several processes may start at once: a lock lets one of them work, and
+the others find the work done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from mainspring.contracts.errors import Clash, Fault
+from mainspring.store.database import Database, Dedicated
+from mainspring.store.outage import database_problem, is_lost_connection
+
+PACKAGED = Path(__file__).parent / "migrations"
+_FILE = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
+
+_LOCK = "SELECT pg_advisory_lock(7311, 0)"
+_TABLE = """
+    CREATE TABLE IF NOT EXISTS schema_migrations (
+        version    integer PRIMARY KEY,
+        name       text NOT NULL,
+        checksum   bytea NOT NULL,
+        applied_at timestamptz NOT NULL DEFAULT now()
+    )
+"""
+_APPLIED = "SELECT version, name, checksum FROM schema_migrations ORDER BY version"
+_RECORD = "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)"
+_TRANSACTION = "SELECT pg_current_xact_id()::text"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What the database remembers of a migration."""
+
+    version: int
+    name: str
+    checksum: bytes
+
+    @property
+    def label(self) -> str:
+        return f"{self.version:04}_{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file."""
+
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.version:04}_{self.name}"
+
+    @property
+    def checksum(self) -> bytes:
+        return hashlib.sha256(self.sql.encode()).digest()
+
+
+async def migrate(database: Database, folder: Path = PACKAGED) -> list[str]:
+    """Applies what is missing, oldest first; answers the names of what it applied."""
+    migrations = read_migrations(folder)
+    connection = await database.dedicated()
+    try:
+        await connection.execute(_LOCK)
+        await connection.execute(_TABLE)
+        rows = await connection.fetch(_APPLIED)
+        missing = pending(migrations, [Applied(*row) for row in rows])
+        for migration in missing:
+            await _apply(connection, migration)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise database_problem(error) from error
+    finally:
+        # Ends the session, and with it the lock.
+        connection.terminate()
+    return [migration.label for migration in missing]
+
+
+def read_migrations(folder: Path) -> list[Migration]:
+    """The files of a folder in order; their numbers are 1, 2, 3 … without a gap."""
+    found = []
+    for path in sorted(folder.glob("*.sql")):
+        if (named := _FILE.fullmatch(path.name)) is None:
+            raise Fault(f"The migration file {path.name} is not named like 0001_name.sql.")
+        # Line ends may change on the way to a machine; what the file says does not.
+        sql = path.read_text(encoding="utf-8")
+        found.append(Migration(int(named["version"]), named["name"], sql))
+    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
+        raise Fault("The numbers of the migration files are not 1, 2, 3 … without a gap.")
+    return found
+
+
+def pending(migrations: Sequence[Migration], applied: Sequence[Applied]) -> list[Migration]:
+    """What is still to do; a database with another past than ours is refused."""
+    if len(applied) > len(migrations):
+        raise Clash(
+            f"The database was used by a newer Mainspring: it has {applied[-1].label}, "
+            "which this one does not know.",
+            code="database_newer",
+            suggestion="Use the newer version of Mainspring.",
+        )
+    for ours, theirs in zip(migrations, applied, strict=False):
+        if (ours.version, ours.checksum) != (theirs.version, theirs.checksum):
+            raise Clash(
+                f"The database was built with another text of the migration {theirs.label}.",
+                code="migration_changed",
+                suggestion="Use the version of Mainspring that this database belongs to.",
+            )
+    return list(migrations[len(applied) :])
+
+
+async def _apply(connection: Dedicated, migration: Migration) -> None:
+    try:
+        async with connection.transaction():
+            before = await connection.fetchval(_TRANSACTION)
+            await connection.execute(migration.sql)
+            if await connection.fetchval(_TRANSACTION) != before:
+                raise Fault(f"The migration {migration.label} ends its own transaction.")
+            await connection.execute(_RECORD, migration.version, migration.name, migration.checksum)
+    except asyncpg.PostgresError as error:
+        if is_lost_connection(error) or isinstance(error, asyncpg.InsufficientResourcesError):
+            raise
+        raise Fault(
+            f"The migration {migration.label} could not be applied "
+            f"(SQLSTATE {error.sqlstate}); nothing of it was kept.",
+            code="migration_failed",
+            retryable=False,
+        ) from error

@@ -1,0 +1,102 @@
+"""Errors of the driver, told apart and told plainly.
+
+A lost connection is worth another try; everything else is not. No sentence here repeats
+what the driver said: its texts quote statements, values and addresses.
+"""
+
+from __future__ import annotations
+
+import asyncpg
+
+from mainspring.contracts.errors import (
+    Clash,
+    Exhausted,
+    Fault,
+    Invalid,
+    Problem,
+    TimedOut,
+    Upstream,
+)
+
+UNAVAILABLE = "database_unavailable"
+
+_LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.IdleSessionTimeoutError,
+    asyncpg.TooManyConnectionsError,
+)
+# The driver has one class for all misuse; only its words tell a closed connection apart.
+_CLOSED_WORDS = ("connection is closed", "connection was closed", "connection has been closed")
+# Two transactions stood in each other's way; one of them may try again.
+_COLLIDED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+_REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError)
+
+
+def is_lost_connection(error: BaseException) -> bool:
+    """Whether the database went away, so that the same work may succeed a moment later."""
+    if isinstance(error, Problem):
+        return error.code == UNAVAILABLE
+    if isinstance(error, asyncpg.InterfaceError):
+        return any(words in str(error) for words in _CLOSED_WORDS)
+    return isinstance(error, _LOST)
+
+
+def is_collision(error: BaseException) -> bool:
+    """Whether the database gave up this transaction in favour of another one."""
+    return isinstance(error, _COLLIDED)
+
+
+def unavailable() -> Upstream:
+    return Upstream(
+        "The database cannot be reached right now.",
+        code=UNAVAILABLE,
+        suggestion="Try again in a moment.",
+        retry_after=1.0,
+    )
+
+
+def database_problem(error: BaseException) -> Problem:
+    """The one place where an error of the driver becomes a problem."""
+    if isinstance(error, Problem):
+        return error
+    # The driver's words are read by is_lost_connection; what it raises in the middle of a
+    # break has no common class.
+    if is_lost_connection(error) or isinstance(error, (OSError, asyncpg.InternalClientError)):
+        return unavailable()
+    if isinstance(error, asyncpg.DiskFullError):
+        return Exhausted("The database's disk is full.", code="disk_full")
+    if is_collision(error):
+        return Clash(
+            "Two changes met in the database and this one gave way.",
+            code="database_collision",
+            retryable=True,
+        )
+    if isinstance(error, asyncpg.QueryCanceledError):
+        return TimedOut("The database took too long.", code="database_slow")
+    if isinstance(error, (*_REFUSED, asyncpg.InvalidCatalogNameError)):
+        return _refused(error)
+    if isinstance(error, asyncpg.ClientConfigurationError):
+        return _bad_address()
+    return Fault("The database refused a statement.", code="database_error")
+
+
+def _refused(error: BaseException) -> Invalid:
+    missing = isinstance(error, asyncpg.InvalidCatalogNameError)
+    return Invalid(
+        "The database server has no database of that name."
+        if missing
+        else "The database server refused the user or the password.",
+        code="database_missing" if missing else "database_sign_in",
+        suggestion="Check MAINSPRING_DATABASE_URL.",
+    )
+
+
+def _bad_address() -> Invalid:
+    return Invalid(
+        "The address of the database cannot be used.",
+        code="database_address",
+        suggestion="MAINSPRING_DATABASE_URL looks like postgresql://user:password@host/database.",
+    )

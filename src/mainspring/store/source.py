@@ -1,0 +1,134 @@
+"""Where the database is: an outside server, or the embedded one, owned or visited.
+
+A process that may attach becomes a guest when another one owns the data folder, and the
+owner when that one has gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from pathlib import Path
+from typing import Protocol
+
+from mainspring.contracts.errors import Problem
+from mainspring.store.embedded import EmbeddedServer, answers, dsn_at
+from mainspring.store.outage import unavailable
+from mainspring.store.ownership import is_in_use, read_owner
+
+_GUEST_SECONDS = 60.0
+_GUEST_POLL_SECONDS = 0.05
+_WATCH_SECONDS = 0.25
+_WATCH_PAUSE_AFTER_TROUBLE = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Source(Protocol):
+    """Knows the address and what can be done when nobody answers there."""
+
+    @property
+    def dsn(self) -> str: ...
+
+    # How long a new connection may keep trying before the caller is told.
+    @property
+    def patience(self) -> float: ...
+
+    async def open(self) -> None: ...
+
+    async def heal(self) -> None:
+        """Called when a connection could not be made."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class OutsideSource:
+    """Somebody else's server: it comes back when it comes back."""
+
+    patience = 0.0
+
+    def __init__(self, url: str) -> None:
+        self.dsn = url
+
+    async def open(self) -> None: ...
+
+    async def heal(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class EmbeddedSource:
+    """Our own server; its owner starts it again whenever it is found dead."""
+
+    patience = 30.0
+
+    def __init__(self, home: Path, *, attach: bool) -> None:
+        self._home = home.absolute()
+        self._attach = attach
+        self._server = EmbeddedServer(home)
+        self._visited: str | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def dsn(self) -> str:
+        return self._visited or self._server.dsn
+
+    @property
+    def server(self) -> EmbeddedServer | None:
+        """The server this process owns; a guest has none."""
+        return self._server if self._server.owns else None
+
+    async def open(self) -> None:
+        await self.heal()
+        self._watch = asyncio.create_task(self._keep_alive(), name="embedded-database-watch")
+
+    async def heal(self) -> None:
+        async with self._one_at_a_time:
+            if self._server.alive():
+                return
+            if self._attach:
+                await self._own_or_visit()
+            else:
+                await self._server.start_async()
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+        if self._server.owns:
+            await self._server.stop_async()
+
+    async def _own_or_visit(self) -> None:
+        deadline = time.monotonic() + _GUEST_SECONDS
+        while True:
+            try:
+                await self._server.start_async()
+            except Problem as problem:
+                if not is_in_use(problem):
+                    raise
+            else:
+                self._visited = None
+                return
+            owner = read_owner(self._home)
+            if owner is not None and await answers(owner.socket):
+                self._visited = dsn_at(owner.socket)
+                return
+            if time.monotonic() > deadline:
+                raise unavailable()
+            await asyncio.sleep(_GUEST_POLL_SECONDS)
+
+    async def _keep_alive(self) -> None:
+        """An owner that is idle must notice too: guests depend on its server."""
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            if not self._server.owns or self._server.alive():
+                continue
+            log.warning("The embedded database ended unexpectedly and is started again.")
+            with contextlib.suppress(Problem):
+                await self.heal()
+                continue
+            await asyncio.sleep(_WATCH_PAUSE_AFTER_TROUBLE)

@@ -1,0 +1,186 @@
+"""Wake-ups: a hint to other processes that there is something new to look at.
+
+A NOTIFY inside the transaction that it announces would make all such commits wait for
+each other, so hints are sent after the commit, gathered, on a connection of their own.
+A hint may be lost or come twice: whoever waits for one also looks by itself every now
+and then, and treats the hint as a reason to look, never as a fact.
+
+The empty payload means "look at everything". It stands for more hints than are worth
+telling apart, and for the ones that a broken connection may have swallowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from typing import Any
+
+import asyncpg
+
+from mainspring.contracts.errors import Problem
+from mainspring.store.database import Database, Dedicated
+
+EVERYTHING = ""
+_MOST_PAYLOADS = 1_000
+_PAYLOAD_BYTES = 7_999
+_GATHER_SECONDS = 0.003
+_LAST_WORDS_SECONDS = 1.0
+_ALIVE_SECONDS = 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
+# A hint is not worth a flush to disk.
+_SESSION = {"synchronous_commit": "off"}
+_NOTIFY = "SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS hint(c, p)"
+_TROUBLE = (
+    Problem,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
+
+log = logging.getLogger(__name__)
+
+
+class Waker:
+    """Sends hints. The first goes out at once, those that follow closely go together."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: dict[str, set[str]] = defaultdict(set)
+        self._news = asyncio.Event()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._task: asyncio.Task[None] | None = None
+        self._connection: Dedicated | None = None
+
+    def wake(self, channel: str, payload: str = EVERYTHING) -> None:
+        """Notes the hint and returns; call it after the commit."""
+        _note(self._waiting[channel], payload)
+        self._quiet.clear()
+        self._news.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._send_for_ever(), name="waker")
+
+    async def aclose(self) -> None:
+        """Sends what is noted, if that is quickly done, and stops."""
+        if self._task is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS_SECONDS):
+                    await self._quiet.wait()
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._drop_connection()
+
+    async def _send_for_ever(self) -> None:
+        pause = _FIRST_PAUSE
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            taken, self._waiting = self._waiting, defaultdict(set)
+            try:
+                await self._send(taken)
+            except _TROUBLE:
+                self._put_back(taken)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                continue
+            pause = _FIRST_PAUSE
+            if not self._news.is_set():
+                self._quiet.set()
+            await asyncio.sleep(_GATHER_SECONDS)
+
+    async def _send(self, taken: dict[str, set[str]]) -> None:
+        hints = [(channel, payload) for channel, found in taken.items() for payload in found]
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await self._database.dedicated(settings=_SESSION)
+        await self._connection.execute(_NOTIFY, [c for c, _ in hints], [p for _, p in hints])
+
+    def _put_back(self, taken: dict[str, set[str]]) -> None:
+        self._drop_connection()
+        for channel, payloads in taken.items():
+            for payload in payloads:
+                _note(self._waiting[channel], payload)
+        self._news.set()
+
+    def _drop_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.terminate()
+
+
+class Listener:
+    """Receives the hints of one channel, for one waiting task."""
+
+    def __init__(self, database: Database, channel: str) -> None:
+        self._database = database
+        self._channel = channel
+        self._found: set[str] = set()
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def wait(self, seconds: float) -> set[str]:
+        """The payloads since the last call, as soon as there are any; none in that time: none.
+
+        The first call answers "look at everything" once it listens.
+        """
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._listen_for_ever(), name="listener")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        self._news.clear()
+        found, self._found = self._found, set()
+        return found
+
+    async def aclose(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _listen_for_ever(self) -> None:
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                connection = await self._database.dedicated()
+                pause = _FIRST_PAUSE
+                await self._listen(connection)
+            except _TROUBLE:
+                log.debug("The listener lost its connection and makes a new one.")
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _listen(self, connection: Dedicated) -> None:
+        """Until the connection breaks."""
+        broken = asyncio.Event()
+        connection.add_termination_listener(lambda _: broken.set())
+        try:
+            await connection.add_listener(self._channel, self._hear)
+            self._tell(EVERYTHING)
+            while not broken.is_set():
+                try:
+                    async with asyncio.timeout(_ALIVE_SECONDS):
+                        await broken.wait()
+                except TimeoutError:
+                    # A network may drop a silent connection without telling either end.
+                    await connection.execute("SELECT 1", timeout=5.0)
+        finally:
+            connection.terminate()
+
+    def _hear(self, connection: Any, pid: int, channel: str, payload: object) -> None:
+        self._tell(str(payload))
+
+    def _tell(self, payload: str) -> None:
+        _note(self._found, payload)
+        self._news.set()
+
+
+def _note(found: set[str], payload: str) -> None:
+    """Bounded: too many hints, or one too long to travel, become "look at everything"."""
+    if len(payload.encode()) > _PAYLOAD_BYTES:
+        payload = EVERYTHING
+    found.add(payload)
+    if len(found) > _MOST_PAYLOADS:
+        found.clear()
+        found.add(EVERYTHING)

@@ -1,0 +1,48 @@
+"""The event trigger: a fact of one type in the log, perhaps with a filter."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.contracts.trigger import Trigger
+from mainspring.definition.filters import FILTER_SCHEMA
+
+CONFIG_SCHEMA: Final[dict[str, Any]] = {
+    "title": "Event",
+    "type": "object",
+    "required": ["event_type"],
+    "additionalProperties": False,
+    "properties": {
+        "event_type": {
+            "title": "Event type",
+            "description": "The exact type of the event.",
+            "type": "string",
+            "pattern": r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$",
+            "maxLength": 200,
+            "examples": ["drive.file_added", "automation.run.succeeded"],
+            "x-mainspring-source": "events",
+        },
+        "filters": FILTER_SCHEMA,
+    },
+    "examples": [
+        {"event_type": "drive.file_added"},
+        {
+            "event_type": "automation.run.failed",
+            "filters": {"automation_name": {"equals": "Daily digest"}},
+        },
+    ],
+}
+
+PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
+    "title": "Event payload",
+    "description": "The payload of the event, in the shape that its type declares.",
+    "type": "object",
+    "examples": [{"file_id": "f-1", "name": "report.pdf"}],
+}
+
+TRIGGER: Final = Trigger(
+    type="event",
+    description="Goes off when an event of its type passes its filter.",
+    config_schema=CONFIG_SCHEMA,
+    payload_schema=PAYLOAD_SCHEMA,
+)

@@ -1,0 +1,307 @@
+"""The vault: where secrets sleep, sealed, until the door needs one.
+
+Each value is sealed with AES-256-GCM under the master key and a fresh nonce. The
+workspace, the secret's id and its name are sealed in as associated data, so a row that
+was copied into another workspace, under another id or under another name does not open.
+
+The master key lives in a file of its own, readable by its owner only, and never in an
+environment variable, where every child process would inherit it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from mainspring.contracts.errors import Clash, Fault, Invalid, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.store.database import Database
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+MAX_DESCRIPTION = 500
+_NAME = re.compile(r"[a-z0-9_]{1,64}")
+_PURPOSE = b"mainspring secret v1\0"
+# More than a key file holds; the rest of a larger one need not be read to refuse it.
+_MOST_FILE_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSecret:
+    """What may be told about a secret: everything but its value."""
+
+    id: UUID
+    name: str
+    description: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MasterKey:
+    """The key that opens the vault, and a fingerprint that tells keys apart."""
+
+    material: bytes
+
+    @property
+    def id(self) -> str:
+        return hashlib.sha256(b"mainspring key id\0" + self.material).hexdigest()[:16]
+
+    def seal(self, text: str, place: bytes) -> tuple[bytes, bytes]:
+        """A fresh nonce and the sealed text, bound to its place."""
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        return nonce, AESGCM(self.material).encrypt(nonce, text.encode(), place)
+
+    def open(self, nonce: bytes, sealed: bytes, place: bytes) -> str:
+        return AESGCM(self.material).decrypt(nonce, sealed, place).decode()
+
+
+class _Row(Protocol):
+    """A row as the driver hands it out."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+class Vault:
+    """Named secrets of each workspace."""
+
+    def __init__(self, database: Database, key_file: Path, limits: Limits) -> None:
+        self._database = database
+        self._key_file = key_file
+        self._limits = limits
+        self._key: MasterKey | None = None
+
+    async def set(
+        self, workspace_id: UUID, name: str, value: str, description: str = ""
+    ) -> StoredSecret:
+        """Seals a value under a name; a second value under one name takes its place."""
+        self._check(name, value, description)
+        key = await self._known_key(may_create=True)
+        while True:
+            async with self._database.transaction() as tx:
+                found = await tx.fetchrow(_FIND, workspace_id, name)
+                secret_id = found["id"] if found else new_id()
+                nonce, sealed = key.seal(value, _place(workspace_id, secret_id, name))
+                row = await tx.fetchrow(
+                    _CHANGE if found else _ADD,
+                    workspace_id, secret_id, name, description, nonce, sealed, key.id,
+                )  # fmt: skip
+            # None: somebody else added the name in the meantime; then it is changed.
+            if row is not None:
+                return _stored(row)
+
+    async def names(self, workspace_id: UUID) -> tuple[StoredSecret, ...]:
+        """All secrets of a workspace by name, never with their values."""
+        rows = await self._database.fetch(_LIST, workspace_id)
+        return tuple(_stored(row) for row in rows)
+
+    async def delete(self, workspace_id: UUID, name: str) -> bool:
+        """Forgets a secret; False when there was none of that name."""
+        return await self._database.fetchrow(_FORGET, workspace_id, name) is not None
+
+    async def reveal(self, workspace_id: UUID, names: Iterable[str]) -> dict[str, str]:
+        """The values of named secrets; one that is absent is named."""
+        wanted = sorted(set(names))
+        if not wanted:
+            return {}
+        rows = await self._database.fetch(_OPEN, workspace_id, wanted)
+        found = {str(row["name"]): row for row in rows}
+        for name in wanted:
+            if name not in found:
+                raise Missing(
+                    f"There is no secret called {name}.",
+                    code="secret_missing",
+                    suggestion=f"Add {name} to the vault of this workspace.",
+                )
+        key = await self._known_key(may_create=False)
+        return {name: _opened(key, workspace_id, found[name]) for name in wanted}
+
+    def _check(self, name: str, value: str, description: str) -> None:
+        if not _NAME.fullmatch(name):
+            raise Invalid(
+                "A secret's name is 1 to 64 lower-case letters, digits and underscores.",
+                code="secret_name",
+            )
+        try:
+            size = len(value.encode())
+        except UnicodeEncodeError:
+            # The cause would quote the value.
+            raise Invalid("The value is not valid Unicode text.", code="secret_value") from None
+        if not 1 <= size <= self._limits.secret_bytes:
+            raise Invalid(
+                f"A secret's value is 1 to {self._limits.secret_bytes} bytes long.",
+                code="secret_value",
+            )
+        if len(description) > MAX_DESCRIPTION or "\0" in description:
+            raise Invalid(
+                f"A secret's description is at most {MAX_DESCRIPTION} characters of text.",
+                code="secret_description",
+            )
+
+    async def _known_key(self, *, may_create: bool) -> MasterKey:
+        if self._key is not None:
+            return self._key
+        key = await asyncio.to_thread(read_key, self._key_file)
+        if key is None:
+            in_use = await self._database.fetchrow("SELECT 1 AS one FROM secrets LIMIT 1")
+            # A new key beside old secrets would make all of them unreadable, quietly.
+            if in_use is not None or not may_create:
+                raise Fault(
+                    "The master key file is missing, and secrets were sealed with it.",
+                    code="master_key_missing",
+                    suggestion="Put the file back where MAINSPRING_MASTER_KEY_FILE points.",
+                    retryable=False,
+                )
+            key = await asyncio.to_thread(create_key, self._key_file)
+        self._key = key
+        return key
+
+
+def read_key(path: Path) -> MasterKey | None:
+    """The master key, or None when there is no file."""
+    try:
+        # Without blocking: a pipe in its place would hold the process for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _key_problem("The master key file cannot be read.") from error
+    try:
+        _check_guarded(os.fstat(handle).st_mode)
+        text = os.read(handle, _MOST_FILE_BYTES)
+    except OSError as error:
+        raise _key_problem("The master key file cannot be read.") from error
+    finally:
+        os.close(handle)
+    return _decoded_key(text)
+
+
+def create_key(path: Path) -> MasterKey:
+    """Makes a new key file; whoever comes second uses the key of whoever came first."""
+    text = base64.b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n"
+    passing = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write_new(passing, text)
+        try:
+            # A link appears whole or not at all, and never replaces an existing file.
+            with contextlib.suppress(FileExistsError):
+                os.link(passing, path)
+        finally:
+            passing.unlink()
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _key_problem("The master key file cannot be written.") from error
+    key = read_key(path)
+    if key is None:
+        raise _key_problem("The master key file disappeared while it was made.")
+    return key
+
+
+_FIND = "SELECT id FROM secrets WHERE workspace_id = $1 AND name = $2 FOR UPDATE"
+_TOLD = "id, name, description, created_at, updated_at"
+_ADD = f"""
+    INSERT INTO secrets (workspace_id, id, name, description, nonce, ciphertext, key_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    ON CONFLICT (workspace_id, name) DO NOTHING
+    RETURNING {_TOLD}
+"""
+_CHANGE = f"""
+    UPDATE secrets
+    SET description = $4, nonce = $5, ciphertext = $6, key_id = $7, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2 AND name = $3
+    RETURNING {_TOLD}
+"""
+_LIST = f"SELECT {_TOLD} FROM secrets WHERE workspace_id = $1 ORDER BY name"
+_FORGET = "DELETE FROM secrets WHERE workspace_id = $1 AND name = $2 RETURNING id"
+_OPEN = """
+    SELECT id, name, nonce, ciphertext, key_id FROM secrets
+    WHERE workspace_id = $1 AND name = ANY($2::text[])
+"""
+
+
+def _place(workspace_id: UUID, secret_id: UUID, name: str) -> bytes:
+    # Both ids have a fixed length, so no two places have the same spelling.
+    return _PURPOSE + workspace_id.bytes + secret_id.bytes + name.encode()
+
+
+def _stored(row: _Row) -> StoredSecret:
+    return StoredSecret(
+        row["id"], row["name"], row["description"], row["created_at"], row["updated_at"]
+    )
+
+
+def _opened(key: MasterKey, workspace_id: UUID, row: _Row) -> str:
+    name = str(row["name"])
+    if row["key_id"] != key.id:
+        raise Clash(
+            f"The secret {name} was sealed with another master key.",
+            code="secret_other_key",
+            suggestion="Put the earlier key file back, or set the secret again.",
+        )
+    try:
+        return key.open(row["nonce"], row["ciphertext"], _place(workspace_id, row["id"], name))
+    except (InvalidTag, ValueError):
+        raise Fault(
+            f"The secret {name} was changed outside the vault and does not open.",
+            code="secret_damaged",
+            suggestion="Set the secret again.",
+            retryable=False,
+        ) from None
+
+
+def _check_guarded(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise _key_problem("The master key file is not a regular file.")
+    if mode & 0o077:
+        raise _key_problem("The master key file may be read by others.", "Set its mode to 0600.")
+
+
+def _decoded_key(text: bytes) -> MasterKey:
+    try:
+        material = base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        material = b""
+    if len(material) != KEY_BYTES:
+        raise _key_problem(
+            f"The master key file does not hold {KEY_BYTES} bytes in base64.",
+            "Put the right file back; a lost key cannot be made again.",
+        )
+    return MasterKey(material)
+
+
+def _write_new(path: Path, text: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _key_problem(sentence: str, suggestion: str | None = None) -> Fault:
+    return Fault(sentence, code="master_key", suggestion=suggestion, retryable=False)

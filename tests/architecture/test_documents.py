@@ -1,0 +1,75 @@
+"""The pages people read: links lead somewhere, decisions are short and dated."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.architecture.tree import ROOT, files_under, shown
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"```.*?```", re.DOTALL)
+DECISIONS = ROOT / "docs" / "decisions"
+DECISION_NAME = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9]+){4,}\.md")
+DECISION_LINES = 40
+
+
+def _pages() -> list[Path]:
+    return [path for path in files_under(ROOT) if path.suffix == ".md"]
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that headings get: lower case, punctuation gone, dashes for spaces."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = [line.lstrip("#").strip() for line in text.splitlines() if line.startswith("#")]
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in headings}
+
+
+def _is_broken(page: Path, link: str) -> bool:
+    target, _, anchor = link.partition("#")
+    aimed = (page.parent / target).resolve() if target else page
+    if not aimed.exists():
+        return True
+    return bool(anchor) and aimed.suffix == ".md" and anchor not in _anchors(aimed)
+
+
+def test_every_link_inside_the_project_leads_somewhere() -> None:
+    broken = [
+        f"{shown(page)}: {link}"
+        for page in _pages()
+        for link in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+        if "://" not in link and not link.startswith("mailto:") and _is_broken(page, link)
+    ]
+
+    assert broken == []
+
+
+def test_every_page_of_the_documentation_can_be_reached_from_its_index() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "docs" / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or not page.is_file() or page.suffix != ".md":
+            continue
+        reached.add(page)
+        links = LINK.findall(page.read_text(encoding="utf-8"))
+        waiting += [(page.parent / link.partition("#")[0]).resolve() for link in links]
+    pages = {page for page in _pages() if page.is_relative_to(ROOT / "docs")}
+
+    assert sorted(map(shown, pages - reached)) == []
+
+
+def test_a_decision_is_one_short_page_named_by_its_date_and_sentence() -> None:
+    decisions = sorted(DECISIONS.iterdir())
+    long = [path for path in decisions if len(path.read_text().splitlines()) > DECISION_LINES]
+
+    assert [path.name for path in decisions if not DECISION_NAME.fullmatch(path.name)] == []
+    assert [path.name for path in long] == []
+
+
+def test_a_decision_gives_its_context_and_its_consequences() -> None:
+    wanted = ["## Context", "## Decision", "## Consequences"]
+
+    for path in DECISIONS.glob("*.md"):
+        headings = [line for line in path.read_text().splitlines() if line.startswith("## ")]
+        assert headings == wanted, path.name

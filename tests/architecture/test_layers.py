@@ -1,0 +1,96 @@
+"""Who may import whom: the contracts of ``.importlinter`` hold, and they miss no room."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.tree import PACKAGE, ROOT, modules, parsed, room_of, shown
+
+CONTRACTS = ROOT / ".importlinter"
+RUN = "from importlinter.cli import lint_imports_command as run; run()"
+
+# import-linter sees an outside package as one piece, so parts of the standard library
+# that open connections are looked for here.
+DOORS = {"asyncio.open_connection", "http.client", "http.server", "urllib.request"}
+DOOR_CALLS = {"create_connection", "create_datagram_endpoint", "open_connection"}
+
+
+def _contract(name: str) -> configparser.SectionProxy:
+    read = configparser.ConfigParser()
+    read.read(CONTRACTS, encoding="utf-8")
+    return read[f"importlinter:contract:{name}"]
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_every_import_contract_is_kept() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, "--no-cache", "--no-logo", "--config", str(CONTRACTS)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "0 broken" in ended.stdout
+
+
+def test_every_room_has_its_place_on_the_street() -> None:
+    street = _contract("street")
+    listed = {
+        name.strip().strip("()")
+        for line in (street["layers"] + street["exhaustive_ignores"]).splitlines()
+        for name in line.split("|")
+    } - {""}
+    rooms = {room_of(path) for path in modules("src")} - {"__init__"}
+
+    assert rooms <= listed
+    assert street["exhaustive"] == "True"
+
+
+def test_the_pure_rooms_are_held_to_be_pure() -> None:
+    held = set(_contract("pure")["source_modules"].split())
+    pure = {
+        f"mainspring.{room}" for room in ("contracts", "definition") if (PACKAGE / room).is_dir()
+    }
+
+    assert pure <= held
+
+
+def test_only_the_gate_reaches_for_a_connection() -> None:
+    found = [
+        f"{shown(path)}: {name}"
+        for path in modules("src")
+        if room_of(path) != "gate"
+        for name in _imports(path)
+        if name in DOORS or any(name.startswith(door + ".") for door in DOORS)
+    ]
+
+    assert found == []
+
+
+def test_only_the_gate_and_the_store_dial_through_the_event_loop() -> None:
+    found = [
+        f"{shown(path)}:{node.lineno}: {node.attr}"
+        for path in modules("src")
+        if room_of(path) not in {"gate", "store"}
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr in DOOR_CALLS
+    ]
+
+    assert found == []

@@ -1,0 +1,21 @@
+"""The fixtures every integration test may ask for."""
+
+from __future__ import annotations
+
+from tests.kit.postgres import (
+    data_home,
+    database,
+    database_url,
+    empty_database_url,
+    migrated_template,
+    postgres_server,
+)
+
+__all__ = [
+    "data_home",
+    "database",
+    "database_url",
+    "empty_database_url",
+    "migrated_template",
+    "postgres_server",
+]

@@ -1,0 +1,131 @@
+"""A real Postgres for tests: one server per test process, one fresh database per test.
+
+The server is our own embedded one, with its flushes to disk switched off: what survives a
+power cut is not what these tests are about. Tests about the server itself start their
+own, in a folder from ``data_home``. Each worker of a parallel run has its own server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.store.embedded import EmbeddedServer
+from mainspring.store.migrate import PACKAGED, migrate
+
+TEMPLATE = "template_of_tests"
+_FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+_numbers = itertools.count(1)
+
+
+@contextlib.contextmanager
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that every user may pass through.
+
+    pytest's own folders are closed to the user the server runs as when root tests.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="mainspring-", dir="/tmp"))
+    folder.chmod(0o711)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def data_home() -> Iterator[Path]:
+    """A data folder that is not there yet, for a server of the test's own."""
+    with open_folder() as folder:
+        yield folder / "home"
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[EmbeddedServer]:
+    with open_folder() as folder:
+        server = EmbeddedServer(folder / "home", extra_settings=_FAST)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture(scope="session")
+def migrated_template(postgres_server: EmbeddedServer) -> str:
+    """A database with all migrations in it, for others to be made from."""
+    _finish(_make_template(postgres_server))
+    return TEMPLATE
+
+
+@pytest_asyncio.fixture
+async def database_url(
+    postgres_server: EmbeddedServer, migrated_template: str
+) -> AsyncIterator[str]:
+    """The address of a fresh, migrated database; it is gone after the test."""
+    async with fresh_database(postgres_server, migrated_template) as url:
+        yield url
+
+
+@pytest_asyncio.fixture
+async def empty_database_url(postgres_server: EmbeddedServer) -> AsyncIterator[str]:
+    """The address of a fresh database with nothing in it."""
+    async with fresh_database(postgres_server, "template1") as url:
+        yield url
+
+
+@pytest_asyncio.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(Settings(database_url=database_url))
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+@contextlib.asynccontextmanager
+async def fresh_database(server: EmbeddedServer, template: str) -> AsyncIterator[str]:
+    name = f"test_{next(_numbers)}"
+    await _as_admin(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    try:
+        yield server.dsn_for(name)
+    finally:
+        await _as_admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+async def _make_template(server: EmbeddedServer) -> None:
+    await _as_admin(server, f"CREATE DATABASE {TEMPLATE}")
+    database = await Database.open(Settings(database_url=server.dsn_for(TEMPLATE)))
+    try:
+        await migrate(database, PACKAGED)
+        # A database with a connection to it cannot be copied.
+        await database.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    finally:
+        await database.close()
+
+
+async def _as_admin(server: EmbeddedServer, statement: str) -> None:
+    connection = await asyncpg.connect(server.dsn)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def _finish(work: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        runner.run(work)

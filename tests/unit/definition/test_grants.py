@@ -1,0 +1,326 @@
+"""Grants: what they allow, what they refuse, and what a plan needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.definition.grants import (
+    covers,
+    derive,
+    effective,
+    host_grant,
+    match,
+    merged,
+    missing,
+    permits,
+)
+from mainspring.definition.model import Definition
+from tests.kit.vocabulary import vocabulary
+
+FETCH = "http_fetch"
+
+
+def grant(**params: Any) -> Grant:
+    return Grant("board.append", params)
+
+
+def allows(bounds: dict[str, Any], arguments: dict[str, Any]) -> bool:
+    return bool(match(Grant("board.append", bounds), "board.append", arguments))
+
+
+def fetches(hosts: list[Any], url: Any) -> bool:
+    return bool(match(Grant(FETCH, {"hosts": hosts}), FETCH, {"url": url}))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "arguments"),
+    [
+        ({}, {"anything": 1}),
+        ({"board_id": "b1"}, {"board_id": "b1", "row": {}}),
+        ({"count": 1}, {"count": 1.0}),
+        ({"flag": True}, {"flag": True}),
+        ({"parent": None}, {"parent": None}),
+        ({"board_id": ["b1", "b2"]}, {"board_id": "b2"}),
+        ({"labels": ["a", "b"]}, {"labels": ["b", "a", "b"]}),
+        ({"labels": ["a"]}, {"labels": []}),
+        ({"pairs": [["a", 1]]}, {"pairs": ["a", 1]}),
+        ({"max_tokens": 500}, {"max_tokens": 500}),
+        ({"max_tokens": 500}, {"max_tokens": 0.5}),
+        ({"to": {"kind": "user", "ids": [1]}}, {"to": {"ids": [1], "kind": "user"}}),
+    ],
+)
+def test_a_call_inside_its_grant_is_allowed(
+    bounds: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    assert allows(bounds, arguments)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "arguments"),
+    [
+        ({"board_id": "b1"}, {}),
+        ({"board_id": "b1"}, {"board_id": "b2"}),
+        ({"board_id": "b1"}, {"board_id": "B1"}),
+        ({"board_id": "b1"}, {"board_id": "b1 "}),
+        ({"board_id": "b1"}, {"board_id": ["b1"]}),
+        ({"board_id": "b1"}, {"board_id": {"b1": True}}),
+        ({"board_id": "b1"}, {"board_id": None}),
+        # A Cyrillic letter that looks like the Latin one.
+        ({"board_id": "abc"}, {"board_id": "\u0430bc"}),
+        ({"board_id": "b1"}, {"board_id": SecretText(("b1",))}),
+        ({"count": 1}, {"count": True}),
+        ({"count": 0}, {"count": False}),
+        ({"flag": True}, {"flag": 1}),
+        ({"count": 1}, {"count": "1"}),
+        ({"parent": None}, {}),
+        ({"parent": None}, {"parent": False}),
+        ({"board_id": ["b1", "b2"]}, {"board_id": "b3"}),
+        ({"board_id": ["b1", "b2"]}, {}),
+        ({"board_id": []}, {"board_id": "b1"}),
+        ({"labels": ["a", "b"]}, {"labels": ["a", "c"]}),
+        ({"labels": ["a", "b"]}, {"labels": [["a"]]}),
+        ({"count": [1]}, {"count": True}),
+        ({"max_tokens": 500}, {}),
+        ({"max_tokens": 500}, {"max_tokens": 501}),
+        ({"max_tokens": 500}, {"max_tokens": "5"}),
+        ({"max_tokens": 500}, {"max_tokens": True}),
+        ({"max_tokens": 500}, {"max_tokens": float("nan")}),
+        ({"max_tokens": 500}, {"max_tokens": None}),
+        ({"max_tokens": 500}, {"tokens": 5}),
+        ({"max_tokens": "many"}, {"max_tokens": 5}),
+        ({"max_tokens": True}, {"max_tokens": 0}),
+        ({"to": {"kind": "user"}}, {"to": {"kind": "user", "extra": 1}}),
+        ({"to": {"kind": "user"}}, {"to": {}}),
+        ({"hosts": ["a.example"]}, {"hosts": ["a.example"]}),
+    ],
+)
+def test_a_call_outside_its_grant_is_refused_with_a_reason(
+    bounds: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    verdict = match(grant(**bounds), "board.append", arguments)
+    assert not verdict
+    assert verdict.reason is not None
+    assert verdict.reason.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "url"),
+    [
+        (["api.example.com"], "https://api.example.com/v1?x=1"),
+        (["api.example.com"], "https://API.Example.COM"),
+        (["API.example.com"], "http://api.example.com/"),
+        (["api.example.com"], "https://api.example.com./v1"),
+        (["api.example.com."], "https://api.example.com/v1"),
+        (["api.example.com"], "https://api.example.com:8443/v1"),
+        (["api.example.com:8443"], "https://api.example.com:8443/v1"),
+        (["api.example.com:443"], "https://api.example.com/v1"),
+        (["api.example.com:80"], "http://api.example.com/v1"),
+        (["b\u00fccher.example"], "https://xn--bcher-kva.example/"),
+        (["xn--bcher-kva.example"], "https://B\u00dcCHER.example/"),
+        (["127.0.0.1:8080"], "http://127.0.0.1:8080/"),
+        (["[::1]"], "http://[0:0:0:0:0:0:0:1]/"),
+        (["api.example.com"], SecretText(("https://api.example.com/", SecretRef("key")))),
+        (["api.example.com"], "https://api.example.com/@elsewhere.example"),
+        (["api.example.com"], "https://api.example.com?@elsewhere.example"),
+    ],
+)
+def test_a_url_on_a_granted_host_is_allowed(hosts: list[Any], url: Any) -> None:
+    assert fetches(hosts, url)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "url"),
+    [
+        (["api.example.com"], "https://evil.example/"),
+        (["api.example.com"], "https://api.example.com.evil.example/"),
+        (["example.com"], "https://api.example.com/"),
+        (["api.example.com"], "https://user@api.example.com/"),
+        (["api.example.com"], "https://api.example.com@evil.example/"),
+        (["api.example.com"], "https://api.example.com:pw@evil.example/"),
+        (["api.example.com"], "https://evil.example\\@api.example.com/"),
+        (["api.example.com"], "https://api.example.com\\.evil.example/"),
+        (["api.example.com"], "https:/api.example.com/"),
+        (["api.example.com"], "https:api.example.com"),
+        (["api.example.com"], "//api.example.com/"),
+        (["api.example.com"], "ftp://api.example.com/"),
+        (["api.example.com"], " https://api.example.com/"),
+        (["api.example.com"], "https://api.exam\tple.com/"),
+        (["api.example.com"], "https://api.example.com\n/"),
+        (["api.example.com"], "https://%61pi.example.com/"),
+        (["api.example.com"], "https://api.example.com:99999/"),
+        (["api.example.com"], "https://api.example.com:8a/"),
+        (["api.example.com"], "https:///api.example.com"),
+        (["api.example.com"], "https://"),
+        (["api.example.com"], ""),
+        (["api.example.com"], None),
+        (["api.example.com"], ["https://api.example.com/"]),
+        (["api.example.com:8443"], "https://api.example.com/"),
+        (["api.example.com:443"], "http://api.example.com/"),
+        (["*.example.com"], "https://api.example.com/"),
+        (["*"], "https://api.example.com/"),
+        (["https://api.example.com"], "https://api.example.com/"),
+        (["api.example.com"], "https://\u0430pi.example.com/"),
+        (["api.example.com"], "http://[::1%25eth0]/"),
+        (["[::1]"], "http://[::1/"),
+        (["api.example.com"], SecretText(("https://", SecretRef("host"), "/"))),
+        (["api.example.com"], SecretText(("https://api.example.com", SecretRef("rest")))),
+        ([], "https://api.example.com/"),
+        ([None, 5], "https://api.example.com/"),
+    ],
+)
+def test_a_url_on_any_other_host_is_refused(hosts: list[Any], url: Any) -> None:
+    assert not fetches(hosts, url)
+
+
+def test_a_fetch_without_granted_hosts_goes_nowhere() -> None:
+    assert not match(Grant(FETCH), FETCH, {"url": "https://api.example.com/"})
+    assert not match(Grant(FETCH, {"hosts": "api.example.com"}), FETCH, {"url": "https://a.example"})
+
+
+def test_admin_capabilities_are_never_allowed() -> None:
+    verdict = match(Grant("admin_reset"), "admin_reset", {})
+    assert verdict.reason == "admin_reset can never be granted."
+    assert not covers(Grant("admin_reset"), Grant("admin_reset"))
+
+
+def test_one_of_several_grants_is_enough_and_none_is_too_few() -> None:
+    grants = [grant(board_id="b1"), grant(board_id="b2")]
+    assert permits(grants, "board.append", {"board_id": "b2"})
+    assert permits(grants, "board.append", {"board_id": "b3"}).reason == (
+        "board_id is not the granted value."
+    )
+    assert permits(grants, "board.delete", {}).reason == "board.delete is not granted."
+    assert not permits([], "board.append", {})
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ({}, {"board_id": "b1"}),
+        ({"board_id": ["b1", "b2"]}, {"board_id": "b1"}),
+        ({"board_id": ["b1", "b2"]}, {"board_id": ["b2"]}),
+        ({"max_rows": 5}, {"max_rows": 4, "board_id": "b1"}),
+        ({"hosts": ["a.example"]}, {"hosts": ["a.example:443"]}),
+        ({"hosts": ["a.example", "b.example"]}, {"hosts": []}),
+    ],
+)
+def test_a_wider_grant_covers_a_narrower_one(outer: dict[str, Any], inner: dict[str, Any]) -> None:
+    assert covers(grant(**outer), grant(**inner))
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ({"board_id": "b1"}, {}),
+        ({"board_id": "b1"}, {"board_id": ["b1"]}),
+        ({"board_id": ["b1"]}, {"board_id": ["b1", "b2"]}),
+        ({"max_rows": 5}, {"max_rows": 6}),
+        ({"max_rows": 5}, {"max_rows": None}),
+        ({"hosts": ["a.example:443"]}, {"hosts": ["a.example"]}),
+        ({"hosts": ["a.example"]}, {"hosts": ["b.example"]}),
+        ({"hosts": ["a.example"]}, {}),
+        ({"count": 1}, {"count": True}),
+    ],
+)
+def test_a_grant_does_not_cover_more_than_it_allows(
+    outer: dict[str, Any], inner: dict[str, Any]
+) -> None:
+    assert not covers(grant(**outer), grant(**inner))
+
+
+def test_needs_that_two_grants_meet_together_are_met() -> None:
+    given = [Grant(FETCH, {"hosts": ["a.example"]}), Grant(FETCH, {"hosts": ["b.example"]})]
+    assert missing([Grant(FETCH, {"hosts": ["a.example", "b.example"]})], given) == ()
+    assert missing([Grant(FETCH, {"hosts": ["a.example", "c.example"]})], given) == (
+        Grant(FETCH, {"hosts": ["c.example"]}),
+    )
+
+
+def test_merging_joins_hosts_and_keeps_other_bounds_apart() -> None:
+    assert merged(
+        [
+            Grant(FETCH, {"hosts": ["b.example"]}),
+            Grant("kv"),
+            Grant(FETCH, {"hosts": ["a.example"]}),
+            Grant("kv"),
+            Grant("board", {"board_id": "b2"}),
+            Grant("board", {"board_id": "b1"}),
+        ]
+    ) == (
+        Grant("board", {"board_id": "b1"}),
+        Grant("board", {"board_id": "b2"}),
+        Grant(FETCH, {"hosts": ["a.example", "b.example"]}),
+        Grant("kv"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts"),
+    [
+        ("https://api.example.com/{{ inputs.id }}", ["api.example.com"]),
+        ("https://API.example.com?q={{ inputs.q }}", ["api.example.com"]),
+        ("http://127.0.0.1:8080/x", ["127.0.0.1:8080"]),
+        ("https://api.example.com:443/x", ["api.example.com"]),
+        ("https://api.example.com", ["api.example.com"]),
+        ("https://{{ inputs.host }}/", []),
+        ("https://api.example.com{{ inputs.path }}", []),
+        ("https://api.example.com:{{ inputs.port }}/", []),
+        ("{{ inputs.url }}", []),
+        ("{% if true %}https://a.example/{% endif %}", []),
+        ("https://user@api.example.com/", []),
+        (None, []),
+    ],
+)
+def test_the_host_of_a_url_is_granted_only_when_no_expression_can_change_it(
+    url: Any, hosts: list[str]
+) -> None:
+    assert host_grant(FETCH, url) == Grant(FETCH, {"hosts": hosts})
+
+
+def plan_of(*steps: dict[str, Any], **more: Any) -> Definition:
+    return Definition.from_json(
+        {"schema_version": "1.1", "name": "n", "goal": "g", "plan": list(steps), **more}
+    )
+
+
+def fetch(step_id: str, url: str) -> dict[str, Any]:
+    return {"step_id": step_id, "action": FETCH, "config": {"url": url}}
+
+
+def test_needs_are_gathered_over_plan_nested_and_failure_steps() -> None:
+    loop = {
+        "step_id": "loop",
+        "action": "for_each",
+        "config": {"items": [1], "steps": [fetch("inner", "https://b.example/")]},
+    }
+    alarm = {
+        "step_id": "alarm",
+        "action": "callback_webhook",
+        "config": {"url": "https://c.example/hook"},
+    }
+    definition = plan_of(
+        fetch("one", "https://a.example/"),
+        loop,
+        {"step_id": "keep", "action": "automation_kv.set", "config": {"key": "k", "value": 1}},
+        {"step_id": "shape", "action": "transform_data", "config": {"output": {}}},
+        execution={"on_failure": [alarm]},
+    )
+    assert derive(definition, vocabulary()) == (
+        Grant("automation_kv.set"),
+        Grant(FETCH, {"hosts": ["a.example", "b.example", "c.example"]}),
+    )
+
+
+def test_written_grants_replace_the_derived_ones() -> None:
+    wide = {"capability": FETCH, "params": {"hosts": ["a.example", "z.example"]}}
+    definition = plan_of(fetch("one", "https://a.example/"), grants=[wide])
+    assert effective(definition, vocabulary()) == (
+        Grant(FETCH, {"hosts": ["a.example", "z.example"]}),
+    )
+    assert effective(plan_of(fetch("one", "https://a.example/")), vocabulary()) == (
+        Grant(FETCH, {"hosts": ["a.example"]}),
+    )
