@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.kit.house import bench
 from tests.kit.postgres import (
     data_home,
     database,
@@ -12,6 +13,7 @@ from tests.kit.postgres import (
 )
 
 __all__ = [
+    "bench",
     "data_home",
     "database",
     "database_url",

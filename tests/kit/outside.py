@@ -77,6 +77,8 @@ class RecordingDial(httpcore2.AsyncNetworkBackend):
         self._scripts = list(scripts) or [[OK]]
         self.dialled: list[tuple[str, int]] = []
         self.streams: list[RecordedStream] = []
+        # Addresses at which nobody answers.
+        self.deaf: set[str] = set()
 
     async def connect_tcp(
         self,
@@ -88,6 +90,8 @@ class RecordingDial(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         del timeout, local_address, socket_options
         self.dialled.append((host, port))
+        if host in self.deaf:
+            raise httpcore2.ConnectError("nobody answers")
         script = self._scripts[min(len(self.streams), len(self._scripts) - 1)]
         self.streams.append(RecordedStream(script))
         return self.streams[-1]
@@ -124,7 +128,9 @@ class LocalServer:
 
 
 @contextlib.asynccontextmanager
-async def local_server(speak: Speak, tls: ssl.SSLContext | None = None) -> AsyncIterator[LocalServer]:
+async def local_server(
+    speak: Speak, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[LocalServer]:
     """Serves on a free port of loopback until the block ends."""
     double = LocalServer(speak)
     server = await asyncio.start_server(double.serve, "127.0.0.1", 0, ssl=tls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mainspring.contracts.grant import Grant
@@ -57,7 +57,7 @@ def narrowed(draw: st.DrawFn) -> tuple[Grant, Grant]:
     outer = draw(grants)
     params = dict(outer.params)
     for key, bound in outer.params.items():
-        if key == "max_n" and isinstance(bound, int):
+        if key == "max_n" and isinstance(bound, int) and not isinstance(bound, bool):
             params[key] = bound - draw(st.integers(0, 2))
         elif isinstance(bound, list):
             params[key] = [entry for entry in bound if draw(st.booleans())]
@@ -115,14 +115,14 @@ def test_taking_something_away_never_allows_more(
         assert match(outer, outer.capability, arguments)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(neighbours(), st.data())
 def test_what_a_covered_grant_allows_its_cover_allows(
     pair: tuple[Grant, Grant], data: st.DataObject
 ) -> None:
     outer, inner = pair
     arguments = data.draw(calls(inner))
-    event(f"{covers(outer, inner)} {bool(match(inner, inner.capability, arguments))}")
+
     if covers(outer, inner) and match(inner, inner.capability, arguments):
         assert match(outer, outer.capability, arguments)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, Protocol
@@ -33,13 +33,16 @@ class RunRef:
 
 
 class Transaction(Protocol):
-    """The piece of a database connection that a handler may use."""
+    """The piece of a database connection that a handler may use.
 
-    async def execute(self, query: str, *args: Any) -> str: ...
+    A row is read by column name; its values have the types of the columns.
+    """
 
-    async def fetch(self, query: str, *args: Any) -> Sequence[Mapping[str, Any]]: ...
+    async def execute(self, query: str, /, *args: Any) -> str: ...
 
-    async def fetchrow(self, query: str, *args: Any) -> Mapping[str, Any] | None: ...
+    async def fetch(self, query: str, /, *args: Any) -> list[Any]: ...
+
+    async def fetchrow(self, query: str, /, *args: Any) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def all_limits() -> Iterator[tuple[str, int, str, str]]:
     """Name, default, unit and sentence of each limit, for the reference."""
     entry: Field[Any]
     for entry in fields(Limits):
-        yield entry.name, entry.default, entry.metadata["unit"], entry.metadata["sentence"]
+        yield entry.name, int(entry.default), entry.metadata["unit"], entry.metadata["sentence"]
 
 
 def with_overrides(overrides: Mapping[str, int]) -> Limits:

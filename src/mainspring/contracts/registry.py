@@ -44,9 +44,7 @@ class Registry:
         events: Iterable[EventType] = (),
     ) -> None:
         self.actions = _by_name("action", ((entry.type, entry) for entry in actions))
-        self.capabilities = _by_name(
-            "capability", ((entry.id, entry) for entry in capabilities)
-        )
+        self.capabilities = _by_name("capability", ((entry.id, entry) for entry in capabilities))
         self.triggers = _by_name("trigger", ((entry.type, entry) for entry in triggers))
         self.events = _by_name("event type", ((entry.type, entry) for entry in events))
         twice = self.actions.keys() & self.capabilities.keys()

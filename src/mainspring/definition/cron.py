@@ -1,3 +1,316 @@
-"""placeholder"""
+"""Cron: five fields, and what they mean when clocks are put forward or back.
+
+Fields are minute, hour, day of month, month and day of week, with names (``MON``,
+``JAN``), lists, ranges and steps; ``@hourly``, ``@daily``, ``@midnight``, ``@weekly``,
+``@monthly``, ``@yearly`` and ``@annually`` stand for the usual five. Beyond the
+classic set, the day of month may be ``L`` (the last day) or ``LW`` (the last weekday),
+the day of week ``5L`` (the last Friday) or ``MON#2`` (the second Monday). When both day
+fields are restricted a day fits if either fits; when one begins with ``*`` both must.
+
+Refused: seconds and years (six or seven fields), ``@reboot``, ``?``, ``H``, ``15W``,
+``L-3``, ranges that run backwards, and expressions for which no day exists.
+
+A time whose hour is fixed and that does not exist on a day fires once, at the first
+minute after the gap; one that occurs twice fires the first time only. When the hour
+field begins with ``*`` the schedule follows elapsed time instead: what does not exist
+is left out and what occurs twice fires twice. No instant is ever returned twice.
+"""
+
 from __future__ import annotations
-def parse_cron(text: str) -> object: return text
+
+import re
+from calendar import monthrange
+from copy import copy
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.words import did_you_mean
+
+LONGEST = 256
+ALIASES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_TAKES = {
+    "minute": "0 to 59",
+    "hour": "0 to 23",
+    "day-of-month": "1 to 31, L or LW",
+    "month": "1 to 12 or JAN to DEC",
+    "day-of-week": "0 to 7 or SUN to SAT, 5L or MON#2",
+}
+_START = datetime(2000, 1, 1)  # noqa: DTZ001 - wall-clock times have no zone
+# One year of each kind there is: seven weekdays to begin on, leap or not.
+_YEARS = (2001, 2002, 2003, 2004, 2005, 2006, 2008, 2009, 2010, 2012, 2016, 2020, 2024, 2028)
+# The library writes 31th.
+_ORDINAL = re.compile(r"(?<=2)(?:1th|2th|3th)|(?<=3)1th")
+_ENDINGS = {"1th": "1st", "2th": "2nd", "3th": "3rd"}
+# The library takes a range of one value with a step for a start with a step.
+_RANGE_OF_ONE = re.compile(r"(?<![\w-])(\w+)-\1/\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """A cron expression that was read and can fire."""
+
+    text: str
+    fields: tuple[str, ...]
+    _sim: CronSim = field(repr=False, compare=False)
+
+    def after(self, moment: datetime, zone: str) -> datetime | None:
+        """The next instant, in UTC, strictly after a moment; none if there is no more."""
+        place = _zone(zone)
+        elapsed = self.fields[1].startswith("*")
+        sim = copy(self._sim)
+        found: list[datetime] = []
+        try:
+            sim.dt = _search_from(moment.astimezone(place), elapsed)
+            for wall in sim:
+                instants = _instants(wall, place, elapsed)
+                found += [instant for instant in instants if instant > moment]
+                # Later times of day may still come before the second pass of earlier ones.
+                if instants and instants[0] > moment:
+                    break
+        except OverflowError:  # the calendar ends with the year 9999
+            pass
+        return min(found, default=None)
+
+    def fires_on(self, day: date) -> bool:
+        """Whether a calendar day fits the day and month fields."""
+        return day.month in self._sim.months and self._sim.match_day(day)
+
+    @property
+    def hands(self) -> tuple[list[int], list[int]]:
+        """The minutes and the hours at which it fires on a day that fits."""
+        return sorted(self._sim.minutes), sorted(self._sim.hours)
+
+
+@lru_cache(maxsize=1024)
+def parse_cron(text: str) -> Cron:
+    """A cron expression, or ``Invalid`` with a sentence that says what to change."""
+    if len(text) > LONGEST:
+        raise _invalid("cron_long", f"A cron expression has at most {LONGEST} characters.")
+    fields = tuple(_spelled_out(text).upper().split())
+    if len(fields) != 5:
+        raise _wrong_count(fields)
+    sentence = _unsupported(fields)
+    if sentence is not None:
+        raise _invalid("cron_unsupported", sentence)
+    plain = tuple(_RANGE_OF_ONE.sub(r"\1", part) for part in fields)
+    try:
+        sim = CronSim(" ".join(plain), _START)
+    except CronSimError as error:
+        raise _unreadable(str(error), fields) from None
+    cron = Cron(text, fields, sim)
+    if not _feasible(cron):
+        raise _never()
+    return cron
+
+
+def smallest_interval(cron: Cron) -> int:
+    """Seconds between the two closest firings, clock changes left aside."""
+    minutes, hours = cron.hands
+    times = [hour * 60 + minute for hour in hours for minute in minutes]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    gaps.append(_days_apart(cron) * 1440 - times[-1] + times[0])
+    return min(gaps) * 60
+
+
+def describe(cron: Cron) -> str:
+    """A short sentence for a person; the expression itself where words fail."""
+    often = _how_often(cron)
+    if often is not None:
+        return often
+    # A single value behind a step, such as */90, is said as the value it comes to.
+    single = [str(*values) if len(values) == 1 else "" for values in cron.hands]
+    shown = [one or written for one, written in zip(single, cron.fields[:2], strict=True)]
+    try:
+        words = CronSim(" ".join((*shown, *cron.fields[2:])), _START).explain()
+    except Exception:  # a wording that fails must not fail a page
+        return cron.text
+    return _ORDINAL.sub(lambda found: _ENDINGS[found.group()], words)
+
+
+def _how_often(cron: Cron) -> str | None:
+    minutes, hours = cron.hands
+    if cron.fields[2:] != ("*", "*", "*"):
+        return None
+    every_hour = len(hours) == 24
+    step = _even_step(minutes, 60)
+    if every_hour and step is not None:
+        return "Every minute" if step == 1 else f"Every {step} minutes"
+    step = _even_step(hours, 24)
+    if len(minutes) > 1 or (step is None and not every_hour):
+        return None
+    return f"Every {'hour' if every_hour else f'{step} hours'} at minute {minutes[0]}"
+
+
+def _even_step(values: list[int], whole: int) -> int | None:
+    """The step of values that go round evenly, such as 0, 15, 30 and 45 of 60."""
+    step = whole // len(values)
+    return step if len(values) > 1 and values == [*range(0, whole, step)] else None
+
+
+def _search_from(local: datetime, elapsed: bool) -> datetime:
+    """The wall-clock time before which nothing can fire any more.
+
+    In the first pass of a repeated hour, elapsed time will see its earlier minutes again.
+    """
+    wall = local.replace(tzinfo=None, fold=0, microsecond=0)
+    if elapsed and not local.fold:
+        repeated = _offset(local.replace(fold=0)) - _offset(local.replace(fold=1))
+        if repeated > timedelta(0):
+            return wall - repeated
+    return wall
+
+
+def _instants(wall: datetime, zone: ZoneInfo, elapsed: bool) -> tuple[datetime, ...]:
+    """The instants at which a wall-clock time fires: none, one or two."""
+    first = wall.replace(tzinfo=zone, fold=0)
+    second = wall.replace(tzinfo=zone, fold=1)
+    ahead = _offset(second) - _offset(first)
+    if not ahead:
+        return (first.astimezone(UTC),)
+    if ahead > timedelta(0):
+        return () if elapsed else (_end_of_gap(first, second, zone),)
+    return (first.astimezone(UTC), second.astimezone(UTC))[: 2 if elapsed else 1]
+
+
+def _end_of_gap(first: datetime, second: datetime, zone: ZoneInfo) -> datetime:
+    """The first whole minute after clocks went forward over a time."""
+    before, behind = second.astimezone(UTC), first.astimezone(UTC)
+    old = _offset(before.astimezone(zone))
+    while behind - before > timedelta(seconds=1):
+        middle = before + (behind - before) // 2
+        if _offset(middle.astimezone(zone)) == old:
+            before = middle
+        else:
+            behind = middle
+    local = behind.replace(microsecond=0).astimezone(zone)
+    return behind.replace(microsecond=0) + (timedelta(seconds=-local.second % 60))
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        detail = "There is no time zone of this name."
+        raise _invalid("unknown_timezone", detail) from None
+
+
+def _offset(moment: datetime) -> timedelta:
+    offset = moment.utcoffset()
+    assert offset is not None
+    return offset
+
+
+def _spelled_out(text: str) -> str:
+    word = text.strip().lower()
+    if not word.startswith("@"):
+        return text
+    if word in ALIASES:
+        return ALIASES[word]
+    if word == "@reboot":
+        raise _invalid(
+            "cron_unsupported",
+            "@reboot is not a time; there is no machine whose start would fire it.",
+        )
+    raise _invalid(
+        "cron_alias", f"There is no cron shorthand {word[:20]!r}.", did_you_mean(word, ALIASES)
+    )
+
+
+def _wrong_count(fields: tuple[str, ...]) -> Invalid:
+    if not fields:
+        return _invalid("cron_empty", "The cron expression is empty.")
+    detail = (
+        "A cron expression has five fields: minute, hour, day of month, month and "
+        f"day of week. This one has {len(fields)}."
+    )
+    hint = "Leave out the seconds and the year." if len(fields) in {6, 7} else None
+    return _invalid("cron_fields", detail, hint)
+
+
+def _unsupported(fields: tuple[str, ...]) -> str | None:
+    if any("?" in part for part in fields):
+        return "The sign ? is not supported; write * for any day."
+    if any(part.split("/")[0] == "H" or part.startswith("H(") for part in fields):
+        return "The sign H is not supported; write the minute or hour itself."
+    if re.search(r"\dW|W\d", fields[2]):
+        return "The nearest weekday (such as 15W) is not supported; LW is the last weekday."
+    if "L-" in fields[2]:
+        return "Days before the last (such as L-3) are not supported; L is the last day."
+    return None
+
+
+def _unreadable(reason: str, fields: tuple[str, ...]) -> Invalid:
+    name = reason.removeprefix("Bad ")
+    names = list(_TAKES)
+    if name not in names:
+        return _invalid("cron_field", "The cron expression cannot be read.")
+    written = fields[names.index(name)]
+    if name == "day-of-month" and _readable_day(written):
+        return _never()
+    detail = (
+        f"The {name} field {written[:40]!r} cannot be read: it takes {_TAKES[name]}, "
+        "with lists (1,2), ranges (1-5) and steps (*/5)."
+    )
+    return _invalid("cron_field", detail)
+
+
+def _readable_day(written: str) -> bool:
+    """The library uses one message for a bad day and for a day no month has."""
+    try:
+        CronSim(f"0 0 {written} * *", _START)
+    except CronSimError:
+        return False
+    return True
+
+
+def _feasible(cron: Cron) -> bool:
+    """Whether any day fits; only when both day fields must fit can there be none."""
+    sim = cron._sim  # noqa: SLF001 - the other half of the same class
+    if not sim.day_and:
+        return True
+    named = {day for day in sim.days if day > 0}
+    days = range(1, 32) if len(named) < len(sim.days) else sorted(named)
+    return any(
+        sim.match_day(date(year, month, day))
+        for month in sim.months
+        for day in days
+        for year in _YEARS
+        if day <= monthrange(year, month)[1]
+    )
+
+
+def _days_apart(cron: Cron) -> int:
+    """Days between the two closest days that fit, looked for in four years."""
+    if cron.fields[2:] == ("*", "*", "*"):
+        return 1
+    days = [
+        number for number in range(1461) if cron.fires_on(date(2024, 1, 1) + timedelta(days=number))
+    ]
+    if len(days) < 2:
+        return 1461
+    return min(later - earlier for earlier, later in pairwise(days))
+
+
+def _never() -> Invalid:
+    return _invalid(
+        "cron_never", "This cron expression never fires: no date fits its days and months."
+    )
+
+
+def _invalid(code: str, detail: str, suggestion: str | None = None) -> Invalid:
+    finding = Finding("", detail, code, suggestion)
+    return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)

@@ -24,8 +24,7 @@ class Purse:
         """Refuses a call that could not be paid for; a spent purse refuses every call."""
         if self.spent > self.cap or self.spent + self.reserved + amount > self.cap:
             raise OverBudget(
-                f"The run has spent ${self.spent} of its ${self.cap}; "
-                f"this call was not made.",
+                f"The run has spent ${self.spent} of its ${self.cap}; this call was not made.",
                 code="run_budget",
                 suggestion="Raise execution.budget_cap_usd or make the plan cheaper.",
             )

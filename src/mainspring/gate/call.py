@@ -33,7 +33,7 @@ from mainspring.contracts.errors import (
     from_dict,
 )
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.outcome import Done, Held, Nothing, Unclear
+from mainspring.contracts.outcome import Done, Nothing, Unclear
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import match
 from mainspring.definition.json_schema import Validator, compile_schema
@@ -44,8 +44,8 @@ from mainspring.gate.context import GateContext
 from mainspring.gate.drafts import hold
 from mainspring.gate.egress import CallHttp, Egress
 from mainspring.gate.policy import decide, effect_of
-from mainspring.gate.redact import redact_arguments
 from mainspring.gate.record import CallRecord, RecordedCall, read_call, write_calls
+from mainspring.gate.redact import redact_arguments
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.workspace.vault import Vault
 

@@ -85,7 +85,8 @@ _RUNS = """
         due_at, finished_at)
     SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, n.trigger_type,
         n.queue, n.status, n.reason, n.outcome, n.error::jsonb, n.payload::jsonb,
-        n.inputs::jsonb, n.lane, CASE WHEN n.lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END,
+        n.inputs::jsonb, n.lane,
+        CASE WHEN n.lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END,
         n.root_id, n.parent_id, n.depth,
         CASE WHEN n.behind THEN 'infinity' ELSE now() END,
         CASE WHEN n.status <> 'pending' THEN now() END
@@ -113,7 +114,8 @@ async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mappi
     fresh = {row["run_id"] for row in rows}
     if len(fresh) == len(keyed):
         return {}
-    known = {(row["source_id"], row["key"]): row for row in await tx.fetch(_KNOWN, spaces, sources, keys)}
+    rows = await tx.fetch(_KNOWN, spaces, sources, keys)
+    known = {(row["source_id"], row["key"]): row for row in rows}
     return {
         run.id: known[run.request.source_id, run.request.key]
         for run in keyed

@@ -17,7 +17,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.inputs import Tokens, resolve_inputs
 from mainspring.definition.json_text import canonical, check_value
-from mainspring.definition.templates import Scope, parse_template
+from mainspring.definition.templates import parse_template
 from mainspring.runs.admission import (
     DROPPED,
     PAUSED,
@@ -173,8 +173,8 @@ class Dispatcher:
         key = None
         if execution.concurrency_key is not None:
             template = parse_template(execution.concurrency_key, self._limits)
-            scope = Scope.for_run(inputs=inputs, run={}, trigger=request.payload)
-            key = str(template.render(scope.context))
+            names = {"inputs": inputs, "trigger": request.payload}
+            key = str(template.render(names))
         return lane_of(request.automation_id, key)
 
     async def _accept(self, tx: Transaction, judged: Sequence[NewRun]) -> list[Dispatched]:
@@ -184,10 +184,7 @@ class Dispatcher:
         await lock_lanes(tx, locked)
         known = await take_keys(tx, judged)
         full = await occupied(tx, locked)
-        new: list[NewRun] = []
-        for run in judged:
-            if run.id not in known:
-                new.append(await self._placed(run, full))
+        new = [await self._placed(run, full) for run in judged if run.id not in known]
         await insert_runs(tx, new)
         placed = {run.id: run for run in new}
         return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Problem, TimedOut, as_problem, from_dict
 from mainspring.contracts.outcome import Wait
 from mainspring.definition.program import ProgramStep
-from mainspring.definition.templates import Scope
+from mainspring.definition.templates import RunFailure, Scope, build_run_context
 from mainspring.gate.budget import Purse
 from mainspring.gate.policy import Posture
 from mainspring.runs.engine import Engine, LoadedVersion
@@ -25,7 +26,7 @@ from mainspring.runs.journal import RecordedStep, RunJournal
 from mainspring.runs.outcome import Tally, broke_off, reached_end
 from mainspring.runs.retry import may_retry, pause_before
 from mainspring.runs.rows import ClaimedRun, End, RunStatus, StepRow, Unit
-from mainspring.runs.scope import run_fields
+from mainspring.runs.scope import run_facts
 from mainspring.runs.step import Attempt, LostRun, checked, performed, rendered, wanted
 from mainspring.runs.watch import Kind, Moment
 
@@ -115,11 +116,8 @@ class Execution:
     async def _walked(self) -> End:
         if self.run.cancelled:
             return self._ending("cancelled", "cancelled", "failed")
-        scope = Scope.for_run(
-            inputs=self.run.inputs,
-            run=run_fields(self.run, self.version),
-            trigger=self.run.payload,
-        )
+        facts = run_facts(self.run, self.version)
+        scope = build_run_context(facts, inputs=self.run.inputs, trigger=self.run.payload)
         try:
             await self._walk(self.version.program.steps, scope, "")
         except StepFailed as failed:
@@ -129,7 +127,13 @@ class Execution:
     async def _after_failure(self, scope: Scope, failed: StepFailed) -> End:
         """Runs on_failure; a failure in there is kept beside the first, not instead of it."""
         self._deadline = max(self._deadline, self.engine.clock.monotonic() + _LAST_WORDS)
-        told = scope.failed(failed.step, failed.problem.as_dict())
+        facts = replace(
+            run_facts(self.run, self.version),
+            failure=RunFailure(failed.step, failed.problem.as_dict()),
+        )
+        told = build_run_context(
+            facts, inputs=self.run.inputs, trigger=self.run.payload, steps=scope.names["steps"]
+        )
         end = self._broken(failed.problem)
         try:
             await self._walk(self.version.program.on_failure, told, "", again=True)
@@ -146,7 +150,7 @@ class Execution:
         for step in steps:
             done, value = await self._step(step, scope, item, again=again)
             if done:
-                scope.bind(step.output_name, value)
+                scope.add(step.output_name, value)
                 outputs[step.output_name] = value
                 self._output = value
         return outputs
@@ -171,7 +175,7 @@ class Execution:
             if settled is not None:
                 return settled
         try:
-            if not wanted(step, scope.context):
+            if not wanted(step, scope.names):
                 self._record(StepRow(step.step_id, item, _next(before), "skipped", 0))
                 return False, None
         except Problem as problem:
@@ -223,7 +227,7 @@ class Execution:
     ) -> Any:
         ref = RunRef(self.run.id, self.run.automation_id, step.step_id, item, number)
         attempt = Attempt(self, step, scope, self._actor, ref)
-        config = rendered(step, scope.context)
+        config = rendered(step, scope.names)
         returned = await performed(attempt, config, self._seconds(step))
         value, text = checked(attempt, returned)
         if isinstance(value, Wait):
@@ -257,9 +261,7 @@ class Execution:
         await self._commit()
         await asyncio.sleep(seconds)
 
-    def _fail(
-        self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem
-    ) -> None:
+    def _fail(self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem) -> None:
         shown = problem.as_dict()
         row = StepRow(step.step_id, item, attempt, "failed", ms, error=shown)
         self._record(row, problem)
@@ -359,9 +361,7 @@ class Execution:
         status: str = "", attempt: int = 1, detail: Any = None,
     ) -> None:  # fmt: skip
         name = step.step_id if step else ""
-        self.engine.watch(
-            Moment(kind, self.run.id, name, item, status, attempt, detail=detail)
-        )
+        self.engine.watch(Moment(kind, self.run.id, name, item, status, attempt, detail=detail))
 
 
 def _next(before: RecordedStep | None) -> int:

@@ -129,9 +129,7 @@ _LET_GO = """
 """
 
 
-async def claim(
-    tx: Transaction, queues: Sequence[str], most: int, worker: int
-) -> list[ClaimedRun]:
+async def claim(tx: Transaction, queues: Sequence[str], most: int, worker: int) -> list[ClaimedRun]:
     """Takes up to ``most`` due runs that no one holds, oldest first."""
     return _claimed(await tx.fetch(_CLAIM + _TAKE, list(queues), most, worker))
 

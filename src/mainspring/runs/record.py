@@ -37,7 +37,7 @@ _HOLD = """
 """
 
 # A waiting step is the one record that changes: it becomes done when its time has come.
-_STEPS = """
+INSERT_STEPS = """
     INSERT INTO steps (workspace_id, run_id, fence, run_attempt, step, item, attempt, status,
         ms, output, error, until)
     SELECT s.workspace_id, s.run_id, s.fence, s.run_attempt, s.step, s.item, s.attempt,
@@ -53,7 +53,7 @@ _STEPS = """
         WHERE steps.status = 'waiting'
 """
 
-_ENDS = """
+END_RUNS = """
     UPDATE runs r
     SET status = e.status, reason = e.reason, outcome = e.outcome,
         output = e.output::jsonb, error = e.error::jsonb,
@@ -126,13 +126,13 @@ class Recorder:
             await write_calls(tx, calls, self._limits.call_result_bytes)
         steps = [(unit, step) for unit in units for step in unit.steps]
         if steps:
-            await tx.execute(_STEPS, *_step_columns(steps))
+            await tx.execute(INSERT_STEPS, *step_columns(steps))
         ends = [(unit, unit.end) for unit in units if unit.end is not None]
         if ends:
-            await tx.execute(_ENDS, *_end_columns(ends))
+            await tx.execute(END_RUNS, *end_columns(ends))
             costly = [(u, e.cost_usd - u.run.cost_usd) for u, e in ends]
             await self._spend(tx, [(unit, usd) for unit, usd in costly if usd])
-            await append_events(tx, [event for event in map(_event, ends) if event])
+            await append_events(tx, [event for event in map(event_row, ends) if event])
 
     async def _spend(self, tx: Transaction, costly: Sequence[tuple[Unit, Decimal]]) -> None:
         if costly:
@@ -164,7 +164,7 @@ def _left_lane(unit: Unit) -> Lane | None:
     return unit.run.workspace_id, unit.run.lane
 
 
-def _event(ending: tuple[Unit, End]) -> tuple[UUID, UUID, str, str, str] | None:
+def event_row(ending: tuple[Unit, End]) -> tuple[UUID, UUID, str, str, str] | None:
     unit, end = ending
     event = event_of(unit.run, end)
     if event is None:
@@ -174,7 +174,7 @@ def _event(ending: tuple[Unit, End]) -> tuple[UUID, UUID, str, str, str] | None:
     return unit.run.workspace_id, new_id(), kind, str(unit.run.automation_id), text
 
 
-def _step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:
+def step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:
     columns: list[list[Any]] = [[] for _ in range(12)]
     for unit, step in steps:
         run = unit.run
@@ -188,7 +188,7 @@ def _step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:
     return columns
 
 
-def _end_columns(ends: Sequence[tuple[Unit, End]]) -> list[list[Any]]:
+def end_columns(ends: Sequence[tuple[Unit, End]]) -> list[list[Any]]:
     columns: list[list[Any]] = [[] for _ in range(14)]
     for unit, end in ends:
         run = unit.run

@@ -77,9 +77,7 @@ class Attempt:
         """Nested steps for one item; a failure in there has used up its own attempts."""
         path = f"{self.run.item}.{item}" if self.run.item else str(item)
         try:
-            return await self.execution.walk_item(
-                self.step.nested, self.scope.child(names), path
-            )
+            return await self.execution.walk_item(self.step.nested, self.scope.push(names), path)
         except Problem as problem:
             problem.retryable = False
             raise
@@ -93,7 +91,7 @@ def wanted(step: ProgramStep, context: Mapping[str, Any]) -> bool:
 def rendered(step: ProgramStep, context: Mapping[str, Any]) -> Any:
     """The step's config with its templates filled in, judged by the action's schema."""
     config = step.config.render(context)
-    if step.config.is_literal:
+    if step.config.part is None:
         return config
     findings = step.config_validator.findings(plain(config), "")
     if findings:
@@ -137,7 +135,8 @@ def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
     if step.action is not None:
         # A capability's answer was judged by the gate; an action's is judged here.
         check_value(value, limits)
-        findings = [] if step.output_validator is None else step.output_validator.findings(value, "")
+        judge = step.output_validator
+        findings = [] if judge is None else judge.findings(value, "")
         if findings:
             raise Fault(
                 f"The output of step {step.step_id!r} is not what its action declares: "

@@ -58,6 +58,10 @@ class Versions:
             self._kept.move_to_end(key)
         return found
 
+    def forget(self) -> None:
+        """Drops what was compiled; the next use reads it anew."""
+        self._kept.clear()
+
     async def _read(self, key: Key) -> LoadedVersion:
         row = await self._database.fetchrow(_READ, *key)
         if row is None:

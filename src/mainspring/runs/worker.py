@@ -13,6 +13,7 @@ import os
 import random
 import socket
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -113,7 +114,7 @@ class Worker:
                 self._freed.clear()
                 await self._freed.wait()
                 continue
-            claimed = await self._retrying(lambda: self._claim(free))
+            claimed = await self._retrying(partial(self._claim, free))
             for run in claimed:
                 self._begin(run)
             if len(claimed) < free and not self._stop.is_set():
@@ -153,7 +154,7 @@ class Worker:
             version = await self._versions.load(run)
             journal = RunJournal()
             if run.resumed:
-                journal = await self._retrying(lambda: self._read_journal(run))
+                journal = await self._retrying(partial(self._read_journal, run))
             execution = Execution(self._engine, run, version, journal)
             execution.stopping = self._stop.is_set()
         except Problem as problem:
@@ -200,7 +201,7 @@ class Worker:
 
         One round of grace tells them from runs that were claimed this very moment.
         """
-        strays = owned - self._running.keys() - self._starting
+        strays = owned - self._running.keys() - self._starting.keys()
         lost = sorted(strays & self._strays)
         self._strays = strays - set(lost)
         if lost:

@@ -7,6 +7,7 @@ setting an operator can change, never a line of the log.
 from __future__ import annotations
 
 import errno
+import re
 from pathlib import Path
 
 from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem
@@ -16,12 +17,12 @@ _NO_SPACE = "No space left on device"
 _NO_MEMORY = ("Cannot allocate memory", "could not map anonymous shared memory")
 _NO_ENTRY = ("Permission denied", "Operation not permitted")
 # What a start says while the last processes of a killed server are still going away.
-_LINGERING = ("pre-existing shared memory block", 'lock file "postmaster.pid" already exists')
+_LINGERING = re.compile(r'pre-existing shared memory block|lock file ".*" already exists')
 
 
 def is_lingering(said: str) -> bool:
     """Whether another try in a moment can help."""
-    return any(sign in said for sign in _LINGERING)
+    return _LINGERING.search(said) is not None
 
 
 def folder_problem(error: OSError, home: Path) -> Problem:

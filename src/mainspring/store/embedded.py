@@ -32,7 +32,7 @@ from mainspring.store.cluster import (
     make_home,
 )
 from mainspring.store.diagnosis import folder_problem, is_lingering, start_problem
-from mainspring.store.leftovers import clear_pid_file, end_orphans
+from mainspring.store.leftovers import clear_pid_files, end_orphans
 from mainspring.store.ownership import FolderLock
 from mainspring.store.programs import spawn, until_ended
 from mainspring.store.tuning import server_settings
@@ -141,7 +141,7 @@ class EmbeddedServer:
             command += ["-c", f"{name}={value}"]
         begun = time.monotonic()
         while True:
-            await clear_pid_file(layout.data)
+            await clear_pid_files(layout.data, layout.socket)
             said = await self._attempt(command, layout, account)
             if said is None:
                 return

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from mainspring.store.cluster import SOCKET_NAME
 from mainspring.store.ownership import lives
 
 _POLL_SECONDS = 0.02
@@ -20,24 +21,30 @@ _STOP_SECONDS = 20.0
 _PROCESSES = Path("/proc")
 
 
-async def clear_pid_file(data: Path) -> None:
-    """Deals with the pid file of an earlier server.
+async def clear_pid_files(data: Path, socket: Path) -> None:
+    """Deals with the files in which an earlier server wrote its number.
 
     A server whose owner died is asked to stop, and waited for. A number that now belongs
-    to a stranger would make Postgres refuse to start for ever, so that file is removed;
-    shared memory still in use is found by Postgres without it.
+    to a stranger (or to what is left of the dead in the process table) would make
+    Postgres refuse to start for ever, so such a file is removed; shared memory still in
+    use is found by Postgres without it.
     """
-    pid = _pid_in(data)
-    if pid is None or not lives(pid):
-        return
-    if not _works_in(pid, data):
-        (data / "postmaster.pid").unlink(missing_ok=True)
-        return
+    for file in (data / "postmaster.pid", socket / (SOCKET_NAME + ".lock")):
+        pid = _pid_in(file)
+        if pid is None or not lives(pid):
+            continue
+        if _works_in(pid, data):
+            await _stop(pid, data)
+        else:
+            file.unlink(missing_ok=True)
+
+
+async def _stop(pid: int, data: Path) -> None:
     for how in (signal.SIGINT, signal.SIGQUIT):
         _signal(pid, how)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS):
-                while lives(pid) and _works_in(pid, data):
+                while _works_in(pid, data):
                     await asyncio.sleep(_POLL_SECONDS)
                 return
 
@@ -53,9 +60,9 @@ def end_orphans(data: Path) -> None:
             _signal(pid, signal.SIGKILL)
 
 
-def _pid_in(data: Path) -> int | None:
+def _pid_in(file: Path) -> int | None:
     try:
-        return int((data / "postmaster.pid").read_text().split("\n", 1)[0])
+        return int(file.read_text().split("\n", 1)[0])
     except (FileNotFoundError, ValueError):
         return None
 

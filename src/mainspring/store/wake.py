@@ -134,6 +134,10 @@ class Listener:
         found, self._found = self._found, set()
         return found
 
+    def nudge(self) -> None:
+        """Ends a wait from inside the process, without a payload."""
+        self._news.set()
+
     async def aclose(self) -> None:
         if self._task is not None:
             self._task.cancel()

@@ -101,9 +101,7 @@ async def save(
     else:
         automation_id, version = found["id"], found["version"] + 1
         await tx.execute(_BUMP, workspace_id, automation_id, version)
-    await tx.execute(
-        _VERSION, workspace_id, automation_id, version, digest, kept_grants, author
-    )
+    await tx.execute(_VERSION, workspace_id, automation_id, version, digest, kept_grants, author)
     await _keep_triggers(tx, workspace_id, automation_id, definition)
     return Saved(automation_id, version, changed=True)
 

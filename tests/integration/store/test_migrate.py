@@ -62,6 +62,11 @@ def sample(folder: Path) -> Path:
     return folder
 
 
+def with_other_line_ends(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+
 async def assert_complete(database: Database) -> None:
     row = await database.fetchrow(STATE)
     assert row is not None
@@ -175,8 +180,7 @@ async def test_a_file_that_was_changed_after_it_was_applied_is_refused(
 
 async def test_line_ends_are_not_a_change(empty: Database, tmp_path: Path) -> None:
     await migrate(empty, sample(tmp_path))
-    for path in tmp_path.iterdir():
-        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    with_other_line_ends(tmp_path)
 
     assert await migrate(empty, tmp_path) == []
 

@@ -73,7 +73,7 @@ def _items(name: str, value: Any, attribute: Any, meter: Meter) -> list[Any]:
         value = list(value)
     if type(value) not in (list, tuple):
         raise wrong(f"{name} needs a list, not {kind_of(value)}.")
-    meter.spend(2 * len(value))
+    meter.spend(4 + 2 * len(value))
     meter.allocate(2 * len(value))
     if attribute is None:
         return list(value)
@@ -112,7 +112,7 @@ def _cased(text: str, meter: Meter) -> str:
         meter.spend(len(text) >> 7)
         meter.allocate(len(text))
     else:
-        meter.spend(len(text) >> 3)
+        meter.spend(len(text) >> 1)
         meter.allocate(len(text) * _WIDEST_CASE)
     return text
 
@@ -151,7 +151,7 @@ def _tojson(meter: Meter, value: Any, indent: Any) -> str:
 
 
 def _date(meter: Meter, value: Any, pattern: Any) -> str:
-    meter.spend(20 + len(pattern) if type(pattern) is str else 1)
+    meter.spend(20 + 10 * len(pattern) if type(pattern) is str else 1)
     return format_date(value, pattern)
 
 
@@ -175,7 +175,7 @@ def _slugify(meter: Meter, value: Any) -> str:
         meter.spend(len(text) >> 2)
         meter.allocate(len(text))
         return _NOT_WORD.sub("-", text.lower()).strip("-")
-    meter.spend(5 * len(text))
+    meter.spend(10 * len(text))
     # A single character may stand for a short word.
     meter.allocate(len(text) * 4)
     # Taken apart character by character: reordering a long run of accents is quadratic.
@@ -226,7 +226,7 @@ def _sort(meter: Meter, value: Any, attribute: Any, reverse: Any, case_sensitive
     _check_order(keys)
     if keys and type(keys[0]) is str:
         keys = _text_keys(keys, bool(case_sensitive), meter)
-    meter.spend(len(keys) * max(1, int(math.log2(len(keys) or 1))))
+    meter.spend(10 + len(keys) * max(1, int(math.log2(len(keys) or 1))))
     try:
         order = sorted(range(len(keys)), key=keys.__getitem__, reverse=bool(reverse))
     except TypeError:
@@ -250,7 +250,7 @@ def _text_keys(keys: list[str], exact: bool, meter: Meter) -> list[str]:
     meter.spend(total * max(1, int(math.log2(len(keys)))) >> 7)
     if exact:
         return keys
-    meter.spend(len(keys) + (total >> 3))
+    meter.spend(len(keys) + (total >> 2))
     meter.allocate(total * 2)
     return [key.lower() for key in keys]
 
@@ -282,8 +282,6 @@ FILTERS: Mapping[str, Filter] = {
     "slugify": Filter(_slugify),
     "first": Filter(_first),
     "last": Filter(_last),
-    "sort": Filter(
-        _sort, (("attribute", None), ("reverse", False), ("case_sensitive", False))
-    ),
+    "sort": Filter(_sort, (("attribute", None), ("reverse", False), ("case_sensitive", False))),
     "reverse": Filter(_reverse),
 }

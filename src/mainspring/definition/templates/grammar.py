@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 from jinja2 import nodes
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.templates.filters import FILTERS
 from mainspring.definition.templates.tokens import located, too_complex
+from mainspring.definition.templates.tree import CHILDREN, children, line_of
 
 MAX_NODES = 2_000
 MAX_DEPTH = 64
@@ -31,14 +34,6 @@ _OTHER_NAMES = {
     "count": "length", "d": "default", "json": "tojson", "to_json": "tojson", "strip": "trim",
     "strftime": "date", "format_date": "date", "slug": "slugify", "abbreviate": "truncate",
 }  # fmt: skip
-_ALLOWED = frozenset({
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Assign,
-    nodes.AssignBlock, nodes.With, nodes.Name, nodes.Const, nodes.List, nodes.Dict, nodes.Pair,
-    nodes.Tuple, nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.Filter, nodes.Test,
-    nodes.Keyword, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.CondExpr,
-    nodes.Concat, nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod,
-    nodes.Pow, nodes.Neg, nodes.Pos,
-})  # fmt: skip
 _INSTEAD: Mapping[type[nodes.Node], str] = {
     nodes.Macro: "macros are not available in templates",
     nodes.CallBlock: "call blocks are not available in templates",
@@ -54,22 +49,44 @@ _INSTEAD: Mapping[type[nodes.Node], str] = {
 }
 
 
-def check(tree: nodes.Node, *, secrets: bool) -> None:
+@dataclass(slots=True)
+class Facts:
+    """What was seen on the way; the compiler leaves out what a template never does."""
+
+    secret_names: set[str] = field(default_factory=set)
+    # Names that for, set and with make.
+    made: set[str] = field(default_factory=set)
+    has_loops: bool = False
+    says_loop: bool = False
+    sets: bool = False
+
+
+def check(tree: nodes.Node, *, secrets: bool) -> Facts:
     """Walks the whole tree; raises ``Invalid`` for the first thing that is not allowed."""
+    facts = Facts()
     # A frame: the node, its depth, and whether a secret may be put out there.
     frames = [(tree, 0, secrets)]
     count = 0
     while frames:
         node, depth, direct = frames.pop()
         count += 1
+        kind = type(node)
+        if kind not in CHILDREN:
+            raise _unsupported(node)
         if count > MAX_NODES or depth > MAX_DEPTH:
-            raise too_complex(_line(node))
-        _check_node(node, secrets)
-        inside = direct and not isinstance(node, nodes.AssignBlock)
-        children = list(node.iter_child_nodes())
-        if isinstance(node, nodes.Output) and inside:
-            children = [child for child in children if not _is_secret(child)]
-        frames.extend((child, depth + 1, inside) for child in reversed(children))
+            raise too_complex(line_of(node))
+        if kind in _CHECKS:
+            _CHECKS[kind](node, facts)
+        below = children(node)
+        if kind is nodes.AssignBlock:
+            direct = False
+        elif direct and kind is nodes.Output:
+            below = [child for child in below if not _is_secret(child, facts)]
+        for child in reversed(below):
+            if type(child) is nodes.Name and child.name == SECRETS:
+                raise _misplaced_secret(line_of(child), secrets)
+            frames.append((child, depth + 1, direct))
+    return facts
 
 
 def secret_name(node: nodes.Node) -> str | None:
@@ -83,41 +100,45 @@ def refused(code: str, line: int, sentence: str, suggestion: str | None = None) 
     return Invalid(located(line, sentence + "."), code=code, suggestion=suggestion)
 
 
-def _line(node: nodes.Node) -> int:
-    # Some nodes are made without a line; their parents are checked before them.
-    return getattr(node, "lineno", None) or 1
-
-
-def _check_node(node: nodes.Node, secrets: bool) -> None:
-    if type(node) not in _ALLOWED:
-        raise _unsupported(node)
-    match node:
-        case nodes.Name():
-            _check_name(node, secrets)
-        case nodes.Getattr():
-            _check_public(node.attr, node.lineno)
-        case nodes.Getitem(arg=nodes.Const(value=str() as key)) if key.startswith("__"):
-            raise _underscore(key, node.lineno)
-        case nodes.Keyword():
-            _check_public(node.key, _line(node))
-        case nodes.Filter():
-            _check_filter(node)
-        case nodes.Test():
-            _check_test(node)
-        case nodes.For(recursive=True):
-            raise refused("template_unsupported", node.lineno, "loops cannot be recursive")
-        case _:
-            pass
-
-
-def _check_name(node: nodes.Name, secrets: bool) -> None:
+def _check_name(node: nodes.Name, facts: Facts) -> None:
     _check_public(node.name, node.lineno)
-    if node.ctx != "load" and node.name in _UNASSIGNABLE:
-        raise refused(
-            "template_name", node.lineno, f"{node.name!r} is reserved and cannot be set"
-        )
-    if node.name == SECRETS:
-        raise _misplaced_secret(node.lineno, secrets)
+    if node.name == "loop":
+        facts.says_loop = True
+    if node.ctx != "load":
+        if node.name in _UNASSIGNABLE:
+            raise refused(
+                "template_name", node.lineno, f"{node.name!r} is reserved and cannot be set"
+            )
+        facts.made.add(node.name)
+
+
+def _check_attribute(node: nodes.Getattr, facts: Facts) -> None:
+    del facts
+    _check_public(node.attr, node.lineno)
+
+
+def _check_item(node: nodes.Getitem, facts: Facts) -> None:
+    """A key may start with an underscore, as in many documents, but not with two."""
+    del facts
+    key = node.arg.value if isinstance(node.arg, nodes.Const) else None
+    if type(key) is str and key.startswith("__"):
+        raise _underscore(key, node.lineno)
+
+
+def _check_keyword(node: nodes.Keyword, facts: Facts) -> None:
+    del facts
+    _check_public(node.key, line_of(node))
+
+
+def _check_for(node: nodes.For, facts: Facts) -> None:
+    facts.has_loops = True
+    if node.recursive:
+        raise refused("template_unsupported", node.lineno, "loops cannot be recursive")
+
+
+def _check_set(node: nodes.Node, facts: Facts) -> None:
+    del node
+    facts.sets = True
 
 
 def _misplaced_secret(line: int, secrets: bool) -> Invalid:
@@ -136,17 +157,18 @@ def _misplaced_secret(line: int, secrets: bool) -> Invalid:
     )
 
 
-def _is_secret(node: nodes.Node) -> bool:
+def _is_secret(node: nodes.Node, facts: Facts) -> bool:
     name = secret_name(node)
     if name is None:
         return False
-    _check_public(name, _line(node))
+    _check_public(name, line_of(node))
     if not _SECRET_NAME.fullmatch(name):
         raise refused(
             "template_secret",
-            _line(node),
+            line_of(node),
             "the name of a secret has at most 64 small letters, digits and underscores",
         )
+    facts.secret_names.add(name)
     return True
 
 
@@ -162,7 +184,8 @@ def _underscore(name: str, line: int) -> Invalid:
     )
 
 
-def _check_filter(node: nodes.Filter) -> None:
+def _check_filter(node: nodes.Filter, facts: Facts) -> None:
+    del facts
     if node.name not in FILTERS:
         close = get_close_matches(node.name[:40], FILTERS, n=1, cutoff=0.5)
         nearest = _OTHER_NAMES.get(node.name) or (close[0] if close else None)
@@ -179,7 +202,8 @@ def _check_filter(node: nodes.Filter) -> None:
         )
 
 
-def _check_test(node: nodes.Test) -> None:
+def _check_test(node: nodes.Test, facts: Facts) -> None:
+    del facts
     if node.name not in TESTS:
         raise refused(
             "template_unknown_test",
@@ -195,7 +219,7 @@ def _unsupported(node: nodes.Node) -> Invalid:
     if isinstance(node, nodes.Call):
         return _call(node)
     sentence = _INSTEAD.get(type(node), f"{type(node).__name__} is not available in templates")
-    return refused("template_unsupported", _line(node), sentence)
+    return refused("template_unsupported", line_of(node), sentence)
 
 
 def _call(node: nodes.Call) -> Invalid:
@@ -208,3 +232,16 @@ def _call(node: nodes.Call) -> Invalid:
     else:
         hint = f"The filters are {', '.join(sorted(FILTERS))}."
     return refused("template_unsupported", node.lineno, "nothing can be called in templates", hint)
+
+
+_CHECKS: Mapping[type[nodes.Node], Callable[[Any, Facts], None]] = {
+    nodes.Name: _check_name,
+    nodes.Getattr: _check_attribute,
+    nodes.Getitem: _check_item,
+    nodes.Keyword: _check_keyword,
+    nodes.Filter: _check_filter,
+    nodes.Test: _check_test,
+    nodes.For: _check_for,
+    nodes.Assign: _check_set,
+    nodes.AssignBlock: _check_set,
+}

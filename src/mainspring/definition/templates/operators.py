@@ -143,6 +143,7 @@ def _new_list(size: int, meter: Meter) -> None:
 
 def join_text(values: list[Any], meter: Meter) -> str:
     """'~': every value as text, one after the other."""
+    meter.spend(2 * len(values))
     texts = [to_text(value, meter) for value in values]
     meter.allocate(sum(map(len, texts)))
     return "".join(texts)
@@ -219,7 +220,7 @@ def _among(item: Any, holder: Any, meter: Meter) -> bool:
         meter.spend(6 * len(holder))
         return any(equal(item, entry, meter) for entry in holder)
     width = len(item) if type(item) is str else 0
-    meter.spend(1 + (len(holder) >> 2) + (len(holder) * width >> 10))
+    meter.spend(1 + (len(holder) >> 1) + (len(holder) * width >> 10))
     check_kinds(holder)
     return item in holder
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from jinja2 import nodes
 
-Path = tuple[str, ...]
+from mainspring.definition.templates.tree import Path, children, path_of, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +52,6 @@ def find_references(tree: nodes.Node) -> tuple[Reference, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def path_of(node: nodes.Node) -> Path | None:
-    """The constant path of an expression such as ``steps.fetch["body"]``."""
-    keys: list[str] = []
-    while True:
-        match node:
-            case nodes.Name():
-                return (node.name, *reversed(keys))
-            case nodes.Getattr():
-                keys.append(node.attr)
-            case nodes.Getitem(arg=nodes.Const(value=str() as key)):
-                keys.append(key)
-            case _:
-                return None
-        node = node.node
-
-
 def _visit(node: nodes.Node, block: _Block, found: list[Reference]) -> None:
     match node:
         case nodes.Name() | nodes.Getattr() | nodes.Getitem():
@@ -77,14 +61,20 @@ def _visit(node: nodes.Node, block: _Block, found: list[Reference]) -> None:
             _visit_each([*node.args, *node.kwargs], block, found)
         case nodes.Test(name="defined" | "undefined"):
             _visit_soft(node.node, block, found)
-        case nodes.And():
+        case nodes.And() | nodes.Or():
             _visit(node.left, block, found)
-            _visit(node.right, block.where(_known(node.left, True)), found)
-        case nodes.Or():
-            _visit(node.left, block, found)
-            _visit(node.right, block.where(_known(node.left, False)), found)
+            known = _known(node.left, isinstance(node, nodes.And))
+            _visit(node.right, block.where(known), found)
         case nodes.CondExpr():
             _visit_choice(node, block, found)
+        case nodes.Stmt():
+            _visit_statement(node, block, found)
+        case _:
+            _visit_each(children(node), block, found)
+
+
+def _visit_statement(node: nodes.Stmt, block: _Block, found: list[Reference]) -> None:
+    match node:
         case nodes.If():
             _visit_if(node, block, found)
         case nodes.For():
@@ -94,15 +84,14 @@ def _visit(node: nodes.Node, block: _Block, found: list[Reference]) -> None:
             block.local.update(_targets(node.target))
         case nodes.AssignBlock():
             _visit_each(node.body, block.inner(), found)
-            if node.filter is not None:
-                _visit(node.filter, block, found)
+            _visit_each([] if node.filter is None else [node.filter], block, found)
             block.local.update(_targets(node.target))
         case nodes.With():
             _visit_each(node.values, block, found)
             names = [name for target in node.targets for name in _targets(target)]
             _visit_each(node.body, block.inner(names), found)
         case _:
-            _visit_each(node.iter_child_nodes(), block, found)
+            _visit_each(children(node), block, found)
 
 
 def _visit_each(items: Iterable[nodes.Node], block: _Block, found: list[Reference]) -> None:
@@ -160,8 +149,7 @@ def _visit_for(node: nodes.For, block: _Block, found: list[Reference]) -> None:
 
 
 def _targets(target: nodes.Node) -> tuple[str, ...]:
-    names = target.find_all(nodes.Name)
-    return (target.name,) if isinstance(target, nodes.Name) else tuple(n.name for n in names)
+    return tuple(node.name for node in walk(target) if isinstance(node, nodes.Name))
 
 
 def _known(test: nodes.Node, truth: bool) -> set[Path]:

@@ -1,9 +1,15 @@
-"""The state of one render: what can be read, what was put out, what is left to spend."""
+"""The state of one render, and the closures that work on it.
+
+A closure is one small Python function over the state. A strict one refuses what is not
+there; a soft one answers MISSING, and exists for the places where absence is allowed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from jinja2 import nodes
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.secret import SecretRef
@@ -34,3 +40,23 @@ class Rendering:
     def text(self) -> str:
         """All that was put out, when no secret can be in it."""
         return "".join(map(str, self.out))
+
+
+Expression: TypeAlias = Callable[[Rendering], Any]
+
+
+class Compiler(Protocol):
+    """Turns expression nodes into closures."""
+
+    @property
+    def local(self) -> frozenset[str]:
+        """The names that the template makes itself."""
+        ...
+
+    def strict(self, node: nodes.Node) -> Expression: ...
+
+    def soft(self, node: nodes.Node) -> Expression: ...
+
+
+def constant(value: Any) -> Expression:
+    return lambda state: value

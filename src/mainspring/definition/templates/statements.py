@@ -14,21 +14,19 @@ from typing import Any, TypeAlias
 from jinja2 import nodes
 
 from mainspring.contracts.secret import SecretRef
-from mainspring.definition.templates.expressions import Compiler, Expression, cost_of
-from mainspring.definition.templates.grammar import secret_name
-from mainspring.definition.templates.rendering import Rendering
-from mainspring.definition.templates.values import check_kinds, kind_of, to_text, wrong
+from mainspring.definition.templates.expressions import Expressions, cost_of
+from mainspring.definition.templates.grammar import Facts, secret_name
+from mainspring.definition.templates.rendering import Expression, Rendering
+from mainspring.definition.templates.values import kind_of, to_text, wrong
 
 Statement: TypeAlias = Callable[[Rendering], None]
 Binder: TypeAlias = Callable[[dict[str, Any], Any], None]
 
 
-def assigned_names(tree: nodes.Node) -> frozenset[str]:
-    """Every name that the template makes itself, wherever it does."""
-    made = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
-    if tree.find(nodes.For) is not None:
-        made.add("loop")
-    return frozenset(made)
+def compiler_for(facts: Facts) -> Statements:
+    """A compiler for one checked template."""
+    local = frozenset(facts.made | {"loop"} if facts.has_loops else facts.made)
+    return Statements(Expressions(local), facts.says_loop, facts.sets)
 
 
 def run_all(body: Sequence[Statement], state: Rendering) -> None:
@@ -38,9 +36,15 @@ def run_all(body: Sequence[Statement], state: Rendering) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """Turns statements into closures."""
+    """Turns statements into closures.
 
-    compiler: Compiler
+    What a template never does is known before: loops then leave out the ``loop`` object,
+    and share one frame when nothing is set in them.
+    """
+
+    compiler: Expressions
+    says_loop: bool
+    sets: bool
 
     def body(self, items: Sequence[nodes.Node]) -> list[Statement]:
         return [made for item in items for made in self._statement(item)]
@@ -126,22 +130,21 @@ class Statements:
             found = _walkable(source(state), state)
             if test is None:
                 return found
-            state.frame = dict(state.frame)
-            kept = []
+            outer, kept = state.frame, []
+            state.frame = dict(outer)
             for item in found:
                 state.meter.spend(test_cost)
                 bind(state.frame, item)
                 if test(state):
                     kept.append(item)
+            state.frame = outer
             return kept
 
         return run
 
     def _pass(self, node: nodes.For) -> Callable[[Rendering, Any], None]:
         bind, body = binder(node.target), self.body(node.body)
-        with_loop = any(name.name == "loop" for one in node.body for name in _names(one))
-        # Only what is set inside a pass has to be forgotten after it.
-        sets = any(one.find((nodes.Assign, nodes.AssignBlock)) or _is_set(one) for one in node.body)
+        with_loop, sets = self.says_loop, self.sets
 
         def run(state: Rendering, found: Any) -> None:
             outer = state.frame
@@ -259,9 +262,7 @@ def _walkable(value: Any, state: Rendering) -> Any:
         state.meter.allocate(2 * len(value))
         value = list(value)
     elif kind not in (list, tuple, str):
-        raise wrong(
-            f"A loop needs a list, an object or text, and this is {kind_of(value)}."
-        )
+        raise wrong(f"A loop needs a list, an object or text, and this is {kind_of(value)}.")
     return value
 
 
@@ -293,12 +294,3 @@ def _captured(body: Sequence[Statement], state: Rendering) -> str:
     state.meter.allocate(len(made))
     state.out, state.room, state.frame = out, room, outer
     return made
-
-
-def _names(node: nodes.Node) -> list[nodes.Name]:
-    found = list(node.find_all(nodes.Name))
-    return [node, *found] if isinstance(node, nodes.Name) else found
-
-
-def _is_set(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Assign | nodes.AssignBlock)

@@ -71,7 +71,7 @@ def check_size(source: str, limits: Limits) -> None:
 
 def read_template(source: str) -> nodes.Template:
     """The syntax tree of a whole template."""
-    return _read(source, None, Parser.parse)
+    return _read(source, None, lambda parser: nodes.Template(parser.subparse(), lineno=1))
 
 
 def read_expression(source: str) -> nodes.Expr:
@@ -81,7 +81,7 @@ def read_expression(source: str) -> nodes.Expr:
 
 def located(line: int, sentence: str) -> str:
     """The one way a place inside a template is shown."""
-    return f"Line {line}: {sentence}"
+    return f"Line {line}: {sentence[:1].upper()}{sentence[1:]}"
 
 
 def too_complex(line: int) -> Invalid:
@@ -131,20 +131,18 @@ def _tokens(source: str, state: str | None) -> Iterator[Token]:
 
 
 def _decoded(line: int, kind: str, text: str) -> Token:
-    match kind:
-        case "operator":
-            return Token(line, operators[text], text)
-        case "name" if not text.isidentifier():
-            raise _syntax(line, f"{_quoted(text)} is not a name")
-        case "string":
-            return Token(line, kind, _text(line, text[1:-1]))
-        # The parser hands the values of number tokens on untouched.
-        case "integer":
-            return Token(line, kind, _integer(line, text))  # type: ignore[arg-type]
-        case "float":
-            return Token(line, kind, _float(line, text))  # type: ignore[arg-type]
-        case _:
-            return Token(line, kind, text)
+    if kind == "operator":
+        return Token(line, operators[text], text)
+    if kind == "name" and not text.isidentifier():
+        raise _syntax(line, f"{_quoted(text)} is not a name")
+    if kind == "string":
+        return Token(line, kind, _text(line, text[1:-1]))
+    # The parser hands the values of number tokens on untouched.
+    if kind == "integer":
+        return Token(line, kind, _integer(line, text))  # type: ignore[arg-type]
+    if kind == "float":
+        return Token(line, kind, _float(line, text))  # type: ignore[arg-type]
+    return Token(line, kind, text)
 
 
 def _integer(line: int, text: str) -> int:

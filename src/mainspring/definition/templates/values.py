@@ -35,6 +35,8 @@ _KINDS: dict[type, str] = {
 }
 _CONTAINERS = frozenset({list, tuple, dict})
 _NOT_JSON = frozenset({tuple, datetime, date})
+# Writing out a longer number takes time that grows with its square.
+_PLAIN_BITS = 64
 _FOREIGN = "There is a value of a kind that templates cannot use."
 
 
@@ -72,18 +74,20 @@ def is_number(value: Any) -> bool:
 
 def find(holder: Any, key: Any, meter: Meter) -> Any:
     """The entry of an object or the item of a list or text, or MISSING."""
-    kind = type(holder)
+    value: Any
+    kind, value = type(holder), MISSING
     if kind is dict:
         if type(key) is str:
             meter.spend(len(key) >> 8)
-            return holder.get(key, MISSING)
-        return MISSING
-    if (kind is list or kind is tuple or kind is str) and type(key) is int:
-        if -len(holder) <= key < len(holder):
-            return holder[key]
-        return MISSING
-    kind_of(holder)
-    return MISSING
+            value = holder.get(key, MISSING)
+    elif kind is list or kind is tuple or kind is str:
+        if type(key) is int and -len(holder) <= key < len(holder):
+            value = holder[key]
+    else:
+        kind_of(holder)
+    if value is not MISSING:
+        kind_of(value)
+    return value
 
 
 def undefined(path: str, holder: Any = MISSING, key: Any = None) -> Invalid:
@@ -122,7 +126,7 @@ def _survey(value: Any, meter: Meter, indent: int) -> tuple[int, set[type]]:
         meter.spend(1 + (len(level) >> 1))
         kinds = set(map(type, level))
         seen |= kinds
-        size += len(level) * (4 + indent * depth) + _scalars_size(level, kinds)
+        size += len(level) * (4 + indent * depth) + _scalars_size(level, kinds, meter)
         below: list[Any] = []
         if not kinds.isdisjoint(_CONTAINERS):
             size += _open(level, below, meter)
@@ -142,11 +146,11 @@ def _open(level: list[Any], below: list[Any], meter: Meter) -> int:
     for item in level:
         kind = type(item)
         if kind is dict:
-            meter.spend(1 + (len(item) >> 1))
+            meter.spend(3 + (len(item) >> 1))
             size += _keys_size(item)
             below.extend(item.values())
         elif kind is list or kind is tuple:
-            meter.spend(1 + (len(item) >> 2))
+            meter.spend(2 + (len(item) >> 2))
             below.extend(item)
     return size
 
@@ -158,7 +162,7 @@ def _keys_size(holder: dict[Any, Any]) -> int:
         raise wrong("An object has a key that is not text.") from None
 
 
-def _scalars_size(level: list[Any], kinds: set[type]) -> int:
+def _scalars_size(level: list[Any], kinds: set[type], meter: Meter) -> int:
     size = 0
     if str in kinds:
         size += sum(map(len, [item for item in level if type(item) is str]))
@@ -166,6 +170,8 @@ def _scalars_size(level: list[Any], kinds: set[type]) -> int:
         bits = [item.bit_length() for item in level if type(item) is int]
         if max(bits) > MAX_INTEGER_BITS:
             raise wrong("A number is too large.")
+        if max(bits) > _PLAIN_BITS:
+            meter.spend(sum(bits) >> 5)
         size += sum(bits) // 3 + len(bits)
     if float in kinds:
         floats = [item for item in level if type(item) is float]
@@ -193,6 +199,8 @@ def to_text(value: Any, meter: Meter) -> str:
         return ""
     if kind is int or kind is float:
         check_number(value)
+        if kind is int and value.bit_length() > _PLAIN_BITS:
+            meter.spend(value.bit_length() >> 4)
         return repr(value)
     if kind is bool:
         return "true" if value else "false"
@@ -204,10 +212,8 @@ def to_text(value: Any, meter: Meter) -> str:
 def to_json(value: Any, meter: Meter, indent: int | None = None) -> str:
     """The value as JSON; its size is known before a character is written."""
     size = weigh(value, meter, indent or 0)
-    meter.spend(size >> 7)
-    made = json.dumps(
-        value, ensure_ascii=False, allow_nan=False, indent=indent, default=_moment_text
-    )
+    meter.spend(20 + (size >> 7))
+    made = (_COMPACT if indent is None else _indented(indent)).encode(value)
     meter.allocate(len(made))
     return made
 
@@ -215,6 +221,15 @@ def to_json(value: Any, meter: Meter, indent: int | None = None) -> str:
 def _moment_text(value: Any) -> str:
     # ``weigh`` has let nothing else through that JSON does not know.
     return str(value.isoformat())
+
+
+def _indented(indent: int) -> json.JSONEncoder:
+    return json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, indent=indent, default=_moment_text
+    )
+
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_moment_text)
 
 
 def to_native(value: Any, meter: Meter) -> Any:

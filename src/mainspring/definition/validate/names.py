@@ -1,25 +1,17 @@
 """Names: each step and each output is called one thing, and nothing else is.
 
 Step ids are unique in the whole definition, because the history of a run is kept under
-them. An output is found under ``steps.<output_as>`` or, without one, under
-``steps.<step_id>``; an ``output_as`` is a name of its own at the top level as well, so it
-may be neither a word of the language nor the id of another step.
+them. The output of a step is called by its ``output_as`` or, without one, by its id:
+``steps.<name>`` and ``<name>`` alone. So neither may be a word of the language, and an
+``output_as`` may not be the id of another step.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
 from mainspring.definition.pointers import under
+from mainspring.definition.templates import RESERVED
 from mainspring.definition.validate.outline import Outline, StepOutline
 from mainspring.definition.validate.report import Sheet
-
-# What templates call by these names already, and the words of their grammar.
-RESERVED: Final = frozenset(
-    {"run", "inputs", "steps", "trigger", "item", "index", "loop", "secrets"}
-    | {"and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "self"}
-)
-
 
 def check_names(outline: Outline, sheet: Sheet) -> None:
     """Refuses names that are taken twice or belong to the language."""

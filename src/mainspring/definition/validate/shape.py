@@ -20,27 +20,28 @@ from mainspring.definition.validate.outline import Outline
 from mainspring.definition.validate.report import Sheet
 from mainspring.definition.words import did_you_mean
 
-# The kinds of error that the model can raise: our code and our sentence.
+# What the model can refuse: our sentence, and the keyword of JSON Schema as the code, so that
+# an envelope and a config are told apart by their pointers alone.
 _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
-    "missing": ("missing", "{name} is required."),
-    "extra_forbidden": ("unknown_key", "There is no {name} here."),
-    "string_type": ("wrong_type", "{name} must be text, not {found}."),
-    "int_type": ("wrong_type", "{name} must be a whole number, not {found}."),
-    "int_from_float": ("wrong_type", "{name} must be a whole number, not {found}."),
-    "bool_type": ("wrong_type", "{name} must be true or false, not {found}."),
-    "dict_type": ("wrong_type", "{name} must be an object, not {found}."),
-    "model_type": ("wrong_type", "{name} must be an object, not {found}."),
-    "model_attributes_type": ("wrong_type", "{name} must be an object, not {found}."),
-    "tuple_type": ("wrong_type", "{name} must be a list, not {found}."),
-    "literal_error": ("not_a_choice", "{name} must be {expected}."),
-    "string_too_short": ("too_short", "{name} must not be empty."),
-    "string_too_long": ("too_long", "{name} may have at most {max_length} characters."),
-    "string_pattern_mismatch": ("bad_name", "{name} does not have the form of a name."),
-    "string_unicode": ("wrong_type", "{name} must be text that can be written as UTF-8."),
-    "greater_than_equal": ("too_small", "{name} must be at least {ge}."),
-    "less_than_equal": ("too_large", "{name} must be at most {le}."),
-    "too_short": ("too_short", "{name} needs at least one entry."),
-    "too_long": ("too_long", "{name} may have at most {max_length} entries."),
+    "missing": ("required", "{name} is required."),
+    "extra_forbidden": ("additional_properties", "There is no {name} here."),
+    "string_type": ("type", "{name} must be text, not {found}."),
+    "int_type": ("type", "{name} must be a whole number, not {found}."),
+    "int_from_float": ("type", "{name} must be a whole number, not {found}."),
+    "bool_type": ("type", "{name} must be true or false, not {found}."),
+    "dict_type": ("type", "{name} must be an object, not {found}."),
+    "model_type": ("type", "{name} must be an object, not {found}."),
+    "model_attributes_type": ("type", "{name} must be an object, not {found}."),
+    "tuple_type": ("type", "{name} must be a list, not {found}."),
+    "literal_error": ("enum", "{name} must be {expected}."),
+    "string_too_short": ("min_length", "{name} must not be empty."),
+    "string_too_long": ("max_length", "{name} may have at most {max_length} characters."),
+    "string_pattern_mismatch": ("pattern", "{name} does not have the form of a name."),
+    "string_unicode": ("type", "{name} must be text that can be written as UTF-8."),
+    "greater_than_equal": ("minimum", "{name} must be at least {ge}."),
+    "less_than_equal": ("maximum", "{name} must be at most {le}."),
+    "too_short": ("min_items", "{name} needs at least one entry."),
+    "too_long": ("max_items", "{name} may have at most {max_length} entries."),
 }
 _NAME_FORMS: Final = {
     "id": "Begin with a small letter; then small letters, digits, - and _, at most 64 in all.",

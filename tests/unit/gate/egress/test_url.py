@@ -242,7 +242,8 @@ def test_a_listed_host_has_the_same_spelling_as_in_a_url(
 
 
 @pytest.mark.parametrize(
-    "entry", ["", "*", "*.example.com", "http://example.com", "a/b", "a b", "u@a", "a:", "a:0", "::1"]
+    "entry",
+    ["", "*", "*.example.com", "http://example.com", "a/b", "a b", "u@a", "a:", "a:0", "::1"],
 )
 def test_a_listed_host_is_a_host_and_nothing_more(entry: str) -> None:
     with pytest.raises(Invalid):

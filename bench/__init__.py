@@ -1,0 +1,1 @@
+"""Benchmarks: one command, ratios against a yardstick taken in the same run."""

@@ -1,0 +1,84 @@
+"""The stage for the benchmarks: a fresh embedded database and a capability that does nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from mainspring.contracts.capability import Annotations, Capability
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.limits import Limits
+from mainspring.definition.validate import validate
+from mainspring.settings import Settings
+from mainspring.wiring import House, build_registry, open_house
+from mainspring.workspace.automations import FIRST_MEMBER, save
+
+
+async def _nothing(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    del ctx
+    return {"said": arguments["say"]}
+
+
+NOOP = Capability(
+    id="bench.noop",
+    description="Do nothing",
+    input_schema={
+        "type": "object",
+        "required": ["say"],
+        "properties": {"say": {"type": "string"}},
+        "additionalProperties": False,
+    },
+    output_schema={"type": "object", "required": ["said"]},
+    handler=_nothing,
+    annotations=Annotations(seconds=0.01),
+)
+
+
+def plan_of(steps: int) -> dict[str, Any]:
+    """A plan of calls that do nothing, each with one template."""
+    return {
+        "schema_version": "1.1",
+        "name": f"noop {steps}",
+        "goal": "Measure what the engine itself costs.",
+        "plan": [
+            {
+                "step_id": f"step_{number}",
+                "action": "bench.noop",
+                "config": {"say": "{{ run.attempt }} of many"},
+            }
+            for number in range(steps)
+        ],
+        "execution": {"concurrency": "allow_parallel"},
+    }
+
+
+@asynccontextmanager
+async def fresh_house(**settings: Any) -> AsyncIterator[House]:
+    """A house over an empty database in a folder of its own, removed afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="mainspring-bench-", dir="/tmp"))
+    # The database may run as another account, which has to be able to enter.
+    os.chmod(folder, 0o755)
+    registry = build_registry(Limits(), capabilities=[NOOP])
+    try:
+        async with open_house(
+            Settings(home=folder / "home", **settings), registry=registry
+        ) as house:
+            yield house
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def saved(house: House, document: dict[str, Any]) -> tuple[UUID, int]:
+    """Keeps a definition; answers the automation and its version."""
+    report = validate(document, house.registry, house.limits)
+    if report.definition is None:
+        raise SystemExit(f"The benchmark's own definition is not valid: {report.findings}")
+    async with house.database.transaction() as tx:
+        kept = await save(tx, house.workspace_id, report.definition, report.grants, FIRST_MEMBER)
+    return kept.automation_id, kept.version

@@ -1,0 +1,185 @@
+"""A whole config with templates in it: every text of it is read once, then rendered.
+
+The schema beside the config says what a text may use: ``x-mainspring-scope`` is "run"
+(the default), "secret" (the names of secrets as well), "item" (the action itself renders
+it, once per item) or "none" (no template at all). It holds for the whole subtree below
+the property that carries it. Keys are never templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.templates.meter import Meter
+from mainspring.definition.templates.template import Template, parse_template
+from mainspring.definition.templates.tokens import has_syntax
+
+SCOPE = "x-mainspring-scope"
+_SCOPES = frozenset({"run", "secret", "item", "none"})
+_MAX_HOPS = 8
+_MAX_DEPTH = 100
+
+Names: TypeAlias = Mapping[str, Any]
+# Renders one part of a config; None stands for a part in which nothing changes.
+Part: TypeAlias = Callable[[Names, Meter], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledConfig:
+    """A JSON value whose texts may be templates."""
+
+    source: Any
+    # Each template with its JSON pointer, in the order of the document.
+    templates: tuple[tuple[str, Template], ...]
+    # Everything that is wrong with any of them.
+    problems: tuple[Finding, ...]
+    limits: Limits = field(repr=False)
+    part: Part | None = field(repr=False, compare=False, default=None)
+
+    @property
+    def templated_pointers(self) -> frozenset[str]:
+        return frozenset(pointer for pointer, _ in self.templates)
+
+    def render(self, context: Names) -> Any:
+        """The config with every template filled in, out of one budget for all of them.
+
+        Parts without templates are handed on as they are, not copied.
+        """
+        if self.problems:
+            raise Invalid(
+                "The config has templates that cannot be used.",
+                code="template_problems",
+                findings=self.problems,
+            )
+        return self.source if self.part is None else self.part(context, Meter(self.limits))
+
+
+def compile_config(value: Any, schema: Mapping[str, Any] | None, limits: Limits) -> CompiledConfig:
+    """Reads every template of a config; what is wrong is told, not raised."""
+    reader = _Reader(limits, schema if isinstance(schema, Mapping) else {})
+    part = reader.read(value, reader.root, "run", "", 0)
+    return CompiledConfig(value, tuple(reader.templates), tuple(reader.problems), limits, part)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Walks a config and its schema side by side."""
+
+    limits: Limits
+    root: Mapping[str, Any]
+    templates: list[tuple[str, Template]] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+
+    def read(self, value: Any, schema: Any, scope: str, pointer: str, depth: int) -> Part | None:
+        found = self._resolved(schema)
+        scope = _scope_of(schema, _scope_of(found, scope))
+        if scope == "none":
+            return None
+        if isinstance(value, str):
+            return self._text(value, scope, pointer) if has_syntax(value) else None
+        if depth > _MAX_DEPTH and isinstance(value, dict | list):
+            self.problems.append(
+                Finding(pointer, "The config nests too deeply.", "template_too_complex")
+            )
+            return None
+        if isinstance(value, dict):
+            return self._object(value, found, scope, pointer, depth)
+        if isinstance(value, list):
+            return self._list(value, found, scope, pointer, depth)
+        return None
+
+    def _text(self, source: str, scope: str, pointer: str) -> Part | None:
+        try:
+            template = parse_template(source, self.limits, secrets=scope == "secret")
+        except Invalid as error:
+            self.problems.append(Finding(pointer, error.detail, error.code, error.suggestion))
+            return None
+        if scope == "item":
+            return None
+        self.templates.append((pointer, template))
+        return _rendered(template, pointer)
+
+    def _object(
+        self, value: dict[str, Any], schema: Any, scope: str, pointer: str, depth: int
+    ) -> Part | None:
+        parts = []
+        for key, entry in value.items():
+            below = _property(schema, key)
+            part = self.read(entry, below, scope, f"{pointer}/{_escaped(key)}", depth + 1)
+            if part is not None:
+                parts.append((key, part))
+        if not parts:
+            return None
+
+        def render(names: Names, meter: Meter) -> dict[str, Any]:
+            return {**value, **{key: part(names, meter) for key, part in parts}}
+
+        return render
+
+    def _list(
+        self, value: list[Any], schema: Any, scope: str, pointer: str, depth: int
+    ) -> Part | None:
+        below = schema.get("items") if isinstance(schema, Mapping) else None
+        parts = []
+        for place, entry in enumerate(value):
+            part = self.read(entry, below, scope, f"{pointer}/{place}", depth + 1)
+            if part is not None:
+                parts.append((place, part))
+        if not parts:
+            return None
+
+        def render(names: Names, meter: Meter) -> list[Any]:
+            made = list(value)
+            for place, part in parts:
+                made[place] = part(names, meter)
+            return made
+
+        return render
+
+    def _resolved(self, schema: Any) -> Any:
+        """Follows references into ``#/$defs``; anything else describes itself."""
+        for _ in range(_MAX_HOPS):
+            target = schema.get("$ref") if isinstance(schema, Mapping) else None
+            if not isinstance(target, str) or not target.startswith("#/$defs/"):
+                return schema
+            name = target.removeprefix("#/$defs/").replace("~1", "/").replace("~0", "~")
+            shared = self.root.get("$defs")
+            schema = shared.get(name) if isinstance(shared, Mapping) else None
+        return None
+
+
+def _scope_of(schema: Any, inherited: str) -> str:
+    said = schema.get(SCOPE) if isinstance(schema, Mapping) else None
+    return said if isinstance(said, str) and said in _SCOPES else inherited
+
+
+def _property(schema: Any, key: str) -> Any:
+    if not isinstance(schema, Mapping):
+        return None
+    known = schema.get("properties")
+    if isinstance(known, Mapping) and key in known:
+        return known[key]
+    return schema.get("additionalProperties")
+
+
+def _rendered(template: Template, pointer: str) -> Part:
+    def render(names: Names, meter: Meter) -> Any:
+        try:
+            return template.value_with(names, meter)
+        except Invalid as error:
+            raise Invalid(
+                error.detail,
+                code=error.code,
+                suggestion=error.suggestion,
+                findings=[Finding(pointer, error.detail, error.code, error.suggestion)],
+            ) from None
+
+    return render
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

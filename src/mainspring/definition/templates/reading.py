@@ -1,0 +1,149 @@
+"""Reading data: names, entries, items and slices.
+
+Objects are read by key and lists and texts by position, and that is all there is: a dot
+is another way to write a key.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import nodes
+
+from mainspring.definition.templates.rendering import Compiler, Expression, Rendering, constant
+from mainspring.definition.templates.tree import path_of
+from mainspring.definition.templates.values import MISSING, find, kind_of, undefined, wrong
+
+
+def reading(compiler: Compiler, node: nodes.Name | nodes.Getattr | nodes.Getitem) -> Expression:
+    """A value that must be there."""
+    path = path_of(node)
+    if path is not None:
+        return _path(path[0], path[1:], path[0] in compiler.local)
+    assert not isinstance(node, nodes.Name)
+    holder, shown = compiler.strict(node.node), _shown(node)
+    if isinstance(node, nodes.Getattr):
+        return _entry(holder, node.attr, shown)
+    if isinstance(node.arg, nodes.Const):
+        return _entry(holder, node.arg.value, shown)
+    if isinstance(node.arg, nodes.Slice):
+        return _slice(compiler, holder, node.arg)
+    return _computed_entry(holder, compiler.strict(node.arg), shown)
+
+
+def soft_reading(
+    compiler: Compiler, node: nodes.Name | nodes.Getattr | nodes.Getitem
+) -> Expression:
+    """A value that may be absent, as may everything on the way to it."""
+    if isinstance(node, nodes.Name):
+        return _soft_name(node.name)
+    if isinstance(node, nodes.Getattr):
+        return _soft_entry(compiler.soft(node.node), constant(node.attr))
+    if isinstance(node.arg, nodes.Slice):
+        return compiler.strict(node)
+    return _soft_entry(compiler.soft(node.node), compiler.strict(node.arg))
+
+
+def _path(root: str, keys: tuple[str, ...], local: bool) -> Expression:
+    def run(state: Rendering) -> Any:
+        value = state.frame.get(root, MISSING) if local else MISSING
+        if value is MISSING:
+            value = state.names.get(root, MISSING)
+            if value is MISSING:
+                raise undefined(root, dict(state.names), root)
+        for depth, key in enumerate(keys):
+            holder = value
+            value = holder.get(key, MISSING) if type(holder) is dict else MISSING
+            if value is MISSING:
+                raise undefined(".".join((root, *keys[: depth + 1])), holder, key)
+        kind_of(value)
+        return value
+
+    return run
+
+
+def _entry(holder: Expression, key: Any, shown: str) -> Expression:
+    def run(state: Rendering) -> Any:
+        inside = holder(state)
+        value = find(inside, key, state.meter)
+        if value is MISSING:
+            raise undefined(shown, inside, key)
+        return value
+
+    return run
+
+
+def _computed_entry(holder: Expression, key: Expression, shown: str) -> Expression:
+    def run(state: Rendering) -> Any:
+        inside, wanted = holder(state), key(state)
+        value = find(inside, wanted, state.meter)
+        if value is MISSING:
+            raise undefined(f"{shown}[{_key_text(wanted)}]", inside, wanted)
+        return value
+
+    return run
+
+
+def _slice(compiler: Compiler, holder: Expression, cut: nodes.Slice) -> Expression:
+    bounds = [
+        constant(None) if bound is None else compiler.strict(bound)
+        for bound in (cut.start, cut.stop, cut.step)
+    ]
+
+    def run(state: Rendering) -> Any:
+        value = holder(state)
+        if type(value) not in (str, list, tuple):
+            raise wrong(f"Only text and lists can be sliced, not {kind_of(value)}.")
+        chosen = _bounds([bound(state) for bound in bounds])
+        size = len(range(*chosen.indices(len(value))))
+        state.meter.allocate(size if type(value) is str else 2 * size)
+        state.meter.spend(size >> 5)
+        return value[chosen]
+
+    return run
+
+
+def _bounds(places: list[Any]) -> slice:
+    if any(place is not None and type(place) is not int for place in places):
+        raise wrong("The bounds of a slice are whole numbers.")
+    if places[2] == 0:
+        raise wrong("The step of a slice cannot be 0.")
+    return slice(*places)
+
+
+def _soft_name(name: str) -> Expression:
+    def run(state: Rendering) -> Any:
+        value = state.frame.get(name, MISSING)
+        return state.names.get(name, MISSING) if value is MISSING else value
+
+    return run
+
+
+def _soft_entry(holder: Expression, key: Expression) -> Expression:
+    def run(state: Rendering) -> Any:
+        value = holder(state)
+        return value if value is MISSING else find(value, key(state), state.meter)
+
+    return run
+
+
+def _shown(node: nodes.Node) -> str:
+    """The path as its author wrote it, for sentences."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Getattr):
+        return f"{_shown(node.node)}.{node.attr}"
+    if isinstance(node, nodes.Getitem):
+        key = node.arg.value if isinstance(node.arg, nodes.Const) else None
+        return _shown(node.node) + ("" if key is None else f"[{_key_text(key)}]")
+    return "(…)"
+
+
+def _key_text(key: Any) -> str:
+    text = repr(key) if type(key) in (str, int) and _is_short(key) else "…"
+    return text if len(text) <= 80 else text[:80] + "…"
+
+
+def _is_short(key: str | int) -> bool:
+    # Writing out a number of ten thousand digits is refused by Python itself.
+    return len(key) <= 80 if isinstance(key, str) else key.bit_length() <= 256

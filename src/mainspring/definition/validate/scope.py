@@ -1,0 +1,244 @@
+"""The names a template can read at its place in the plan.
+
+The set is closed: inputs that the definition declares, what a run knows about itself,
+and the outputs of steps that have run by then. So a name that is none of them is a
+mistake, also under ``default``, which would only hide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding
+from mainspring.definition.templates import Reference
+from mainspring.definition.validate.outline import Outline, StepOutline, walk
+from mainspring.definition.words import did_you_mean
+
+RUN_FIELDS: Final = frozenset(
+    {"id", "started_at", "automation_id", "automation_name", "automation_version", "attempt"}
+    | {"trigger_type", "trigger_id", "workspace_id", "search_space_id", "creator_id"}
+)
+FAILURE_FIELDS: Final = frozenset({"failed_step_id", "error"})
+# What stands in place of a step's own answer when it was held, asked back or had nothing to do.
+OUTCOME_KEYS: Final = frozenset(
+    {"kind", "draft_id", "preview", "expires_at", "question", "reason"}
+)
+_OPEN_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"})
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What is known at one place of a definition."""
+
+    inputs_schema: Mapping[str, Any] | None
+    # Outputs that are there by now, and all outputs there will ever be.
+    outputs: Mapping[str, StepOutline] = field(default_factory=dict)
+    every_output: Mapping[str, StepOutline] = field(default_factory=dict)
+    items: frozenset[str] = frozenset()
+    roots: frozenset[str] = frozenset({"inputs", "run", "trigger", "steps"})
+    failed: bool = False
+    # Before the plan has run to its end, any of its outputs may be missing.
+    maybe: frozenset[str] = frozenset()
+    # Pointers of the steps that come before this place.
+    passed: frozenset[str] = frozenset()
+
+    def after(self, step: StepOutline) -> Names:
+        """What the next step sees."""
+        gone = {done.pointer for done in walk((step,))}
+        passed = self.passed | gone
+        if step.output_name is None:
+            return replace(self, passed=passed)
+        outputs = {**self.outputs, step.output_name: step}
+        maybe = self.maybe | {step.output_name} if step.when is not None else self.maybe
+        return replace(self, outputs=outputs, maybe=maybe, passed=passed)
+
+    def inside(self, step: StepOutline) -> Names:
+        """What the first nested step of this step sees."""
+        return replace(self, items=self.items | {step.item_name, "index"})
+
+    def of_failure(self, plan: Iterable[StepOutline]) -> Names:
+        """What the first step of on_failure sees: the plan broke off somewhere."""
+        names = replace(self, failed=True)
+        for step in plan:
+            names = names.after(step)
+        return replace(names, maybe=frozenset(names.outputs))
+
+
+def first_names(outline: Outline) -> Names:
+    """What the first step of the plan sees."""
+    every = {step.output_name: step for step in outline.steps() if step.output_name is not None}
+    return Names(outline.inputs_schema, every_output=every)
+
+
+def names_at_arrival(outline: Outline) -> Names:
+    """What is known when a firing arrives and there is no run yet."""
+    return Names(outline.inputs_schema, roots=frozenset({"inputs", "trigger"}))
+
+
+def problem_with(reference: Reference, names: Names, at: str) -> Finding | None:
+    """What keeps a reference from ever being filled, if anything does."""
+    path, root = reference.path, reference.path[0]
+    if root in names.items:
+        return None
+    if root not in names.roots:
+        return _of_output(root, path[1:], names, at, "") or None
+    if len(path) == 1 or root == "trigger":
+        return None
+    if root == "inputs":
+        return _of_input(path, reference.guarded, names, at)
+    if root == "run":
+        return _of_run(path[1], names, at)
+    return _of_output(path[1], path[2:], names, at, "steps.")
+
+
+def doubt_about(reference: Reference, names: Names, at: str) -> Finding | None:
+    """What may keep a reference from being filled in some runs."""
+    path = reference.path
+    if reference.guarded:
+        return None
+    if path[0] == "inputs" and len(path) > 1 and "inputs" in names.roots:
+        return _optional_input(path[1], names, at)
+    name = path[1] if path[0] == "steps" and len(path) > 1 else path[0]
+    if name not in names.maybe or name not in names.outputs:
+        return None
+    step = names.outputs[name].step_id
+    why = "may not have run when the plan failed" if names.failed else "may be skipped"
+    return Finding(
+        at,
+        f"The step {step!r} {why}, and then {dotted(path)} is missing.",
+        "maybe_missing",
+        f"Write {dotted(path)} | default(…), or ask with `is defined`.",
+    )
+
+
+def dotted(path: Path) -> str:
+    """A path as an author writes it."""
+    return str(path[0]) + "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in path[1:]
+    )
+
+
+def _of_output(name: Any, rest: Path, names: Names, at: str, prefix: str) -> Finding | None:
+    step = names.outputs.get(name)
+    if step is not None:
+        return _of_field(step, prefix + str(name), rest, at)
+    step = names.every_output.get(name)
+    if step is not None:
+        return _out_of_reach(f"{prefix}{name}", step, names, at)
+    if prefix:
+        return _unknown(f"{prefix}{name}", str(name), names.outputs, at, "unknown_step_output")
+    return _unknown_name(str(name), names, at)
+
+
+def _out_of_reach(shown: str, step: StepOutline, names: Names, at: str) -> Finding:
+    if step.pointer in names.passed:
+        detail = f"{shown} stays inside the loop at the step {step.step_id!r}."
+        return Finding(at, detail, "nested_output", "Read the output of the step around it.")
+    if at.startswith(step.pointer + "/"):
+        detail = f"{shown} is the output of this very step, which is not there yet."
+        return Finding(at, detail, "forward_reference")
+    detail = f"{shown} is the output of the step {step.step_id!r}, which runs later."
+    return Finding(at, detail, "forward_reference", f"Move {step.step_id!r} before this step.")
+
+
+def _unknown_name(name: str, names: Names, at: str) -> Finding:
+    if name in FAILURE_FIELDS | RUN_FIELDS and "run" in names.roots:
+        detail = f"There is no value called {name!r} here."
+        return Finding(at, detail, "unknown_variable", f"Did you mean 'run.{name}'?")
+    if name in _properties(names.inputs_schema):
+        detail = f"There is no value called {name!r} here."
+        return Finding(at, detail, "unknown_variable", f"Did you mean 'inputs.{name}'?")
+    for step in names.every_output.values():
+        if step.step_id == name:
+            detail = f"The output of the step {name!r} is called {step.output_name!r}."
+            return Finding(at, detail, "unknown_variable", f"Write {step.output_name!r}.")
+    return _unknown(name, name, {*names.roots, *names.items, *names.outputs}, at, "unknown_variable")
+
+
+def _unknown(shown: str, name: str, known: Iterable[str], at: str, code: str) -> Finding:
+    detail = f"There is no value called {shown!r} here."
+    return Finding(at, detail, code, did_you_mean(name, sorted(known)))
+
+
+def _of_run(name: Any, names: Names, at: str) -> Finding | None:
+    if name in RUN_FIELDS or (names.failed and name in FAILURE_FIELDS):
+        return None
+    if name in FAILURE_FIELDS:
+        detail = f"run.{name} is known only to the steps of on_failure."
+        return Finding(at, detail, "only_on_failure")
+    known = RUN_FIELDS | FAILURE_FIELDS if names.failed else RUN_FIELDS
+    detail = f"A run has no value called {name!r}."
+    return Finding(at, detail, "unknown_run_value", did_you_mean(str(name), sorted(known)))
+
+
+def _of_input(path: Path, guarded: bool, names: Names, at: str) -> Finding | None:
+    schema, name = names.inputs_schema, path[1]
+    if schema is None or not _OPEN_KEYWORDS.isdisjoint(schema):
+        return None
+    known = _properties(schema)
+    if name in known:
+        return _unknown_field(known[name], path[:2], path[2:], frozenset(), at)
+    others = schema.get("additionalProperties")
+    if "patternProperties" in schema or (others is not None and others is not False):
+        return None
+    if guarded and others is not False:
+        return None
+    return Finding(
+        at,
+        f"The definition declares no input called {name!r}.",
+        "unknown_input",
+        did_you_mean(str(name), known) or f"Declare {name!r} in inputs.schema.properties.",
+    )
+
+
+def _optional_input(name: Any, names: Names, at: str) -> Finding | None:
+    schema = names.inputs_schema or {}
+    known = _properties(schema)
+    required = schema.get("required")
+    if name not in known or (isinstance(required, list) and name in required):
+        return None
+    if isinstance(known[name], Mapping) and "default" in known[name]:
+        return None
+    return Finding(
+        at,
+        f"The input {name!r} may be left out, and then this template fails.",
+        "maybe_missing",
+        "Require it, give it a default in the schema, or write | default(…).",
+    )
+
+
+def _of_field(step: StepOutline, shown: str, rest: Path, at: str) -> Finding | None:
+    schema = step.output_schema
+    if schema is None and step.known is not None:
+        schema = (step.config or {}).get("output_schema")
+    return _unknown_field(schema, (shown,), rest, OUTCOME_KEYS, at)
+
+
+def _unknown_field(
+    schema: Any, before: Path, rest: Path, others: frozenset[str], at: str
+) -> Finding | None:
+    """The first part of a path that a schema rules out for certain."""
+    for place, part in enumerate(rest):
+        if not isinstance(schema, Mapping) or not _OPEN_KEYWORDS.isdisjoint(schema):
+            return None
+        if isinstance(part, int):
+            schema = schema.get("items")
+            continue
+        known = _properties(schema)
+        if part not in known:
+            closed = schema.get("additionalProperties") is False
+            if not closed or "patternProperties" in schema or (place == 0 and part in others):
+                return None
+            detail = f"{dotted((*before, *rest[:place]))} has no field called {part!r}."
+            return Finding(at, detail, "unknown_field", did_you_mean(part, known))
+        schema = known[part]
+    return None
+
+
+def _properties(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    known = (schema or {}).get("properties")
+    return known if isinstance(known, Mapping) else {}

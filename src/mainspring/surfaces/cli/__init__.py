@@ -1,0 +1,19 @@
+"""The command line: run a definition, watch it, read what happened.
+
+Every command is a thin skin: it reads its words, asks the rooms below, and shows the
+answer to a person or, with ``--json``, to a program. What it needs is handed in as
+``Doors``, so this package can be imported in a moment and knows nothing of how the house
+is built. A problem is one sentence with a way out and an exit code; nobody ever sees a
+stack trace.
+
+``exits`` lists the exit codes, ``app`` the commands, ``timeline`` and ``follow`` show a
+run while it goes on, ``closing`` and ``reading`` what is left of it afterwards.
+"""
+
+from __future__ import annotations
+
+from mainspring.surfaces.cli.app import build_app
+from mainspring.surfaces.cli.doors import Doors, Rooms
+from mainspring.surfaces.cli.problems import run_cli
+
+__all__ = ["Doors", "Rooms", "build_app", "run_cli"]

@@ -1,0 +1,394 @@
+"""The pool: what travels through it, what is told when it breaks, how it heals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import asyncpg
+import orjson
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.errors import Clash, Invalid, Missing, Problem, Upstream
+from mainspring.settings import Settings
+from mainspring.store.database import Connection, Database, is_lost_connection
+from tests.kit.processes import first_line, is_running, module_process
+
+HEALED_WITHIN = 5.0
+DIE = "SELECT pg_terminate_backend(pg_backend_pid())"
+
+
+@pytest_asyncio.fixture
+async def own(data_home: Path) -> AsyncIterator[Database]:
+    """A database over an embedded server of the test's own."""
+    opened = await Database.open(Settings(home=data_home))
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+def postgres_of(database: Database) -> int:
+    assert database.server is not None
+    assert database.server.pid is not None
+    return database.server.pid
+
+
+def kill_postgres(database: Database) -> None:
+    os.kill(postgres_of(database), signal.SIGKILL)
+
+
+async def test_json_travels_as_values_alone_and_in_arrays(database: Database) -> None:
+    documents = [{"a": [1, 2.5, None, "ü\u2028"]}, [], "text", 7, None, True, {}]
+
+    for kind in ("jsonb", "json"):
+        assert await database.fetchval(f"SELECT $1::{kind}", documents) == documents
+        assert await database.fetchval(f"SELECT $1::{kind}[]", documents) == documents
+    rows = await database.fetch("SELECT x FROM unnest($1::jsonb[]) AS x", documents)
+    assert [row["x"] for row in rows] == documents
+    assert await database.fetchval("SELECT jsonb_typeof($1::jsonb)", "text") == "string"
+
+
+async def test_json_text_is_passed_on_without_being_parsed(database: Database) -> None:
+    text = orjson.Fragment(b'{"n": 1.10}')
+
+    assert await database.fetchval("SELECT $1::jsonb::text", text) == '{"n": 1.10}'
+    assert await database.fetchval("SELECT ($1::jsonb[])[1]::text", [text]) == '{"n": 1.10}'
+
+
+async def test_an_integer_that_cannot_be_read_back_is_refused(database: Database) -> None:
+    with pytest.raises(asyncpg.DataError):
+        await database.fetchval("SELECT $1::jsonb", 2**70)
+
+
+async def test_money_is_exact_and_ids_are_ids(database: Database) -> None:
+    amount, identity = Decimal("12345678901234567890.123456789"), uuid4()
+
+    row = await database.fetchrow("SELECT $1::numeric AS n, $2::uuid AS i", amount, identity)
+
+    assert row is not None
+    assert row["n"] == amount
+    assert isinstance(row["n"], Decimal)
+    assert isinstance(row["i"], UUID)
+    assert row["i"] == identity
+
+
+async def test_sessions_speak_utc_and_have_no_statement_timeout(database: Database) -> None:
+    assert await database.fetchval("SHOW timezone") == "UTC"
+    assert await database.fetchval("SHOW statement_timeout") == "0"
+    assert await database.fetchval("SHOW application_name") == f"mainspring:{os.getpid()}"
+
+
+async def test_a_transaction_is_kept_whole_or_not_at_all(database: Database) -> None:
+    await database.execute("CREATE TABLE notes (n integer PRIMARY KEY)")
+    async with database.transaction() as tx:
+        await tx.execute("INSERT INTO notes VALUES (1)")
+    with pytest.raises(Missing):
+        async with database.transaction() as tx:
+            await tx.execute("INSERT INTO notes VALUES (2)")
+            raise Missing("not this one")
+
+    assert [row["n"] for row in await database.fetch("SELECT n FROM notes")] == [1]
+
+
+async def test_a_refused_row_is_the_callers_to_judge(database: Database) -> None:
+    await database.execute("CREATE TABLE notes (n integer PRIMARY KEY)")
+    await database.execute("INSERT INTO notes VALUES (1)")
+
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await database.execute("INSERT INTO notes VALUES (1)")
+
+
+async def test_a_lost_connection_is_told_without_statement_or_address(database: Database) -> None:
+    with pytest.raises(Upstream) as caught:
+        async with database.transaction() as tx:
+            await tx.execute(DIE)
+
+    problem = caught.value
+    assert problem.code == "database_unavailable"
+    assert problem.retryable
+    assert is_lost_connection(problem)
+    shown = str(problem.as_dict())
+    assert "pg_terminate" not in shown
+    assert "/" not in shown.replace("text/", "")
+
+
+async def test_an_error_of_the_block_stays_what_it_is_when_the_connection_is_lost(
+    database: Database,
+) -> None:
+    with pytest.raises(Missing, match="my own"):
+        async with database.acquire() as connection:
+            with pytest.raises(asyncpg.PostgresError):
+                await connection.execute(DIE)
+            raise Missing("my own")
+
+
+async def test_using_a_lost_connection_further_is_told_the_same_way(database: Database) -> None:
+    with pytest.raises(Upstream, match="reached"):
+        async with database.acquire() as connection:
+            with pytest.raises(asyncpg.PostgresError):
+                await connection.execute(DIE)
+            await connection.execute("SELECT 1")
+
+
+async def test_work_is_done_again_after_a_lost_connection(database: Database) -> None:
+    tries = 0
+
+    async def work(connection: Connection) -> int:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            await connection.execute(DIE)
+        value = await connection.fetchval("SELECT 42")
+        assert isinstance(value, int)
+        return value
+
+    assert await database.run_retrying(work) == 42
+    assert tries == 3
+
+
+async def test_work_is_done_again_after_a_collision(database: Database) -> None:
+    await database.execute("CREATE TABLE pair AS SELECT n, 0 AS hits FROM generate_series(1, 2) n")
+    both_hold = asyncio.Barrier(2)
+    met: set[int] = set()
+
+    async def work(connection: Connection, order: tuple[int, int]) -> None:
+        async with connection.transaction():
+            await connection.execute("UPDATE pair SET hits = hits + 1 WHERE n = $1", order[0])
+            if order[0] not in met:
+                met.add(order[0])
+                await both_hold.wait()
+            await connection.execute("UPDATE pair SET hits = hits + 1 WHERE n = $1", order[1])
+
+    await asyncio.gather(
+        database.run_retrying(lambda c: work(c, (1, 2))),
+        database.run_retrying(lambda c: work(c, (2, 1))),
+    )
+
+    assert await database.fetchval("SELECT array_agg(hits) FROM pair") == [2, 2]
+
+
+async def test_other_errors_are_not_tried_again(database: Database) -> None:
+    tries = 0
+
+    async def work(connection: Connection) -> None:
+        nonlocal tries
+        tries += 1
+        await connection.execute("SELECT 1 / 0")
+
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        await database.run_retrying(work)
+    assert tries == 1
+
+
+async def test_retrying_ends_at_its_deadline(database: Database) -> None:
+    async def work(connection: Connection) -> None:
+        await connection.execute(DIE)
+
+    begun = time.monotonic()
+    with pytest.raises(Upstream):
+        await database.run_retrying(work, seconds=0.3)
+    assert time.monotonic() - begun < 3
+
+
+async def test_a_dedicated_connection_has_its_own_session(database: Database) -> None:
+    connection = await database.dedicated(settings={"enable_seqscan": "off"})
+    try:
+        assert await connection.fetchval("SHOW enable_seqscan") == "off"
+        assert await connection.fetchval("SELECT $1::jsonb", {"a": 1}) == {"a": 1}
+        assert await database.fetchval("SHOW enable_seqscan") == "on"
+    finally:
+        await connection.close()
+
+
+async def test_an_open_transaction_is_undone_when_its_connection_goes_back(
+    database_url: str,
+) -> None:
+    database = await Database.open(Settings(database_url=database_url), pool_size=1)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    try:
+        await database.execute("CREATE TABLE notes (n integer)")
+        async with database.acquire() as connection:
+            await connection.execute("BEGIN")
+            await connection.execute("INSERT INTO notes VALUES (1)")
+
+        assert await database.fetchval("SELECT count(*) FROM notes") == 0
+    finally:
+        await database.close()
+
+
+async def test_kill_9_of_the_embedded_server_is_not_seen_by_the_next_statement(
+    own: Database,
+) -> None:
+    await own.execute("CREATE TABLE kept (n integer)")
+    await own.execute("INSERT INTO kept VALUES (7)")
+
+    for _ in range(3):
+        killed = postgres_of(own)
+        kill_postgres(own)
+        begun = time.monotonic()
+        await own.recover()
+
+        assert time.monotonic() - begun < HEALED_WITHIN
+        assert await own.fetchval("SELECT n FROM kept") == 7
+        assert postgres_of(own) != killed
+
+
+async def test_an_idle_owner_brings_its_server_back_by_itself(own: Database) -> None:
+    killed = postgres_of(own)
+    kill_postgres(own)
+    assert own.server is not None
+
+    async with asyncio.timeout(HEALED_WITHIN):
+        while own.server.pid in {None, killed}:
+            await asyncio.sleep(0.01)
+
+
+async def test_writers_under_way_lose_and_repeat_nothing_when_postgres_is_killed(
+    own: Database,
+) -> None:
+    await own.execute("CREATE TABLE ledger (n integer PRIMARY KEY)")
+    answered: list[int] = []
+
+    async def write(n: int) -> None:
+        await own.run_retrying(
+            lambda c: c.execute("INSERT INTO ledger VALUES ($1) ON CONFLICT DO NOTHING", n)
+        )
+        answered.append(n)
+
+    async def writer(first: int) -> None:
+        for n in range(first, 1_200, 12):
+            await write(n)
+
+    writers = asyncio.gather(*(writer(first) for first in range(12)))
+    for share in (200, 500, 800):
+        while len(answered) < share:
+            await asyncio.sleep(0.001)
+        kill_postgres(own)
+    await writers
+
+    rows = await own.fetch("SELECT n FROM ledger ORDER BY n")
+    assert [row["n"] for row in rows] == sorted(answered) == list(range(1_200))
+
+
+async def test_a_second_owner_is_refused_unless_it_may_attach(
+    own: Database, data_home: Path
+) -> None:
+    with pytest.raises(Clash, match=f"process {os.getpid()}"):
+        await Database.open(Settings(home=data_home))
+
+    guest = await Database.open(Settings(home=data_home), attach=True)
+    try:
+        assert guest.server is None
+        assert await guest.fetchval("SELECT 1") == 1
+    finally:
+        await guest.close()
+    assert await own.fetchval("SELECT 1") == 1
+
+
+async def test_whoever_may_attach_owns_a_folder_that_nobody_owns(data_home: Path) -> None:
+    database = await Database.open(Settings(home=data_home), attach=True)
+    try:
+        assert postgres_of(database)
+    finally:
+        await database.close()
+
+
+async def test_a_guest_waits_for_an_owner_that_is_still_starting(data_home: Path) -> None:
+    settings = Settings(home=data_home)
+    owner, guest = await asyncio.gather(
+        Database.open(settings, attach=True), Database.open(settings, attach=True)
+    )
+    try:
+        assert [owner.server is None, guest.server is None].count(True) == 1
+        assert await owner.fetchval("SELECT 1") == await guest.fetchval("SELECT 1") == 1
+    finally:
+        await owner.close()
+        await guest.close()
+
+
+async def test_a_guest_becomes_the_owner_when_the_owner_is_killed(data_home: Path) -> None:
+    with module_process("tests.kit.owner_process", [str(data_home)]) as owner:
+        postgres = int(await asyncio.to_thread(first_line, owner))
+        guests = [await Database.open(Settings(home=data_home), attach=True) for _ in range(3)]
+        try:
+            await guests[0].execute("CREATE TABLE kept AS SELECT 7 AS n")
+            owner.kill()
+            owner.wait()
+            begun = time.monotonic()
+            await asyncio.gather(*(guest.recover() for guest in guests))
+
+            assert time.monotonic() - begun < HEALED_WITHIN
+            assert [await guest.fetchval("SELECT n FROM kept") for guest in guests] == [7, 7, 7]
+            assert sum(guest.server is not None for guest in guests) == 1
+            assert not is_running(postgres)
+        finally:
+            for guest in guests:
+                await guest.close()
+
+
+async def test_the_guests_of_a_closed_owner_follow_one_of_them(data_home: Path) -> None:
+    settings = Settings(home=data_home)
+    owner = await Database.open(settings)
+    guest = await Database.open(settings, attach=True)
+    try:
+        await owner.close()
+
+        await guest.recover()
+        assert guest.server is not None
+    finally:
+        await guest.close()
+
+
+async def test_closing_ends_the_server_and_frees_the_folder(data_home: Path) -> None:
+    first = await Database.open(Settings(home=data_home))
+    postgres = postgres_of(first)
+    await first.close()
+
+    assert not is_running(postgres)
+    again = await Database.open(Settings(home=data_home))
+    await again.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "code"),
+    [
+        ("postgresql://u:hidden@127.0.0.1:1/nothing", Upstream, "database_unavailable"),
+        ("postgresql://u:hidden@/x?host=/nowhere", Upstream, "database_unavailable"),
+        ("mysql://u:hidden@127.0.0.1/x", Invalid, "database_address"),
+    ],
+)
+async def test_an_outside_server_that_cannot_be_used_is_told_without_its_address(
+    url: str, kind: type[Problem], code: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        await Database.open(Settings(database_url=url))
+
+    assert caught.value.code == code
+    assert "hidden" not in str(caught.value.as_dict())
+
+
+async def test_an_outside_server_without_the_database_is_told(database_url: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        await Database.open(Settings(database_url=database_url.replace("/test_", "/no_")))
+
+    assert caught.value.code == "database_missing"
+
+
+async def test_an_outside_server_that_restarts_is_found_again(own: Database) -> None:
+    assert own.server is not None
+    outside = await Database.open(Settings(database_url=own.server.dsn))
+    try:
+        kill_postgres(own)
+        await own.recover()
+
+        await outside.recover(seconds=HEALED_WITHIN)
+    finally:
+        await outside.close()

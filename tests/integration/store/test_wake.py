@@ -1,0 +1,189 @@
+"""Wake-ups: they arrive, they are few, and they survive a restart of Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.store.wake import EVERYTHING, Listener, Waker
+
+PATIENCE = 5.0
+
+
+@pytest_asyncio.fixture
+async def waker(database: Database) -> AsyncIterator[Waker]:
+    made = Waker(database)
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
+@pytest_asyncio.fixture
+async def listener(database: Database) -> AsyncIterator[Listener]:
+    made = Listener(database, "runs")
+    try:
+        # From this answer on, it listens.
+        assert await made.wait(PATIENCE) == {EVERYTHING}
+        yield made
+    finally:
+        await made.aclose()
+
+
+async def heard(listener: Listener, wanted: set[str]) -> set[str]:
+    """Waits until all of these have arrived; answers everything that did."""
+    found: set[str] = set()
+    async with asyncio.timeout(PATIENCE):
+        while not wanted <= found:
+            found |= await listener.wait(PATIENCE)
+    return found
+
+
+async def test_a_hint_arrives_with_its_payload(waker: Waker, listener: Listener) -> None:
+    waker.wake("runs", "fast")
+
+    assert await listener.wait(PATIENCE) == {"fast"}
+
+
+async def test_another_channels_hints_are_not_heard(waker: Waker, listener: Listener) -> None:
+    waker.wake("elsewhere", "a")
+    waker.wake("runs", "b")
+
+    assert await heard(listener, {"b"}) == {"b"}
+
+
+async def test_no_hint_is_an_empty_answer_after_the_given_time(listener: Listener) -> None:
+    begun = time.monotonic()
+
+    assert await listener.wait(0.05) == set()
+    assert 0.04 < time.monotonic() - begun < 2
+
+
+async def test_a_hint_that_came_before_the_wait_is_not_lost(
+    waker: Waker, listener: Listener
+) -> None:
+    waker.wake("runs", "early")
+    other = Listener(waker._database, "runs")
+    try:
+        await other.wait(PATIENCE)
+        waker.wake("runs", "late")
+        await heard(other, {"late"})
+        # The other one has it, so this one has it too, although nobody was waiting here.
+        assert await listener.wait(0) >= {"early"}
+    finally:
+        await other.aclose()
+
+
+async def test_a_burst_of_hints_is_sent_in_few_statements(
+    database: Database, waker: Waker, listener: Listener
+) -> None:
+    waker.wake("runs", "first")
+    await heard(listener, {"first"})
+    before = await sent_by(database)
+
+    for number in range(5_000):
+        waker.wake("runs", str(number % 100))
+        if number % 100 == 0:
+            await asyncio.sleep(0)
+    await heard(listener, {str(number) for number in range(100)})
+
+    assert await sent_by(database) - before < 50
+
+
+async def sent_by(database: Database) -> int:
+    """Transactions of this database so far; only the waker makes them in these tests."""
+    await database.execute("SELECT pg_stat_clear_snapshot(), pg_stat_force_next_flush()")
+    value = await database.fetchval(
+        "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+    )
+    assert isinstance(value, int)
+    return value
+
+
+async def test_too_many_payloads_become_one_that_stands_for_all(
+    waker: Waker, listener: Listener
+) -> None:
+    for number in range(3_000):
+        waker.wake("runs", str(number))
+
+    assert EVERYTHING in await heard(listener, {EVERYTHING})
+
+
+async def test_a_payload_too_long_to_travel_stands_for_all(
+    waker: Waker, listener: Listener
+) -> None:
+    waker.wake("runs", "ü" * 4_000)
+
+    assert await listener.wait(PATIENCE) == {EVERYTHING}
+
+
+async def test_what_is_noted_is_sent_before_the_waker_closes(
+    database: Database, listener: Listener
+) -> None:
+    waker = Waker(database)
+    waker.wake("runs", "last")
+    await waker.aclose()
+
+    assert await listener.wait(PATIENCE) == {"last"}
+
+
+async def test_hints_are_not_flushed_to_disk(
+    database: Database, waker: Waker, listener: Listener
+) -> None:
+    waker.wake("runs", "x")
+    await heard(listener, {"x"})
+
+    assert waker._connection is not None
+    assert await waker._connection.fetchval("SHOW synchronous_commit") == "off"
+
+
+async def test_both_ends_survive_a_kill_of_postgres(data_home: Path) -> None:
+    database = await Database.open(Settings(home=data_home))
+    waker, listener = Waker(database), Listener(database, "runs")
+    try:
+        await listener.wait(PATIENCE)
+        waker.wake("runs", "before")
+        await heard(listener, {"before"})
+        for round_ in range(3):
+            assert database.server is not None
+            assert database.server.pid is not None
+            os.kill(database.server.pid, signal.SIGKILL)
+
+            # What may have been missed is said as "look at everything".
+            await heard(listener, {EVERYTHING})
+            waker.wake("runs", f"after {round_}")
+            assert f"after {round_}" in await heard(listener, {f"after {round_}"})
+    finally:
+        await waker.aclose()
+        await listener.aclose()
+        await database.close()
+
+
+async def test_a_hint_given_while_postgres_is_away_is_sent_later(data_home: Path) -> None:
+    database = await Database.open(Settings(home=data_home))
+    waker, listener = Waker(database), Listener(database, "runs")
+    try:
+        await listener.wait(PATIENCE)
+        assert database.server is not None
+        assert database.server.pid is not None
+        os.kill(database.server.pid, signal.SIGKILL)
+        waker.wake("runs", "meanwhile")
+
+        # Heard itself, or covered by the look at everything that follows a break.
+        found = await heard(listener, {EVERYTHING})
+        assert waker._task is not None
+        async with asyncio.timeout(PATIENCE):
+            await waker._quiet.wait()
+        assert found
+    finally:
+        await waker.aclose()
+        await listener.aclose()
+        await database.close()

@@ -1,0 +1,123 @@
+"""A whole house over a fresh database, and ways to run a definition in it to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest_asyncio
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.validate import validate
+from mainspring.runs.arrivals import Request
+from mainspring.runs.dispatch import Dispatched
+from mainspring.runs.history import read_run
+from mainspring.runs.rows import FINAL
+from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
+from mainspring.runs.worker import Worker
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.wiring import House, build_house, build_registry, build_worker, prepare
+from mainspring.workspace.automations import FIRST_MEMBER, Saved, save
+from tests.kit.capabilities import Outside
+
+PATIENCE = 20.0
+
+
+@dataclass(slots=True)
+class Bench:
+    """A house with an outside world that the test can look at."""
+
+    house: House
+    outside: Outside
+
+    async def save(self, document: Mapping[str, Any]) -> Saved:
+        report = validate(document, self.house.registry, self.house.limits)
+        assert not report.findings, report.findings
+        assert report.definition is not None
+        async with self.house.database.transaction() as tx:
+            return await save(
+                tx, self.house.workspace_id, report.definition, report.grants, FIRST_MEMBER
+            )
+
+    async def dispatch(self, document: Mapping[str, Any], **more: Any) -> Dispatched:
+        saved = await self.save(document)
+        return await self.house.dispatcher.dispatch(
+            Request(self.house.workspace_id, saved.automation_id, **more)
+        )
+
+    async def read(self, run_id: UUID) -> dict[str, Any]:
+        async with self.house.database.acquire() as connection:
+            return await read_run(connection, self.house.workspace_id, run_id)
+
+    async def until(
+        self, run_id: UUID, *statuses: str, patience: float = PATIENCE
+    ) -> dict[str, Any]:
+        """Waits for the record to say one of the statuses (by default: any end)."""
+        wanted = statuses or tuple(FINAL)
+        async with asyncio.timeout(patience):
+            while True:
+                run = await self.read(run_id)
+                if run["status"] in wanted:
+                    return run
+                await asyncio.sleep(0.01)
+
+    @asynccontextmanager
+    async def worker(
+        self, *, watch: Watcher = nobody, hook: Hook = no_hook, **settings: Any
+    ) -> AsyncIterator[Worker]:
+        house = replace(self.house, settings=replace(self.house.settings, **settings))
+        made = build_worker(house, watch=watch, hook=hook)
+        task = asyncio.create_task(made.run())
+        try:
+            yield made
+        finally:
+            made.stop()
+            await task
+
+    async def run(self, document: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """Saves, dispatches and works until the run has ended."""
+        made = await self.dispatch(document, **more)
+        async with self.worker():
+            return await self.until(made.run_id)
+
+
+def document(*plan: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A definition around a plan."""
+    return {
+        "schema_version": "1.1",
+        "name": more.pop("name", "a test"),
+        "goal": "Show one promise.",
+        "plan": list(plan),
+        **more,
+    }
+
+
+def step(
+    step_id: str, action: str, config: Mapping[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
+    """One step of a plan."""
+    return {"step_id": step_id, "action": action, "config": dict(config or {}), **more}
+
+
+@pytest_asyncio.fixture
+async def bench(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[Bench]:
+    """A house over the test's own database, with quick leases."""
+    settings = Settings(
+        home=tmp_path, database_url=database_url, poll_seconds=0.2, stop_seconds=1.0,
+        lease_seconds=2.0, heartbeat_seconds=0.5,
+    )  # fmt: skip
+    outside = Outside()
+    registry = build_registry(Limits(), capabilities=outside.capabilities())
+    house = build_house(settings, Limits(), registry, database)
+    await prepare(house)
+    try:
+        yield Bench(house, outside)
+    finally:
+        await house.waker.aclose()
+        await house.egress.aclose()
