@@ -75,7 +75,7 @@ def _unit(run: ClaimedRun, number: int, *, last: bool) -> Unit:
     value = {"said": "1 of many"}
     call = CallRecord(
         RunRef(run.id, run.automation_id, name), 1, "bench.noop", "read",
-        {"say": "1 of many"}, bytes(16), 0,
+        {"say": "1 of many"}, bytes(16), 0, run.started_at,
     )  # fmt: skip
     end = End("succeeded", None, "answer_only", value, cost_usd=Decimal(0)) if last else None
-    return Unit(run, [StepRow(name, "", 1, "succeeded", 0, value)], [call], end)
+    return Unit(run, [StepRow(name, "", 1, "succeeded", 0, run.started_at, value)], [call], end)

@@ -8,8 +8,10 @@ from tests.kit.postgres import (
     database,
     database_url,
     empty_database_url,
+    made_home,
     migrated_template,
     postgres_server,
+    used_home,
 )
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "database",
     "database_url",
     "empty_database_url",
+    "made_home",
     "migrated_template",
     "postgres_server",
+    "used_home",
 ]

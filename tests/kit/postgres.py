@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import itertools
 import shutil
+import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.migrate import PACKAGED, migrate
 
 TEMPLATE = "template_of_tests"
-_FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+_FAST = {"fsync": "off", "full_page_writes": "off"}
 _numbers = itertools.count(1)
 
 
@@ -49,6 +50,23 @@ def data_home() -> Iterator[Path]:
     """A data folder that is not there yet, for a server of the test's own."""
     with open_folder() as folder:
         yield folder / "home"
+
+
+@pytest.fixture(scope="session")
+def made_home() -> Iterator[Path]:
+    """A data folder that was started and stopped once, to be copied."""
+    with open_folder() as folder:
+        server = EmbeddedServer(folder / "home", extra_settings=_FAST)
+        server.start()
+        server.stop()
+        yield folder / "home"
+
+
+@pytest.fixture
+def used_home(made_home: Path, data_home: Path) -> Path:
+    """A data folder as an earlier life has left it; quicker than a first start."""
+    subprocess.run(["cp", "-a", made_home, data_home], check=True)
+    return data_home
 
 
 @pytest.fixture(scope="session")

@@ -250,6 +250,7 @@ class Gate:
             arguments=redact_arguments(passage.shown),
             arguments_hash=passage.digest,
             ms=round((self._clock.monotonic() - passage.started) * 1000),
+            at=self._clock.now(),
             error=error,
             cost=passage.cost,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -32,6 +33,7 @@ class CallRecord:
     arguments: Any
     arguments_hash: bytes
     ms: int
+    at: datetime
     result: Any = None
     error: Problem | None = None
     cost: Decimal = Decimal(0)
@@ -52,15 +54,15 @@ class RecordedCall:
 # The columns of a call as arrays, in the order of ``call_columns``; $1 is the first.
 INSERT_CALLS = """
     INSERT INTO calls (workspace_id, run_id, step, item, attempt, call, capability, outcome,
-        arguments_hash, arguments, result, error, cost_usd, ms, artifact_id)
+        arguments_hash, arguments, result, error, cost_usd, ms, artifact_id, at)
     SELECT c.workspace_id, c.run_id, c.step, c.item, c.attempt, c.call, c.capability, c.outcome,
         c.arguments_hash, c.arguments::jsonb, c.result::jsonb, c.error::jsonb, c.cost_usd, c.ms,
-        c.artifact_id
+        c.artifact_id, c.at
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int2[], $6::int2[],
         $7::text[], $8::text[], $9::bytea[], $10::text[], $11::text[], $12::text[],
-        $13::numeric[], $14::int4[], $15::uuid[])
+        $13::numeric[], $14::int4[], $15::uuid[], $16::timestamptz[])
         AS c(workspace_id, run_id, step, item, attempt, call, capability, outcome,
-            arguments_hash, arguments, result, error, cost_usd, ms, artifact_id)
+            arguments_hash, arguments, result, error, cost_usd, ms, artifact_id, at)
     ON CONFLICT DO NOTHING
 """
 
@@ -114,7 +116,7 @@ def call_columns(
     records: Sequence[tuple[UUID, CallRecord]], most_bytes: int
 ) -> tuple[list[list[Any]], list[tuple[UUID, Artifact]]]:
     """The arrays for INSERT_CALLS, and the artifacts that hold results too large for it."""
-    columns: list[list[Any]] = [[] for _ in range(15)]
+    columns: list[list[Any]] = [[] for _ in range(16)]
     artifacts: list[tuple[UUID, Artifact]] = []
     for workspace_id, record in records:
         result, artifact = _fitted(record, most_bytes)
@@ -125,7 +127,7 @@ def call_columns(
             workspace_id, record.run.id, record.run.step, record.run.item, record.run.attempt,
             record.number, record.capability, record.outcome, record.arguments_hash,
             dumps(record.arguments), result, error, record.cost, record.ms,
-            None if artifact is None else artifact.id,
+            None if artifact is None else artifact.id, record.at,
         )  # fmt: skip
         for column, value in zip(columns, values, strict=True):
             column.append(value)

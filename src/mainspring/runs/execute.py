@@ -25,7 +25,7 @@ from mainspring.runs.engine import Engine, LoadedVersion
 from mainspring.runs.journal import RecordedStep, RunJournal
 from mainspring.runs.outcome import Tally, broke_off, reached_end
 from mainspring.runs.retry import may_retry, pause_before
-from mainspring.runs.rows import ClaimedRun, End, RunStatus, StepRow, Unit
+from mainspring.runs.rows import ClaimedRun, End, RunStatus, StepRow, StepStatus, Unit
 from mainspring.runs.scope import run_facts
 from mainspring.runs.step import Attempt, LostRun, checked, performed, rendered, wanted
 from mainspring.runs.watch import Kind, Moment
@@ -176,7 +176,7 @@ class Execution:
                 return settled
         try:
             if not wanted(step, scope.names):
-                self._record(StepRow(step.step_id, item, _next(before), "skipped", 0))
+                self._record(step, item, _next(before), "skipped")
                 return False, None
         except Problem as problem:
             self._fail(step, item, _next(before), 0, problem)
@@ -239,16 +239,14 @@ class Execution:
         if wait.until <= self.engine.clock.now():
             self._succeed(step, item, number, 0, wait.value)
             return wait.value
-        row = StepRow(step.step_id, item, number, "waiting", 0, wait.value, until=wait.until)
-        self._record(row)
+        self._record(step, item, number, "waiting", output=wait.value, until=wait.until)
         raise Sleep(wait.until)
 
     async def _pause(
         self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem
     ) -> None:
         """Between two attempts: a short pause here, a long one in the table."""
-        row = StepRow(step.step_id, item, attempt, "retrying", ms, error=problem.as_dict())
-        self._record(row, problem)
+        self._record(step, item, attempt, "retrying", ms, problem=problem)
         seconds = pause_before(
             attempt,
             step.backoff,
@@ -262,9 +260,7 @@ class Execution:
         await asyncio.sleep(seconds)
 
     def _fail(self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem) -> None:
-        shown = problem.as_dict()
-        row = StepRow(step.step_id, item, attempt, "failed", ms, error=shown)
-        self._record(row, problem)
+        self._record(step, item, attempt, "failed", ms, problem=problem)
         raise StepFailed(step.step_id, problem)
 
     def _succeed(
@@ -273,19 +269,25 @@ class Execution:
     ) -> None:  # fmt: skip
         if value is not None:
             self.tally.answers += 1
-        row = StepRow(step.step_id, item, attempt, "succeeded", ms, value, output_text=text)
-        self._record(row, value)
+        self._record(step, item, attempt, "succeeded", ms, output=value, text=text)
 
-    def _record(self, row: StepRow, detail: Any = None) -> None:
+    def _record(
+        self, step: ProgramStep, item: str, attempt: int, status: StepStatus, ms: int = 0, *,
+        output: Any = None, problem: Problem | None = None, until: datetime | None = None,
+        text: str | None = None,
+    ) -> None:  # fmt: skip
         """Adds a row to the unit and to the journal; the next commit makes it durable."""
-        self.unit.steps.append(row)
-        self.journal.steps[row.step, row.item] = RecordedStep(
-            row.status, row.attempt, self.run.attempt, row.output, row.error, row.until
+        error = None if problem is None else problem.as_dict()
+        name, now = step.step_id, self.engine.clock.now()
+        self.unit.steps.append(
+            StepRow(name, item, attempt, status, ms, now, output, error, until, text)
         )
-        kind: Kind = "step_retrying" if row.status == "retrying" else "step_finished"
-        self.engine.watch(
-            Moment(kind, self.run.id, row.step, row.item, row.status, row.attempt, row.ms, detail)
+        self.journal.steps[name, item] = RecordedStep(
+            status, attempt, self.run.attempt, output, error, until
         )
+        kind: Kind = "step_retrying" if status == "retrying" else "step_finished"
+        shown = output if problem is None else problem
+        self.engine.watch(Moment(kind, self.run.id, name, item, status, attempt, ms, shown))
 
     async def _ready(self) -> None:
         """Before a step begins: what came before is durable, and nobody asked to stop."""

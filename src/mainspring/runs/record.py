@@ -39,17 +39,18 @@ _HOLD = """
 # A waiting step is the one record that changes: it becomes done when its time has come.
 INSERT_STEPS = """
     INSERT INTO steps (workspace_id, run_id, fence, run_attempt, step, item, attempt, status,
-        ms, output, error, until)
+        ms, output, error, until, finished_at)
     SELECT s.workspace_id, s.run_id, s.fence, s.run_attempt, s.step, s.item, s.attempt,
-        s.status, s.ms, s.output::jsonb, s.error::jsonb, s.until
+        s.status, s.ms, s.output::jsonb, s.error::jsonb, s.until, s.finished_at
     FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::int2[], $5::text[], $6::text[],
-        $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[], $12::timestamptz[])
+        $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[], $12::timestamptz[],
+        $13::timestamptz[])
         AS s(workspace_id, run_id, fence, run_attempt, step, item, attempt, status, ms,
-            output, error, until)
+            output, error, until, finished_at)
     ON CONFLICT (workspace_id, run_id, step, item, attempt) DO UPDATE
         SET status = excluded.status, ms = excluded.ms, output = excluded.output,
             error = excluded.error, until = excluded.until, fence = excluded.fence,
-            finished_at = now()
+            finished_at = excluded.finished_at
         WHERE steps.status = 'waiting'
 """
 
@@ -175,13 +176,13 @@ def event_row(ending: tuple[Unit, End]) -> tuple[UUID, UUID, str, str, str] | No
 
 
 def step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:
-    columns: list[list[Any]] = [[] for _ in range(12)]
+    columns: list[list[Any]] = [[] for _ in range(13)]
     for unit, step in steps:
         run = unit.run
         values = (
             run.workspace_id, run.id, run.fence, run.attempt, step.step, step.item,
             step.attempt, step.status, step.ms, step.output_text or dumps(step.output),
-            dumps(step.error), step.until,
+            dumps(step.error), step.until, step.at,
         )  # fmt: skip
         for column, value in zip(columns, values, strict=True):
             column.append(value)

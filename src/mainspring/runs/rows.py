@@ -58,6 +58,8 @@ class StepRow:
     attempt: int
     status: StepStatus
     ms: int
+    # When it was over: rows of one commit keep their order by it.
+    at: datetime
     output: Any = None
     error: dict[str, Any] | None = None
     until: datetime | None = None

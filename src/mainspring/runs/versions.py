@@ -10,9 +10,8 @@ from mainspring.contracts.errors import Missing
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.model import Definition
 from mainspring.definition.program import compile_program
-from mainspring.definition.validate import read_definition
+from mainspring.definition.validate import validate
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.rows import ClaimedRun
 
@@ -66,7 +65,8 @@ class Versions:
         row = await self._database.fetchrow(_READ, *key)
         if row is None:
             raise Missing("This version of the automation is not there.", code="no_version")
-        definition: Definition = read_definition(row["document"])
+        # Read as any document is: it may be older than this program, or damaged.
+        definition = validate(row["document"], self._vocabulary, self._limits).accepted()
         return LoadedVersion(
             compile_program(definition, self._vocabulary, self._limits),
             tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"]),

@@ -4,6 +4,9 @@ The binary form of ``jsonb`` is the text behind one byte for its version; arrays
 are sent the same way, which the text form would not allow. A value that is JSON text
 already is handed in as ``orjson.Fragment`` and not parsed again. An integer beyond 64
 bits is refused instead of being rounded.
+
+In an array of ``jsonb`` the driver takes a list for one more dimension and None for NULL:
+elements that may be either go through ``as_json``.
 """
 
 from __future__ import annotations
@@ -24,6 +27,11 @@ async def set_codecs(connection: asyncpg.Connection[asyncpg.Record]) -> None:
     await connection.set_type_codec(
         "json", schema="pg_catalog", format="binary", encoder=orjson.dumps, decoder=orjson.loads
     )
+
+
+def as_json(value: Any) -> orjson.Fragment:
+    """One JSON value, whatever its kind, as an element of an array."""
+    return orjson.Fragment(orjson.dumps(value))
 
 
 def _to_jsonb(value: Any) -> bytes:

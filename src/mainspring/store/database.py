@@ -24,7 +24,12 @@ from mainspring.contracts.errors import Problem
 from mainspring.settings import Settings
 from mainspring.store.codecs import set_codecs
 from mainspring.store.embedded import EmbeddedServer
-from mainspring.store.outage import database_problem, is_collision, is_lost_connection
+from mainspring.store.outage import (
+    database_problem,
+    is_collision,
+    is_lost_connection,
+    unavailable,
+)
 from mainspring.store.source import EmbeddedSource, OutsideSource, Source
 
 __all__ = ["Connection", "Database", "Dedicated", "database_problem", "is_lost_connection"]
@@ -104,7 +109,7 @@ class Database:
             yield connection
         except Exception as error:
             if _is_outage(error, connection):
-                raise database_problem(error) from error
+                raise unavailable() from error
             raise
         finally:
             with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):

@@ -62,9 +62,7 @@ def database_problem(error: BaseException) -> Problem:
     """The one place where an error of the driver becomes a problem."""
     if isinstance(error, Problem):
         return error
-    # The driver's words are read by is_lost_connection; what it raises in the middle of a
-    # break has no common class.
-    if is_lost_connection(error) or isinstance(error, (OSError, asyncpg.InternalClientError)):
+    if is_lost_connection(error) or isinstance(error, OSError):
         return unavailable()
     if isinstance(error, asyncpg.DiskFullError):
         return Exhausted("The database's disk is full.", code="disk_full")

@@ -22,8 +22,14 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "examples": ["drive.file_added", "automation.run.succeeded"],
             "x-mainspring-source": "events",
         },
-        "filters": FILTER_SCHEMA,
+        "filters": {
+            "title": "Filter",
+            "description": FILTER_SCHEMA["description"],
+            "$ref": "#/$defs/filter",
+        },
     },
+    # The filter's own references lead to the root, so its parts stand here.
+    "$defs": FILTER_SCHEMA["$defs"],
     "examples": [
         {"event_type": "drive.file_added"},
         {

@@ -29,24 +29,6 @@ IS_ROOT = os.geteuid() == 0
 Starter = Callable[[Path], EmbeddedServer]
 
 
-@pytest.fixture(scope="module")
-def made() -> Iterator[Path]:
-    """A data folder that was started and stopped once, to be copied."""
-    with open_folder() as folder:
-        server = EmbeddedServer(folder / "home")
-        server.start()
-        keep_a_row(server.dsn)
-        server.stop()
-        yield folder / "home"
-
-
-@pytest.fixture
-def old_home(made: Path, data_home: Path) -> Path:
-    """A data folder with a row in it, as an earlier life has left it."""
-    subprocess.run(["cp", "-a", made, data_home], check=True)
-    return data_home
-
-
 @pytest.fixture
 def started() -> Iterator[Starter]:
     """Starts servers and stops them after the test."""
@@ -103,8 +85,8 @@ def test_a_first_start_makes_the_database_and_a_later_one_finds_it_again(
     assert kept_row(started(data_home).dsn) == 7
 
 
-def test_starting_a_server_that_runs_changes_nothing(old_home: Path, started: Starter) -> None:
-    server = started(old_home)
+def test_starting_a_server_that_runs_changes_nothing(used_home: Path, started: Starter) -> None:
+    server = started(used_home)
     pid = server.pid
 
     server.start()
@@ -113,46 +95,48 @@ def test_starting_a_server_that_runs_changes_nothing(old_home: Path, started: St
 
 
 def test_a_second_owner_is_told_who_the_first_is_and_what_to_do(
-    old_home: Path, started: Starter
+    used_home: Path, started: Starter
 ) -> None:
-    started(old_home)
+    started(used_home)
 
     with pytest.raises(Clash) as caught:
-        started(old_home)
+        started(used_home)
 
     problem = caught.value
     assert f"(process {os.getpid()})" in problem.detail
-    assert str(old_home) in problem.detail
+    assert str(used_home) in problem.detail
     assert problem.code == "data_folder_in_use"
     assert "MAINSPRING_HOME" in (problem.suggestion or "")
 
 
-def test_a_folder_that_was_given_back_can_be_owned_again(old_home: Path, started: Starter) -> None:
-    started(old_home).stop()
+def test_a_folder_that_was_given_back_can_be_owned_again(used_home: Path, started: Starter) -> None:
+    started(used_home).stop()
 
-    assert started(old_home).alive()
+    assert started(used_home).alive()
 
 
 def test_kill_9_of_postgres_loses_no_committed_row_and_the_next_start_heals(
-    old_home: Path, started: Starter
+    used_home: Path, started: Starter
 ) -> None:
-    server = started(old_home)
-    assert server.pid is not None
+    server = started(used_home)
+    run(server.dsn, "CREATE TABLE kept (n integer)")
 
-    for _ in range(3):
+    for n in range(3):
+        run(server.dsn, f"INSERT INTO kept VALUES ({n})")
         killed = server.pid
+        assert killed is not None
         os.kill(killed, signal.SIGKILL)
         wait_until(lambda: not server.alive(), 5, "the server is gone")
         server.start()
 
         assert server.pid not in {None, killed}
-        assert kept_row(server.dsn) == 7
+        assert run(server.dsn, "SELECT count(*) FROM kept") == n + 1
 
 
 async def test_a_busy_child_of_a_killed_postgres_does_not_block_the_next_start(
-    old_home: Path,
+    used_home: Path,
 ) -> None:
-    server = EmbeddedServer(old_home)
+    server = EmbeddedServer(used_home)
     await server.start_async()
     busy = await asyncpg.connect(server.dsn)
     await busy.execute(
@@ -182,26 +166,27 @@ async def test_a_busy_child_of_a_killed_postgres_does_not_block_the_next_start(
 
 
 def test_kill_9_of_the_owner_leaves_no_orphan_and_the_next_start_heals(
-    old_home: Path, started: Starter
+    used_home: Path, started: Starter
 ) -> None:
-    with module_process("tests.kit.owner_process", [str(old_home)]) as owner:
+    with module_process("tests.kit.owner_process", [str(used_home)]) as owner:
         postgres = int(first_line(owner))
+        keep_a_row(dsn_at(used_home / "run"))
         with pytest.raises(Clash, match=rf"\(process {owner.pid}\)"):
-            started(old_home)
+            started(used_home)
 
         owner.kill()
         owner.wait()
         # At once, while the old server may still be on its way out.
-        server = started(old_home)
+        server = started(used_home)
 
     assert kept_row(server.dsn) == 7
     assert not is_running(postgres)
 
 
 def test_kill_9_of_the_owner_stops_its_postgres_when_nobody_starts_another(
-    old_home: Path,
+    used_home: Path,
 ) -> None:
-    with module_process("tests.kit.owner_process", [str(old_home)]) as owner:
+    with module_process("tests.kit.owner_process", [str(used_home)]) as owner:
         postgres = int(first_line(owner))
         owner.kill()
         owner.wait()
@@ -209,18 +194,19 @@ def test_kill_9_of_the_owner_stops_its_postgres_when_nobody_starts_another(
         wait_until(lambda: not is_running(postgres), 10, "the server follows its owner")
 
 
-def test_kill_9_of_owner_and_postgres_together_heals(old_home: Path, started: Starter) -> None:
-    with module_process("tests.kit.owner_process", [str(old_home)]) as owner:
+def test_kill_9_of_owner_and_postgres_together_heals(used_home: Path, started: Starter) -> None:
+    with module_process("tests.kit.owner_process", [str(used_home)]) as owner:
         postgres = int(first_line(owner))
+        keep_a_row(dsn_at(used_home / "run"))
         os.kill(postgres, signal.SIGKILL)
         owner.kill()
         owner.wait()
 
-    assert kept_row(started(old_home).dsn) == 7
+    assert kept_row(started(used_home).dsn) == 7
 
 
-def test_an_owner_that_ends_in_order_takes_its_postgres_with_it(old_home: Path) -> None:
-    with module_process("tests.kit.owner_process", [str(old_home)]) as owner:
+def test_an_owner_that_ends_in_order_takes_its_postgres_with_it(used_home: Path) -> None:
+    with module_process("tests.kit.owner_process", [str(used_home)]) as owner:
         postgres = int(first_line(owner))
 
         assert end_in_order(owner) == 0
@@ -228,18 +214,18 @@ def test_an_owner_that_ends_in_order_takes_its_postgres_with_it(old_home: Path) 
 
 
 def test_a_pid_file_that_names_a_living_stranger_does_not_stop_the_start(
-    old_home: Path, started: Starter
+    used_home: Path, started: Starter
 ) -> None:
-    account = server_account(old_home / "postgres" / "data")
+    account = server_account(used_home / "postgres" / "data")
     user = {"user": account.uid, "group": account.gid} if account.switched else {}
     stranger = subprocess.Popen(["sleep", "60"], **user)  # type: ignore[call-overload]
     try:
-        data = old_home / "postgres" / "data"
-        for file in (data / "postmaster.pid", old_home / "run" / ".s.PGSQL.5432.lock"):
+        data = used_home / "postgres" / "data"
+        for file in (data / "postmaster.pid", used_home / "run" / ".s.PGSQL.5432.lock"):
             file.write_text(f"{stranger.pid}\n{data}\n1\n5432\n\n\n 1 1\nready\n")
             os.chown(file, account.uid, account.gid)
 
-        assert kept_row(started(old_home).dsn) == 7
+        assert run(started(used_home).dsn, "SELECT 1") == 1
         assert stranger.poll() is None
     finally:
         stranger.kill()
@@ -312,8 +298,8 @@ def test_nobody_else_may_reach_the_server(data_home: Path, started: Starter) -> 
     assert stat.S_IMODE((data_home / "postgres.log").stat().st_mode) == 0o600
 
 
-def test_what_is_committed_is_forced_to_disk(old_home: Path) -> None:
-    server = EmbeddedServer(old_home)
+def test_what_is_committed_is_forced_to_disk(used_home: Path) -> None:
+    server = EmbeddedServer(used_home)
     server.start()
     dsn = server.dsn
 
@@ -326,22 +312,22 @@ def test_what_is_committed_is_forced_to_disk(old_home: Path) -> None:
 
 
 def test_the_server_gets_nothing_of_our_environment(
-    old_home: Path, started: Starter, monkeypatch: pytest.MonkeyPatch
+    used_home: Path, started: Starter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAINSPRING_TEST_SECRET", "hidden")
-    server = started(old_home)
+    server = started(used_home)
 
     assert b"hidden" not in Path(f"/proc/{server.pid}/environ").read_bytes()
 
 
-def test_statements_and_values_are_not_kept_in_the_log(old_home: Path, started: Starter) -> None:
-    server = started(old_home)
+def test_statements_and_values_are_not_kept_in_the_log(used_home: Path, started: Starter) -> None:
+    server = started(used_home)
     run(server.dsn, "CREATE TABLE once (word text PRIMARY KEY)", "INSERT INTO once VALUES ('hush')")
 
     with pytest.raises(asyncpg.UniqueViolationError):
         run(server.dsn, "INSERT INTO once VALUES ('hush')")
 
-    assert "hush" not in (old_home / "postgres.log").read_text()
+    assert "hush" not in (used_home / "postgres.log").read_text()
 
 
 @pytest.mark.parametrize("name", ["h" * 120, "a, b", 'with "quotes" and blanks'])
@@ -385,28 +371,28 @@ def test_a_folder_that_the_server_cannot_use_is_named(started: Starter) -> None:
     assert "MAINSPRING_HOME" in (caught.value.suggestion or "")
 
 
-def test_files_of_another_version_are_left_alone(old_home: Path, started: Starter) -> None:
-    version = old_home / "postgres" / "data" / "PG_VERSION"
+def test_files_of_another_version_are_left_alone(used_home: Path, started: Starter) -> None:
+    version = used_home / "postgres" / "data" / "PG_VERSION"
     version.write_text("9\n")
 
     with pytest.raises(Clash, match="Postgres 9") as caught:
-        started(old_home)
+        started(used_home)
 
     assert caught.value.code == "other_postgres_version"
 
 
-def test_a_start_that_fails_gives_the_folder_back(old_home: Path, started: Starter) -> None:
-    control = old_home / "postgres" / "data" / "global" / "pg_control"
+def test_a_start_that_fails_gives_the_folder_back(used_home: Path, started: Starter) -> None:
+    control = used_home / "postgres" / "data" / "global" / "pg_control"
     kept = control.read_bytes()
     control.write_bytes(b"")
 
     with pytest.raises(Fault) as caught:
-        started(old_home)
+        started(used_home)
     control.write_bytes(kept)
 
     assert caught.value.code == "database_start_failed"
     assert "pg_control" not in str(caught.value.as_dict())
-    assert started(old_home).alive()
+    assert started(used_home).alive()
 
 
 def test_programs_out_of_the_server_users_reach_are_put_into_the_data_folder(
@@ -454,12 +440,12 @@ def test_the_server_is_only_started_from_the_main_thread(data_home: Path) -> Non
 
 
 def test_a_log_that_has_grown_is_set_aside_at_the_next_start(
-    old_home: Path, started: Starter
+    used_home: Path, started: Starter
 ) -> None:
-    log = old_home / "postgres.log"
+    log = used_home / "postgres.log"
     log.write_bytes(b"x" * 5_000_000)
 
-    started(old_home)
+    started(used_home)
 
     assert log.stat().st_size < 100_000
     assert log.with_suffix(".log.1").stat().st_size == 5_000_000

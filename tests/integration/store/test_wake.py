@@ -140,13 +140,15 @@ async def test_hints_are_not_flushed_to_disk(
 ) -> None:
     waker.wake("runs", "x")
     await heard(listener, {"x"})
+    await waker._quiet.wait()
 
+    assert await database.fetchval("SHOW synchronous_commit") == "on"
     assert waker._connection is not None
     assert await waker._connection.fetchval("SHOW synchronous_commit") == "off"
 
 
-async def test_both_ends_survive_a_kill_of_postgres(data_home: Path) -> None:
-    database = await Database.open(Settings(home=data_home))
+async def test_both_ends_survive_a_kill_of_postgres(used_home: Path) -> None:
+    database = await Database.open(Settings(home=used_home))
     waker, listener = Waker(database), Listener(database, "runs")
     try:
         await listener.wait(PATIENCE)
@@ -167,8 +169,8 @@ async def test_both_ends_survive_a_kill_of_postgres(data_home: Path) -> None:
         await database.close()
 
 
-async def test_a_hint_given_while_postgres_is_away_is_sent_later(data_home: Path) -> None:
-    database = await Database.open(Settings(home=data_home))
+async def test_a_hint_given_while_postgres_is_away_is_sent_later(used_home: Path) -> None:
+    database = await Database.open(Settings(home=used_home))
     waker, listener = Waker(database), Listener(database, "runs")
     try:
         await listener.wait(PATIENCE)

@@ -28,7 +28,7 @@ from mainspring.definition.templates.reading import reading, soft_reading
 from mainspring.definition.templates.rendering import Compiler, Expression, Rendering, constant
 from mainspring.definition.templates.tokens import located
 from mainspring.definition.templates.tree import line_of, walk
-from mainspring.definition.templates.values import MISSING, is_number, kind_of, undefined, wrong
+from mainspring.definition.templates.values import MISSING, is_number, kind_of, wrong
 
 # Steps that evaluating a node costs, apart from what its data costs.
 _WEIGHTS: Mapping[type[nodes.Node], int] = {
@@ -197,7 +197,7 @@ def _present(compiler: Compiler, node: nodes.Filter, operand: Expression) -> Exp
     def run(state: Rendering) -> Any:
         value = applied(state)
         if value is MISSING:
-            raise undefined(f"{name} of an empty list")
+            raise Invalid(f"What is empty has no {name} item.", code="template_undefined")
         return value
 
     return run

@@ -75,6 +75,8 @@ def check(tree: nodes.Node, *, secrets: bool) -> Facts:
             raise _unsupported(node)
         if count > MAX_NODES or depth > MAX_DEPTH:
             raise too_complex(line_of(node))
+        if isinstance(node, nodes.Name) and node.name == SECRETS:
+            raise _misplaced_secret(line_of(node), secrets)
         if kind in _CHECKS:
             _CHECKS[kind](node, facts)
         below = children(node)
@@ -82,10 +84,7 @@ def check(tree: nodes.Node, *, secrets: bool) -> Facts:
             direct = False
         elif direct and kind is nodes.Output:
             below = [child for child in below if not _is_secret(child, facts)]
-        for child in reversed(below):
-            if type(child) is nodes.Name and child.name == SECRETS:
-                raise _misplaced_secret(line_of(child), secrets)
-            frames.append((child, depth + 1, direct))
+        frames.extend((child, depth + 1, direct) for child in reversed(below))
     return facts
 
 

@@ -121,7 +121,7 @@ class Statements:
         """What a loop walks over, after its own ``if``."""
         source, cost, line = self.compiler.strict(node.iter), 4 + cost_of(node.iter), node.lineno
         test = None if node.test is None else self.compiler.strict(node.test)
-        test_cost = 0 if node.test is None else 4 + cost_of(node.test)
+        test_cost = 0 if node.test is None else 4 + cost_of(node.test) + 2 * cost_of(node.target)
         bind = binder(node.target)
 
         def run(state: Rendering) -> Any:
@@ -145,11 +145,12 @@ class Statements:
     def _pass(self, node: nodes.For) -> Callable[[Rendering, Any], None]:
         bind, body = binder(node.target), self.body(node.body)
         with_loop, sets = self.says_loop, self.sets
+        own_cost = 6 + 2 * cost_of(node.target) + (8 if with_loop else 0)
 
         def run(state: Rendering, found: Any) -> None:
             outer = state.frame
             frame = dict(outer)
-            cost = 6 + (len(outer) >> 3 if sets else 0) + (8 if with_loop else 0)
+            cost = own_cost + (len(outer) >> 3 if sets else 0)
             for place, item in enumerate(found):
                 state.meter.spend(cost)
                 if sets:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from jinja2 import nodes
@@ -29,9 +30,8 @@ from mainspring.definition.templates.tokens import (
 from mainspring.definition.templates.tree import line_of
 from mainspring.definition.templates.values import to_native
 
-# Longer sources are rare, and a compiled template takes a hundred times its source.
-_LONGEST_KEPT = 2_048
-_TEMPLATES_KEPT = 512
+# A compiled template may take a hundred times its source.
+_CHARACTERS_KEPT = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,7 @@ def parse_template(source: str, limits: Limits, *, secrets: bool = False) -> Tem
     check_size(source, limits)
     if not has_syntax(source):
         return Template(source, (), frozenset(), is_literal=True, limits=limits)
-    if len(source) > _LONGEST_KEPT:
-        return _parse(source, limits, secrets)
-    return _parse_once(source, limits, secrets)
+    return _KEPT.get(source, limits, secrets)
 
 
 def parse_predicate(source: str, limits: Limits) -> Predicate:
@@ -137,7 +135,36 @@ def _parse(source: str, limits: Limits, secrets: bool) -> Template:
         raise too_complex(1) from None
 
 
-_parse_once = lru_cache(_TEMPLATES_KEPT)(_parse)
+class _Kept:
+    """The templates used last, as far as their sources fit into a number of characters."""
+
+    __slots__ = ("_found", "_lock", "_room")
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._found: OrderedDict[tuple[str, Limits, bool], Template] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, source: str, limits: Limits, secrets: bool) -> Template:
+        key = (source, limits, secrets)
+        with self._lock:
+            found = self._found.get(key)
+            if found is not None:
+                self._found.move_to_end(key)
+                return found
+        made = _parse(source, limits, secrets)
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = made
+                self._room -= len(source)
+            while self._room < 0:
+                (old, _, _), _ = self._found.popitem(last=False)
+                self._room += len(old)
+        return made
+
+
+# Reading is a pure function of these three, so what is kept can never be stale.
+_KEPT = _Kept(_CHARACTERS_KEPT)
 
 
 def _without_secrets(found: tuple[Reference, ...]) -> tuple[Reference, ...]:

@@ -30,10 +30,16 @@ MAX_BRACKETS = 24
 MAX_INTEGER_BITS = 2_048
 _MAX_INTEGER_TEXT = 620
 _MAX_FLOAT_TEXT = 400
-_MAX_QUOTED = 120
+_MAX_QUOTED = 240
 
 _SYNTAX = ("{{", "{%", "{#")
 _RAW_MARKS = frozenset({"raw_begin", "raw_end"})
+# What the parser can read; the grammar refuses some of them with a sentence of their own.
+_TAGS = frozenset({
+    "if", "elif", "else", "endif", "for", "endfor", "set", "endset", "with", "endwith", "print",
+    "macro", "endmacro", "call", "endcall", "filter", "endfilter", "block", "endblock", "include",
+    "import", "from", "extends", "autoescape", "endautoescape",
+})  # fmt: skip
 _ESCAPE = re.compile(
     r"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9a-fA-F]{2})|u(?P<short>[0-9a-fA-F]{4})"
     r"|U(?P<long>[0-9a-fA-F]{8})|N\{(?P<name>[^}]{1,80})\}|(?P<one>[\\'\"abfnrtv\n])"
@@ -119,14 +125,18 @@ def _environment() -> Environment:
 
 def _tokens(source: str, state: str | None) -> Iterator[Token]:
     count = brackets = 0
+    before = ""
     for line, kind, text in _environment().lexer.tokeniter(source, None, None, state):
         if kind in ignored_tokens or kind in _RAW_MARKS:
             continue
         count += 1
         if kind == "operator":
             brackets += (text in "([{") - (text in ")]}")
+        elif before == "block_begin" and kind == "name" and text not in _TAGS:
+            raise _unknown_tag(line, text)
         if count > MAX_TOKENS or brackets > MAX_BRACKETS:
             raise too_complex(line)
+        before = kind
         yield _decoded(line, kind, text)
 
 
@@ -143,6 +153,14 @@ def _decoded(line: int, kind: str, text: str) -> Token:
     if kind == "float":
         return Token(line, kind, _float(line, text))  # type: ignore[arg-type]
     return Token(line, kind, text)
+
+
+def _unknown_tag(line: int, name: str) -> Invalid:
+    return Invalid(
+        located(line, f"there is no tag called {_quoted(name)}."),
+        code="template_unsupported",
+        suggestion="The tags are if, elif, else, for, set, with and raw.",
+    )
 
 
 def _integer(line: int, text: str) -> int:

@@ -92,19 +92,26 @@ def find(holder: Any, key: Any, meter: Meter) -> Any:
 
 def undefined(path: str, holder: Any = MISSING, key: Any = None) -> Invalid:
     """The refusal for a value that is not there, with the nearest one that is."""
-    suggestion = None
-    if type(holder) is dict and type(key) is str and len(holder) <= 100:
-        known = [name for name in holder if type(name) is str and len(name) <= 64]
-        close = get_close_matches(key[:64], known, n=1)
-        suggestion = f"Did you mean {close[0]!r}?" if close else None
-    elif holder is not MISSING and type(holder) is not dict:
-        return Invalid(
-            f"There is no value called {path!r}: what stands before it is {kind_of(holder)}.",
-            code="template_undefined",
-        )
+    reason, suggestion = "", None
+    if type(holder) is dict:
+        suggestion = _nearest(key, holder)
+    elif type(holder) in (list, tuple, str) and type(key) is int:
+        reason = f": it has {len(holder)} items" if len(holder) else ": it is empty"
+    elif holder is not MISSING:
+        reason = f": what stands before it is {kind_of(holder)}"
     return Invalid(
-        f"There is no value called {path!r}.", code="template_undefined", suggestion=suggestion
+        f"There is no value called {path!r}{reason}.",
+        code="template_undefined",
+        suggestion=suggestion,
     )
+
+
+def _nearest(key: Any, holder: dict[Any, Any]) -> str | None:
+    if type(key) is not str or len(holder) > 100:
+        return None
+    known = [name for name in holder if type(name) is str and len(name) <= 64]
+    close = get_close_matches(key[:64], known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else None
 
 
 def weigh(value: Any, meter: Meter, indent: int = 0) -> int:

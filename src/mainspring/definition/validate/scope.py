@@ -27,7 +27,7 @@ OUTCOME_KEYS: Final = frozenset(
 )
 _OPEN_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"})
 
-Path = tuple[str | int, ...]
+Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def problem_with(reference: Reference, names: Names, at: str) -> Finding | None:
     if root in names.items:
         return None
     if root not in names.roots:
-        return _of_output(root, path[1:], names, at, "") or None
+        return _of_output(root, path[1:], names, at, "")
     if len(path) == 1 or root == "trigger":
         return None
     if root == "inputs":
@@ -117,21 +117,19 @@ def doubt_about(reference: Reference, names: Names, at: str) -> Finding | None:
 
 def dotted(path: Path) -> str:
     """A path as an author writes it."""
-    return str(path[0]) + "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}" for part in path[1:]
-    )
+    return ".".join(path)
 
 
-def _of_output(name: Any, rest: Path, names: Names, at: str, prefix: str) -> Finding | None:
+def _of_output(name: str, rest: Path, names: Names, at: str, prefix: str) -> Finding | None:
     step = names.outputs.get(name)
     if step is not None:
-        return _of_field(step, prefix + str(name), rest, at)
+        return _of_field(step, prefix + name, rest, at)
     step = names.every_output.get(name)
     if step is not None:
         return _out_of_reach(f"{prefix}{name}", step, names, at)
     if prefix:
-        return _unknown(f"{prefix}{name}", str(name), names.outputs, at, "unknown_step_output")
-    return _unknown_name(str(name), names, at)
+        return _unknown(f"{prefix}{name}", name, names.outputs, at, "unknown_step_output")
+    return _unknown_name(name, names, at)
 
 
 def _out_of_reach(shown: str, step: StepOutline, names: Names, at: str) -> Finding:
@@ -164,7 +162,7 @@ def _unknown(shown: str, name: str, known: Iterable[str], at: str, code: str) ->
     return Finding(at, detail, code, did_you_mean(name, sorted(known)))
 
 
-def _of_run(name: Any, names: Names, at: str) -> Finding | None:
+def _of_run(name: str, names: Names, at: str) -> Finding | None:
     if name in RUN_FIELDS or (names.failed and name in FAILURE_FIELDS):
         return None
     if name in FAILURE_FIELDS:
@@ -172,7 +170,7 @@ def _of_run(name: Any, names: Names, at: str) -> Finding | None:
         return Finding(at, detail, "only_on_failure")
     known = RUN_FIELDS | FAILURE_FIELDS if names.failed else RUN_FIELDS
     detail = f"A run has no value called {name!r}."
-    return Finding(at, detail, "unknown_run_value", did_you_mean(str(name), sorted(known)))
+    return Finding(at, detail, "unknown_run_value", did_you_mean(name, sorted(known)))
 
 
 def _of_input(path: Path, guarded: bool, names: Names, at: str) -> Finding | None:
@@ -191,11 +189,11 @@ def _of_input(path: Path, guarded: bool, names: Names, at: str) -> Finding | Non
         at,
         f"The definition declares no input called {name!r}.",
         "unknown_input",
-        did_you_mean(str(name), known) or f"Declare {name!r} in inputs.schema.properties.",
+        did_you_mean(name, known) or f"Declare {name!r} in inputs.schema.properties.",
     )
 
 
-def _optional_input(name: Any, names: Names, at: str) -> Finding | None:
+def _optional_input(name: str, names: Names, at: str) -> Finding | None:
     schema = names.inputs_schema or {}
     known = _properties(schema)
     required = schema.get("required")
@@ -225,9 +223,6 @@ def _unknown_field(
     for place, part in enumerate(rest):
         if not isinstance(schema, Mapping) or not _OPEN_KEYWORDS.isdisjoint(schema):
             return None
-        if isinstance(part, int):
-            schema = schema.get("items")
-            continue
         known = _properties(schema)
         if part not in known:
             closed = schema.get("additionalProperties") is False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from mainspring.contracts.errors import Finding
 from mainspring.definition.model import (
     CURRENT_VERSION,
     PARTS,
@@ -19,6 +20,8 @@ from mainspring.definition.pointers import under
 from mainspring.definition.validate.outline import Outline
 from mainspring.definition.validate.report import Sheet
 from mainspring.definition.words import did_you_mean
+
+Parts = Mapping[tuple[str, ...], type[BaseModel]]
 
 # What the model can refuse: our sentence, and the keyword of JSON Schema as the code, so that
 # an envelope and a config are told apart by their pointers alone.
@@ -50,48 +53,54 @@ _NAME_FORMS: Final = {
 }
 
 
-def read_definition(document: Mapping[str, Any], outline: Outline, sheet: Sheet) -> Definition | None:
+def check_shape(
+    document: Mapping[str, Any], outline: Outline, sheet: Sheet
+) -> Definition | None:
     """The definition when the envelope is right; every problem of it is written down."""
     definition = None
     try:
         definition = Definition.from_json(document)
     except ValidationError as error:
-        _write(error.errors(include_url=False, include_context=True), "", PARTS, sheet)
+        sheet.findings += shape_findings(error)
     for step in outline.steps():
         if step.known is not None and step.known.nested is not None and step.config is not None:
-            _nested(step.config.get(step.known.nested), step.nested_pointer, sheet)
+            _check_nested(step.config.get(step.known.nested), step.nested_pointer, sheet)
     return definition
 
 
-def _nested(value: Any, pointer: str, sheet: Sheet) -> None:
+def shape_findings(
+    error: ValidationError, at: str = "", parts: Parts = PARTS
+) -> list[Finding]:
+    """What the model refused, as findings below a place."""
+    return [
+        Finding(under(at, *one["loc"]), _sentence(one), _code(one), _suggestion(one, parts))
+        for one in error.errors(include_url=False)
+    ]
+
+
+def _check_nested(value: Any, pointer: str, sheet: Sheet) -> None:
     """Nested steps stand in a config, which the envelope leaves to the action."""
     if not isinstance(value, list):
         return  # the action's own schema says so
     try:
         read_steps(value)
     except ValidationError as error:
-        _write(error.errors(include_url=False, include_context=True), pointer, {("*",): Step}, sheet)
+        sheet.findings += shape_findings(error, pointer, {("*",): Step})
 
 
-def _write(
-    errors: Iterable[ErrorDetails],
-    at: str,
-    parts: Mapping[tuple[str, ...], type[BaseModel]],
-    sheet: Sheet,
-) -> None:
-    for error in errors:
-        place = error["loc"]
-        name = str(place[-1]) if place else "The definition"
-        shown = f"Entry {name}" if isinstance(place[-1] if place else "", int) else name
-        code, sentence = _SENTENCES.get(error["type"], (error["type"], error["msg"]))
-        context = {key: str(value) for key, value in error.get("ctx", {}).items()}
-        detail = sentence.format(name=shown, found=_kind(error["input"]), **context)
-        sheet.wrong(under(at, *place), detail, code, _suggestion(error, parts))
+def _code(error: ErrorDetails) -> str:
+    return _SENTENCES.get(error["type"], (error["type"], ""))[0]
 
 
-def _suggestion(
-    error: ErrorDetails, parts: Mapping[tuple[str, ...], type[BaseModel]]
-) -> str | None:
+def _sentence(error: ErrorDetails) -> str:
+    last = error["loc"][-1] if error["loc"] else "The definition"
+    name = f"Entry {last}" if isinstance(last, int) else last
+    sentence = _SENTENCES.get(error["type"], ("", error["msg"]))[1]
+    context = {key: str(value) for key, value in error.get("ctx", {}).items()}
+    return sentence.format(name=name, found=_kind(error["input"]), **context)
+
+
+def _suggestion(error: ErrorDetails, parts: Parts) -> str | None:
     place, kind = error["loc"], error["type"]
     name = str(place[-1]) if place else ""
     if kind == "string_pattern_mismatch":

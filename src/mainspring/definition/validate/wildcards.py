@@ -28,9 +28,10 @@ from mainspring.definition.json_schema.validator import (
     refuse_to_fetch,
 )
 from mainspring.definition.json_text import canonical
+from mainspring.definition.pointers import parts_of
 from mainspring.definition.templates import CompiledConfig
 
-Path = tuple[str | int, ...]
+Path = tuple[str, ...]
 
 # Certain whatever the templates below the place will say.
 _CERTAIN: Final = (
@@ -58,7 +59,7 @@ def config_findings(
     text = canonical(schema)
     if _bounds(text).explaining(config.source, MOST_EXPLAINED) > MOST_EXPLAINED:
         return []
-    open_places = {_path(pointer): template.expression is not None for pointer, template in config.templates}
+    open_places = {tuple(parts_of(pointer)): template.expression is not None for pointer, template in config.templates}
     found = {
         finding: None
         for error in _errors(text).iter_errors(config.source)
@@ -78,12 +79,6 @@ def _is_certain(error: jsonschema_rs.ValidationError, open_places: Mapping[Path,
         return False
     holds_one = any(place[: len(here)] == here for place in open_places)
     return not holds_one or isinstance(error.kind, _CERTAIN)
-
-
-def _path(pointer: str) -> Path:
-    return tuple(
-        part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]
-    )
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 
+import h11
 import httpcore2
 
 from mainspring.contracts.errors import Problem, TimedOut, Upstream, as_problem
@@ -17,7 +18,7 @@ def exchange_problem(error: Exception, host: str) -> Problem:
         return TimedOut(f"{host} did not answer in time.", code="timed_out")
     if isinstance(error, httpcore2.ConnectError):
         return _unreached(error, host)
-    if isinstance(error, httpcore2.RemoteProtocolError):
+    if isinstance(error, httpcore2.RemoteProtocolError | h11.RemoteProtocolError):
         return Upstream(
             f"{host} ended the connection or sent something that is not valid HTTP.",
             code="bad_response",

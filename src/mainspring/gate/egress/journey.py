@@ -21,6 +21,7 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.gate.egress.body import content_encoding, read_body
+from mainspring.gate.egress.connection import Pool
 from mainspring.gate.egress.dial import GuardedBackend, Resolve, SystemResolver, judge_literal
 from mainspring.gate.egress.errand import (
     REDIRECTS,
@@ -40,7 +41,6 @@ Reveal = Callable[[frozenset[str]], Awaitable[Mapping[str, str]]]
 
 CONNECTIONS = 256
 IDLE_CONNECTIONS = 64
-IDLE_SECONDS = 15.0
 # Framing may be larger than what it frames, but not by any factor a peer likes.
 WIRE_FACTOR = 4
 WIRE_SLACK = 1_048_576
@@ -67,12 +67,11 @@ class Egress:
             dial or httpcore2.AnyIOBackend(),
             limits.http_response_bytes * WIRE_FACTOR + WIRE_SLACK,
         )
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=trust or httpcore2.default_ssl_context(),
-            max_connections=CONNECTIONS,
-            max_keepalive_connections=IDLE_CONNECTIONS,
-            keepalive_expiry=IDLE_SECONDS,
-            network_backend=backend,
+        self._pool = Pool(
+            backend,
+            trust or httpcore2.default_ssl_context(),
+            most=CONNECTIONS,
+            most_idle=IDLE_CONNECTIONS,
         )
 
     async def send(
@@ -151,8 +150,6 @@ class Egress:
         self, response: httpcore2.Response, errand: Errand, request: HttpRequest
     ) -> HttpResponse:
         headers = read_headers(response.headers)
-        if response.status < 200:
-            raise Upstream("The answer changes the protocol.", code="bad_response", retryable=False)
         body = b""
         leads_on = response.status in REDIRECTS and "location" in headers
         if not (leads_on and request.follow_redirects):

@@ -109,13 +109,11 @@ class Screen:
     @contextlib.contextmanager
     def forgiving(self) -> Iterator[None]:
         """Writing to somebody who has gone away is no failure of the command."""
-        if self._gone:
-            return_to_nowhere()
         try:
             yield
         except OSError:
             self._gone = True
-            return_to_nowhere()
+            lead_nowhere()
 
     def mark(self, kind: str) -> tuple[str, str]:
         """The sign for a kind of line, and its colour."""
@@ -123,8 +121,8 @@ class Screen:
         return (sign if "utf" in self.console.encoding else plain), colour
 
 
-def return_to_nowhere() -> None:
-    """Sends what is still to be written to nobody, also what Python writes at its end."""
+def lead_nowhere() -> None:
+    """What is still to be written reaches nobody, nor does what Python writes at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with contextlib.suppress(OSError, ValueError):
         os.dup2(nowhere, sys.stdout.fileno())
@@ -148,7 +146,9 @@ def make_console(file: IO[str], *, no_color: bool = False) -> Console:
 
 
 def steady_streams() -> None:
-    """A character that the terminal's encoding does not know must not end a command."""
+    """Neither a closed stream nor a character it does not know may end a command."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

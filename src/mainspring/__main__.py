@@ -1,0 +1,56 @@
+"""``python -m mainspring``, and the command ``mainspring``: the house, given its front door.
+
+The wiring is imported when a command needs it, so that help answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from mainspring.surfaces.cli import Doors, Rooms, build_app, run_cli
+
+if TYPE_CHECKING:
+    import typer
+
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Registry
+    from mainspring.settings import Settings
+
+
+@asynccontextmanager
+async def _open(settings: Settings) -> AsyncIterator[Rooms]:
+    """Attached: several commands may stand beside each other on one data folder."""
+    from mainspring.wiring import build_worker, open_house
+
+    async with open_house(settings, attach=True) as house:
+        yield Rooms(
+            database=house.database,
+            clock=house.clock,
+            vault=house.vault,
+            dispatcher=house.dispatcher,
+            control=house.control,
+            workspace_id=house.workspace_id,
+            hire=lambda watch: build_worker(house, watch=watch),
+        )
+
+
+def _vocabulary(limits: Limits) -> Registry:
+    from mainspring.wiring import build_registry
+
+    return build_registry(limits)
+
+
+def command_line() -> typer.Typer:
+    """The command line over the real house."""
+    return build_app(Doors(_open, _vocabulary))
+
+
+def main() -> None:
+    sys.exit(run_cli(command_line(), sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Filters: which events a trigger is for, said in JSON and decided in microseconds.
+
+A filter names fields of the payload and what must hold for each:
+``{"file.name": {"ends_with": ".pdf"}, "size": {"gt": 0}, "kind": "invoice"}``. All of
+it must hold; ``$and``, ``$or`` and ``$not`` combine filters. The empty filter lets
+every event through.
+
+A path that is missing and a value of another type make an operator false, never an
+error; the one operator that holds for a missing path is ``exists: false``. ``$not`` is
+plain negation, so ``{"$not": {"a": {"equals": 1}}}`` holds when ``a`` is missing and
+``{"a": {"not_equals": 1}}`` does not. Numbers compare with numbers whatever their
+spelling, ``true`` is not 1, and text compares with text only, by character codes.
+"""
+
+from __future__ import annotations
+
+from mainspring.definition.filters.check import filter_findings
+from mainspring.definition.filters.evaluate import compile_filter
+from mainspring.definition.filters.grammar import (
+    ANTI_EXAMPLES,
+    EXAMPLES,
+    FILTER_SCHEMA,
+    normalise,
+)
+from mainspring.definition.filters.index import FilterIndex
+
+__all__ = [
+    "ANTI_EXAMPLES",
+    "EXAMPLES",
+    "FILTER_SCHEMA",
+    "FilterIndex",
+    "compile_filter",
+    "filter_findings",
+    "normalise",
+]

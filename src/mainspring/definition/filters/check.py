@@ -1,0 +1,134 @@
+"""Says everything that is wrong with a filter, each at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.filters.fields import BadPath, parse_path
+from mainspring.definition.filters.grammar import ALIASES, ALL, ANY, GROUPS, NOT
+from mainspring.definition.filters.operators import OPERATORS, is_scalar
+from mainspring.definition.json_values import check_value
+from mainspring.definition.patterns import BadPattern, compile_pattern
+from mainspring.definition.pointers import under
+from mainspring.definition.words import did_you_mean
+
+
+def filter_findings(written: Any, limits: Limits, at: str = "") -> list[Finding]:
+    """Everything that keeps a filter from being used; empty when nothing does."""
+    try:
+        check_value(written, limits, at)
+    except Invalid as problem:
+        return list(problem.findings)
+    if _nodes(written, limits.filter_nodes) > limits.filter_nodes:
+        detail = f"A filter has at most {limits.filter_nodes:,} operators and groups."
+        return [Finding(at, detail, "filter_too_large")]
+    return [*_filter(written, limits, at, limits.filter_depth)]
+
+
+def _filter(written: Any, limits: Limits, at: str, levels: int) -> Iterator[Finding]:
+    if not isinstance(written, Mapping):
+        yield Finding(at, "A filter is an object of fields and groups.", "filter_type")
+        return
+    if levels <= 0:
+        detail = f"A filter is nested at most {limits.filter_depth} levels deep."
+        yield Finding(at, detail, "filter_too_deep")
+        return
+    for key, value in written.items():
+        here = under(at, key)
+        if key in {ALL, ANY}:
+            yield from _members(key, value, limits, here, levels - 1)
+        elif key == NOT:
+            yield from _negated(value, limits, here, levels - 1)
+        elif key.startswith("$"):
+            yield _unknown_group(key, here)
+        else:
+            yield from _field(key, value, limits, here)
+
+
+def _members(key: str, value: Any, limits: Limits, at: str, levels: int) -> Iterator[Finding]:
+    if not isinstance(value, list) or not value:
+        detail = f"{key} takes a list of at least one filter."
+        yield Finding(at, detail, "filter_group")
+        return
+    for position, member in enumerate(value):
+        yield from _filter(member, limits, under(at, position), levels)
+
+
+def _negated(value: Any, limits: Limits, at: str, levels: int) -> Iterator[Finding]:
+    if isinstance(value, Mapping):
+        yield from _filter(value, limits, at, levels)
+    else:
+        yield Finding(at, "$not takes one filter, as an object.", "filter_group")
+
+
+def _unknown_group(key: str, here: str) -> Finding:
+    if key in ALIASES:
+        detail = f"{key} is an operator and stands inside a field, not beside it."
+        return Finding(here, detail, "filter_group")
+    detail = f"There is no group {key!r}; a field that begins with $ is written \\$."
+    return Finding(here, detail, "filter_group", did_you_mean(key, GROUPS))
+
+
+def _field(key: str, value: Any, limits: Limits, here: str) -> Iterator[Finding]:
+    try:
+        parse_path(key)
+    except BadPath as bad:
+        yield Finding(here, str(bad), "filter_path")
+    if is_scalar(value):
+        return
+    if isinstance(value, list):
+        yield Finding(
+            here,
+            "A field takes a value or operators; a list of choices is written with in.",
+            "filter_condition",
+            'Write {"in": […]}.',
+        )
+    elif not value:
+        yield Finding(here, "A field needs at least one operator.", "filter_condition")
+    else:
+        for name, operand in value.items():
+            yield from _operator(name, operand, limits, under(here, name))
+
+
+def _operator(name: str, operand: Any, limits: Limits, here: str) -> Iterator[Finding]:
+    operator = OPERATORS.get(name)
+    if operator is None:
+        yield _unknown_operator(name, here)
+    elif not operator.accepts(operand):
+        yield Finding(here, f"{name} takes {operator.takes}.", "filter_operand")
+    elif name == "regex":
+        try:
+            compile_pattern(operand, limits)
+        except BadPattern as bad:
+            yield Finding(here, str(bad), "filter_pattern")
+
+
+def _unknown_operator(name: str, here: str) -> Finding:
+    if name in GROUPS:
+        detail = f"{name} stands beside fields and combines filters, not inside a field."
+        return Finding(here, detail, "filter_operator")
+    meant = ALIASES.get(name)
+    suggestion = did_you_mean(name, OPERATORS) if meant is None else f"Write {meant!r}."
+    return Finding(here, f"There is no operator {name!r}.", "filter_operator", suggestion)
+
+
+def _nodes(written: Any, most: int) -> int:
+    """Operators and groups, counted without going deeper than one step at a time."""
+    count, waiting = 0, [written]
+    while waiting and count <= most:
+        node = waiting.pop()
+        if not isinstance(node, Mapping):
+            continue
+        for key, value in node.items():
+            if key in {ALL, ANY} and isinstance(value, list):
+                count += 1
+                waiting.extend(value)
+            elif key == NOT:
+                count += 1
+                waiting.append(value)
+            else:
+                count += len(value) if isinstance(value, Mapping) else 1
+    return count

@@ -1,0 +1,200 @@
+"""Finds the filters that let an event through, without asking all of them.
+
+Most filters demand that some field equals some value. Each such filter is kept under
+that field and value, so an event is only shown to the filters whose demand it meets
+and to those that demand no equality at all. Where a filter offers several equalities,
+the one under which the fewest others are kept is taken. An alternative (``$or``, ``in``)
+is kept under every one of its values, if all its branches have one.
+
+Event types match exactly; a type that ends in ``.*`` stands for every type below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.filters.evaluate import Predicate, compile_filter
+from mainspring.definition.filters.fields import MISSING, parse_path, step
+from mainspring.definition.filters.grammar import ALL, ANY, NOT
+from mainspring.definition.filters.operators import is_scalar
+
+Key = TypeVar("Key", bound=Hashable)
+
+# A filter that would have to be kept in more places than this is asked every time.
+MOST_PLACES = 64
+
+# A field's path and the value it must have.
+Demand = tuple[tuple[str, ...], Hashable]
+
+
+@dataclass(slots=True)
+class _Branch(Generic[Key]):
+    """A field among the fields that filters ask for, and the filters kept there."""
+
+    below: dict[str, _Branch[Key]] = field(default_factory=dict)
+    kept: dict[Hashable, dict[Key, Predicate]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Shelf(Generic[Key]):
+    """The filters of one event type."""
+
+    fields: _Branch[Key] = field(default_factory=_Branch)
+    # Filters without an equality; every event of the type is shown to them.
+    rest: dict[Key, Predicate] = field(default_factory=dict)
+
+
+class FilterIndex(Generic[Key]):
+    """Filters by key, added and removed one at a time, asked all at once."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._shelves: dict[str, _Shelf[Key]] = {}
+        self._places: dict[Key, tuple[str, tuple[Demand, ...]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, key: Key, event_type: str, written: Mapping[str, Any]) -> None:
+        """Keeps a filter under a key, in place of an earlier one; ``Invalid`` if unusable."""
+        predicate = compile_filter(written, self._limits)
+        self.remove(key)
+        shelf = self._shelves.setdefault(event_type, _Shelf())
+        demands = _best(_alternatives(written), shelf)
+        for path, value in demands:
+            branch = shelf.fields
+            for part in path:
+                branch = branch.below.setdefault(part, _Branch())
+            branch.kept.setdefault(value, {})[key] = predicate
+        if not demands:
+            shelf.rest[key] = predicate
+        self._places[key] = (event_type, demands)
+
+    def remove(self, key: Key) -> None:
+        """Forgets a filter; an unknown key is no error."""
+        event_type, demands = self._places.pop(key, ("", ()))
+        shelf = self._shelves.get(event_type)
+        if shelf is None:
+            return
+        for demand in demands:
+            _take_out(shelf.fields, demand, key)
+        shelf.rest.pop(key, None)
+        if not (shelf.rest or shelf.fields.below):
+            del self._shelves[event_type]
+
+    def match(self, event_type: str, payload: Mapping[str, Any]) -> list[Key]:
+        """The keys of the filters that let this event through, each once."""
+        found: dict[Key, None] = {}
+        for name in _types_above(event_type):
+            shelf = self._shelves.get(name)
+            if shelf is None:
+                continue
+            _collect(shelf.fields, payload, payload, found)
+            for key, predicate in shelf.rest.items():
+                if predicate(payload):
+                    found[key] = None
+        return list(found)
+
+
+def _types_above(event_type: str) -> Iterator[str]:
+    yield event_type
+    end = event_type.rfind(".")
+    while end > 0:
+        yield event_type[:end] + ".*"
+        end = event_type.rfind(".", 0, end)
+
+
+def _collect(
+    branch: _Branch[Key], value: Any, payload: Mapping[str, Any], found: dict[Key, None]
+) -> None:
+    """Walks the payload and the fields that are asked for side by side."""
+    if branch.kept and is_scalar(value):
+        for key, predicate in branch.kept.get(_indexed(value), {}).items():
+            if key not in found and predicate(payload):
+                found[key] = None
+    if branch.below and isinstance(value, Mapping | list):
+        for below, member in _shared(branch, value):
+            _collect(below, member, payload, found)
+
+
+def _shared(branch: _Branch[Key], value: Any) -> Iterator[tuple[_Branch[Key], Any]]:
+    """The fields that are both asked for and there, found from the shorter side."""
+    if isinstance(value, Mapping) and len(value) < len(branch.below):
+        for part, member in value.items():
+            below = branch.below.get(part)
+            if below is not None:
+                yield below, member
+    else:
+        for part, below in branch.below.items():
+            member = step(value, part)
+            if member is not MISSING:
+                yield below, member
+
+
+def _indexed(value: Any) -> Hashable:
+    """A value as a key: equal for equal JSON values, so true is kept apart from 1."""
+    return ("flag", value) if isinstance(value, bool) else value
+
+
+def _alternatives(written: Mapping[str, Any]) -> Iterator[tuple[Demand, ...]]:
+    """Sets of demands of which one at least must be met for the filter to hold."""
+    for key, value in written.items():
+        if key == ALL:
+            for member in value:
+                yield from _alternatives(member)
+        elif key == ANY:
+            yield from _one_of_each(value)
+        elif key != NOT:
+            yield from _demanded(parse_path(key), value)
+
+
+def _one_of_each(members: list[Mapping[str, Any]]) -> Iterator[tuple[Demand, ...]]:
+    """The fewest demands that cover every branch; nothing if a branch has none."""
+    shortest = [min(_alternatives(member), key=len, default=()) for member in members]
+    if all(shortest):
+        yield tuple(dict.fromkeys(demand for demands in shortest for demand in demands))
+
+
+def _demanded(path: tuple[str, ...], value: Any) -> Iterator[tuple[Demand, ...]]:
+    if is_scalar(value):
+        yield ((path, _indexed(value)),)
+    elif "equals" in value and is_scalar(value["equals"]):
+        yield ((path, _indexed(value["equals"])),)
+    elif "in" in value and all(map(is_scalar, value["in"])):
+        yield tuple((path, choice) for choice in dict.fromkeys(map(_indexed, value["in"])))
+
+
+def _best(alternatives: Iterator[tuple[Demand, ...]], shelf: _Shelf[Key]) -> tuple[Demand, ...]:
+    usable = [demands for demands in alternatives if len(demands) <= MOST_PLACES]
+    return min(usable, key=lambda demands: _crowd(demands, shelf), default=())
+
+
+def _crowd(demands: tuple[Demand, ...], shelf: _Shelf[Key]) -> int:
+    """How many filters are already kept in the places a filter would go to."""
+    return len(demands) + sum(len(_kept_at(shelf.fields, demand)) for demand in demands)
+
+
+def _kept_at(root: _Branch[Key], demand: Demand) -> Mapping[Key, Predicate]:
+    branch: _Branch[Key] | None = root
+    for part in demand[0]:
+        branch = None if branch is None else branch.below.get(part)
+    return {} if branch is None else branch.kept.get(demand[1], {})
+
+
+def _take_out(root: _Branch[Key], demand: Demand, key: Key) -> None:
+    """Removes a filter from one place, and the place itself once it is empty."""
+    path, value = demand
+    trail = [root]
+    for part in path:
+        trail.append(trail[-1].below[part])
+    kept = trail[-1].kept[value]
+    del kept[key]
+    if not kept:
+        del trail[-1].kept[value]
+    for part, parent, branch in zip(reversed(path), trail[-2::-1], trail[:0:-1], strict=True):
+        if branch.kept or branch.below:
+            break
+        del parent.below[part]

@@ -1,0 +1,197 @@
+"""The operators of a filter: what each takes and what it asks of a value.
+
+To add one, write its test here and list it in ``OPERATORS``; schema, checks, evaluation
+and aliases follow from the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.filters.fields import MISSING
+from mainspring.definition.patterns import compile_pattern
+
+Test = Callable[[Any], bool]
+
+MOST_CHOICES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator: the schema and the words for its operand, and the test it makes."""
+
+    name: str
+    takes: str
+    operand: Mapping[str, Any]
+    accepts: Test
+    test: Callable[[Any, Limits], Test]
+    aliases: tuple[str, ...] = ()
+    # Cheap questions are asked first; the answer is the same in any order.
+    cost: int = 1
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality as JSON means it: true is not 1, and 1 is 1.0."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(
+            same(value, right[key]) for key, value in left.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+# By exact type, because true and false are whole numbers to Python.
+NUMBERS = frozenset({int, float})
+
+
+def is_number(value: Any) -> bool:
+    return type(value) in NUMBERS
+
+
+def _equals(wanted: Any, limits: Limits) -> Test:
+    del limits
+    if isinstance(wanted, str):
+        return lambda value: value == wanted
+    if wanted is None or isinstance(wanted, bool):
+        return lambda value: value is wanted
+    return lambda value: same(value, wanted)
+
+
+def _not_equals(wanted: Any, limits: Limits) -> Test:
+    equal = _equals(wanted, limits)
+    return lambda value: value is not MISSING and not equal(value)
+
+
+def _among(choices: list[Any]) -> Test:
+    texts = {choice for choice in choices if isinstance(choice, str)}
+    others = [choice for choice in choices if not isinstance(choice, str)]
+
+    def among(value: Any) -> bool:
+        if isinstance(value, str):
+            return value in texts
+        return any(same(value, other) for other in others)
+
+    return among
+
+
+def _in(choices: list[Any], limits: Limits) -> Test:
+    del limits
+    return _among(choices)
+
+
+def _not_in(choices: list[Any], limits: Limits) -> Test:
+    del limits
+    among = _among(choices)
+    return lambda value: value is not MISSING and not among(value)
+
+
+def _starts_with(start: str, limits: Limits) -> Test:
+    del limits
+    return lambda value: isinstance(value, str) and value.startswith(start)
+
+
+def _ends_with(end: str, limits: Limits) -> Test:
+    del limits
+    return lambda value: isinstance(value, str) and value.endswith(end)
+
+
+def _contains(part: Any, limits: Limits) -> Test:
+    del limits
+
+    def contains(value: Any) -> bool:
+        if isinstance(value, str):
+            return isinstance(part, str) and part in value
+        return isinstance(value, list) and any(same(item, part) for item in value)
+
+    return contains
+
+
+def _regex(source: str, limits: Limits) -> Test:
+    pattern = compile_pattern(source, limits)
+    return lambda value: isinstance(value, str) and pattern.found_in(value)
+
+
+def _gt(bound: float, limits: Limits) -> Test:
+    del limits
+    return lambda value: type(value) in NUMBERS and value > bound
+
+
+def _gte(bound: float, limits: Limits) -> Test:
+    del limits
+    return lambda value: type(value) in NUMBERS and value >= bound
+
+
+def _lt(bound: float, limits: Limits) -> Test:
+    del limits
+    return lambda value: type(value) in NUMBERS and value < bound
+
+
+def _lte(bound: float, limits: Limits) -> Test:
+    del limits
+    return lambda value: type(value) in NUMBERS and value <= bound
+
+
+def _exists(wanted: bool, limits: Limits) -> Test:
+    del limits
+    return lambda value: (value is not MISSING) is wanted
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _is_choices(value: Any) -> bool:
+    return isinstance(value, list) and 0 < len(value) <= MOST_CHOICES
+
+
+def _anything(value: Any) -> bool:
+    del value
+    return True
+
+
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "number"}
+_SCALAR = {"type": ["string", "number", "boolean", "null"]}
+_CHOICES = {"type": "array", "minItems": 1, "maxItems": MOST_CHOICES}
+_SOME = f"a list of 1 to {MOST_CHOICES:,} values"
+
+OPERATORS: Mapping[str, Operator] = MappingProxyType(
+    {
+        operator.name: operator
+        for operator in (
+            Operator("equals", "a value", {}, _anything, _equals, ("$eq", "$equals"), 0),
+            Operator("not_equals", "a value", {}, _anything, _not_equals, ("$ne", "$not_equals")),
+            Operator("starts_with", "text", _TEXT, _is_text, _starts_with, ("$starts_with",)),
+            Operator("ends_with", "text", _TEXT, _is_text, _ends_with, ("$ends_with",)),
+            Operator(
+                "contains", "text, a number, true, false or null",
+                _SCALAR, is_scalar, _contains, ("$contains",), 2,
+            ),
+            Operator("regex", "a pattern", _TEXT, _is_text, _regex, ("$regex",), 3),
+            Operator("gt", "a number", _NUMBER, is_number, _gt, ("$gt",)),
+            Operator("gte", "a number", _NUMBER, is_number, _gte, ("$gte",)),
+            Operator("lt", "a number", _NUMBER, is_number, _lt, ("$lt",)),
+            Operator("lte", "a number", _NUMBER, is_number, _lte, ("$lte",)),
+            Operator("in", _SOME, _CHOICES, _is_choices, _in, ("$in",)),
+            Operator("not_in", _SOME, _CHOICES, _is_choices, _not_in, ("$nin", "$not_in")),
+            Operator(
+                "exists", "true or false", {"type": "boolean"}, _is_flag, _exists, ("$exists",)
+            ),
+        )
+    }
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""The program: a definition made ready to run.
+
+Names are looked up, templates read and schemas compiled once, so that a run only walks.
+A program belongs to one definition and one vocabulary; whoever keeps it keeps it by the
+definition's content hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Fault
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.json_schema import Validator, compile_schema
+from mainspring.definition.model import Backoff, Definition, Execution, Step, read_steps
+from mainspring.definition.templates import CompiledConfig, Predicate, compile_config
+from mainspring.definition.validate import condition, template_schema, validate
+
+Queue = Literal["fast", "medium", "long"]
+
+# The longest step decides: up to ten seconds, up to five minutes, longer.
+_FAST_SECONDS = 10
+_MEDIUM_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramStep:
+    """One step with everything it needs; either an action or a capability, never both."""
+
+    step_id: str
+    action: Action | None
+    capability: Capability | None
+    when: Predicate | None
+    # Nested steps stand in it unrendered; ``nested`` holds them ready to run.
+    config: CompiledConfig
+    # Where later steps find the output.
+    output_name: str
+    max_retries: int
+    backoff: Backoff
+    timeout_seconds: int
+    nested: tuple[ProgramStep, ...]
+    config_validator: Validator
+    # None when the step says nothing about the shape of its output.
+    output_validator: Validator | None
+
+    @property
+    def seconds(self) -> float:
+        """How long one attempt usually takes; the longest nested step counts too."""
+        if self.action is not None:
+            own = self.action.seconds
+        else:
+            own = 0.0 if self.capability is None else self.capability.annotations.seconds
+        return max([own, *(step.seconds for step in self.nested)])
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole definition, ready to run."""
+
+    definition: Definition
+    steps: tuple[ProgramStep, ...]
+    on_failure: tuple[ProgramStep, ...]
+    # What its runs may call, unless a version has frozen something narrower.
+    grants: tuple[Grant, ...]
+
+    @property
+    def execution(self) -> Execution:
+        return self.definition.execution
+
+    @property
+    def timeout_seconds(self) -> int:
+        return self.definition.execution.timeout_seconds
+
+    @property
+    def queue(self) -> Queue:
+        longest = max(step.seconds for step in (*self.steps, *self.on_failure))
+        if longest < _FAST_SECONDS:
+            return "fast"
+        return "medium" if longest < _MEDIUM_SECONDS else "long"
+
+
+def compile_program(definition: Definition, vocabulary: Vocabulary, limits: Limits) -> Program:
+    """Compiles a definition; ``Invalid`` with findings if today's vocabulary does not fit it."""
+    report = validate(definition.as_dict(), vocabulary, limits)
+    definition = report.accepted()
+    maker = _Maker(definition.execution, vocabulary, limits)
+    return Program(
+        definition=definition,
+        steps=maker.steps(definition.plan),
+        on_failure=maker.steps(definition.execution.on_failure),
+        grants=report.grants,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Compiles the steps of one definition, which share its defaults."""
+
+    execution: Execution
+    vocabulary: Vocabulary
+    limits: Limits
+
+    def steps(self, steps: Iterable[Step]) -> tuple[ProgramStep, ...]:
+        return tuple(self._step(step) for step in steps)
+
+    def _step(self, step: Step) -> ProgramStep:
+        action = self.vocabulary.actions.get(step.action)
+        capability = self.vocabulary.capabilities.get(step.action)
+        retries, timeout = step.max_retries, step.timeout_seconds
+        return ProgramStep(
+            step_id=step.step_id,
+            action=action,
+            capability=capability,
+            when=None if step.when is None else condition(step.when, self.limits),
+            config=compile_config(step.config, template_schema(action, capability), self.limits),
+            output_name=step.output_name,
+            max_retries=self.execution.max_retries if retries is None else retries,
+            backoff=step.retry_backoff or self.execution.retry_backoff,
+            timeout_seconds=self.execution.timeout_seconds if timeout is None else timeout,
+            nested=self._nested(action, step.config),
+            config_validator=self._config_validator(action, capability),
+            output_validator=self._output_validator(action, capability, step.config),
+        )
+
+    def _nested(
+        self, action: Action | None, config: Mapping[str, Any]
+    ) -> tuple[ProgramStep, ...]:
+        if action is None or action.nested is None:
+            return ()
+        return self.steps(read_steps(config[action.nested]))
+
+    def _config_validator(
+        self, action: Action | None, capability: Capability | None
+    ) -> Validator:
+        if action is not None:
+            return compile_schema(action.config_schema, self.limits)
+        if capability is not None:
+            return compile_schema(capability.input_schema, self.limits)
+        raise Fault("A step without an action has passed the validator.")
+
+    def _output_validator(
+        self, action: Action | None, capability: Capability | None, config: Mapping[str, Any]
+    ) -> Validator | None:
+        schema = capability.output_schema if capability is not None else None
+        if action is not None:
+            # Such an action leaves the shape of its output to the step.
+            schema = action.output_schema
+            if schema is None:
+                schema = config.get("output_schema")
+        return compile_schema(schema, self.limits) if isinstance(schema, Mapping) else None

@@ -1,0 +1,139 @@
+"""The validator: one judge for authoring, saving and running.
+
+``validate`` takes a parsed document and says everything that is wrong with it at once,
+each thing with a JSON pointer, a sentence and, where there is one, a way out. It runs in
+passes over a tolerant outline of the document, so that one mistake hides no other:
+
+- ``shape``: the envelope, judged by the strict model;
+- ``names``: step ids, outputs, trigger ids;
+- ``inputs``, ``triggers``: schemas, defaults, schedules, mappings, filters, loops;
+- ``steps``: actions, configs, conditions and templates, in the order they run;
+- ``permissions``: grants cover what the plan will call;
+- ``bounds``: how large it may be, and bounds that contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.grants import effective
+from mainspring.definition.json_text import check_value
+from mainspring.definition.model import Definition
+from mainspring.definition.pointers import parts_of
+from mainspring.definition.upgrade import Note, upgrade
+from mainspring.definition.validate.bounds import check_bounds, check_execution
+from mainspring.definition.validate.inputs import check_inputs
+from mainspring.definition.validate.loops import Own
+from mainspring.definition.validate.names import check_names
+from mainspring.definition.validate.outline import read_outline
+from mainspring.definition.validate.permissions import check_grants
+from mainspring.definition.validate.report import Report, Sheet
+from mainspring.definition.validate.shape import check_shape, shape_findings
+from mainspring.definition.validate.steps import check_steps, condition, template_schema
+from mainspring.definition.validate.triggers import Place, check_triggers
+
+__all__ = ["Report", "condition", "read_definition", "template_schema", "validate"]
+
+
+def validate(
+    document: Any, vocabulary: Vocabulary, limits: Limits, *, automation_id: str | None = None
+) -> Report:
+    """Judges a document against what this installation knows and allows.
+
+    The id is that of the automation being edited; with it, a trigger that follows its own
+    runs by their id is noticed as well.
+    """
+    try:
+        check_value(document, limits)
+        if not isinstance(document, dict):
+            raise _not_an_object()
+        current, notes = upgrade(document)
+    except Invalid as error:
+        return Report(error.findings)
+    sheet = Sheet()
+    definition = _judge(current, vocabulary, limits, automation_id, sheet)
+    findings = _in_order(sheet.findings, notes)
+    warnings = _in_order(sheet.warnings, notes)
+    if findings or definition is None:
+        return Report(findings, warnings, notes)
+    return Report((), warnings, notes, definition, effective(definition, vocabulary))
+
+
+def read_definition(document: Any) -> Definition:
+    """A definition that was accepted before, brought to today's format.
+
+    Only its shape is read: whether it still fits the vocabulary is asked when it is
+    compiled.
+    """
+    if not isinstance(document, dict):
+        raise _not_an_object()
+    current, _ = upgrade(document)
+    try:
+        return Definition.from_json(current)
+    except ValidationError as error:
+        raise Invalid(
+            "The stored definition cannot be read.",
+            code="invalid_definition",
+            findings=shape_findings(error),
+        ) from None
+
+
+def _judge(
+    document: Mapping[str, Any],
+    vocabulary: Vocabulary,
+    limits: Limits,
+    automation_id: str | None,
+    sheet: Sheet,
+) -> Definition | None:
+    outline = read_outline(document, vocabulary)
+    check_bounds(document, outline, limits, sheet)
+    if sheet.findings:
+        # What is too large is not looked at any closer.
+        return None
+    definition = check_shape(document, outline, sheet)
+    check_names(outline, sheet)
+    own = Own(outline.name, automation_id)
+    schema = check_inputs(outline, limits, sheet)
+    check_triggers(outline, Place(vocabulary, limits, own, schema), sheet)
+    check_steps(outline, vocabulary, limits, sheet)
+    check_grants(outline, vocabulary, sheet)
+    if definition is not None:
+        check_execution(definition, sheet)
+    return definition
+
+
+def _not_an_object() -> Invalid:
+    finding = Finding("", "A definition is a JSON object.", "type")
+    return Invalid(finding.detail, code="invalid_definition", findings=[finding])
+
+
+def _in_order(findings: Iterable[Finding], notes: Iterable[Note]) -> tuple[Finding, ...]:
+    """By place in the document, each thing once, and where its author wrote it."""
+    moved = [(note.pointer, note.was) for note in notes if note.was is not None]
+    once = {
+        (finding.pointer, finding.code, finding.detail): finding
+        for finding in (_as_written(finding, moved) for finding in findings)
+    }
+    return tuple(sorted(once.values(), key=_place))
+
+
+def _as_written(finding: Finding, moved: Iterable[tuple[str, str]]) -> Finding:
+    """An upgrade may have renamed the key; the author looks for the old name."""
+    for now, was in moved:
+        if finding.pointer == now or finding.pointer.startswith(now + "/"):
+            return replace(finding, pointer=was + finding.pointer.removeprefix(now))
+    return finding
+
+
+def _place(finding: Finding) -> list[tuple[int, int, str]]:
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in parts_of(finding.pointer)
+    ]

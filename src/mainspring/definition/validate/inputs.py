@@ -1,0 +1,35 @@
+"""Inputs: the schema can be used, and its defaults are values it accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.inputs import default_findings
+from mainspring.definition.json_schema import check_schema
+from mainspring.definition.validate.outline import Outline
+from mainspring.definition.validate.report import Sheet
+
+_AT = "/inputs/schema"
+
+
+def check_inputs(outline: Outline, limits: Limits, sheet: Sheet) -> Mapping[str, Any] | None:
+    """The schema when it can be used to judge inputs, else None."""
+    schema = outline.inputs_schema
+    if schema is None:
+        return None
+    findings = check_schema(schema, limits, _AT)
+    if findings:
+        sheet.findings += findings
+        return None
+    if schema.get("type", "object") != "object":
+        sheet.wrong(
+            f"{_AT}/type",
+            "Inputs are an object: each one has a name.",
+            "inputs_not_an_object",
+            'Write "type": "object" and put the inputs into properties.',
+        )
+        return None
+    sheet.findings += default_findings(schema, _AT)
+    return schema

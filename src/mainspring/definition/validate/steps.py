@@ -1,0 +1,160 @@
+"""Steps: their actions exist, their configs fit, and their templates read what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Finding, Invalid, Problem
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.pointers import under
+from mainspring.definition.templates import (
+    Predicate,
+    Reference,
+    compile_config,
+    parse_predicate,
+    parse_template,
+)
+from mainspring.definition.validate.outline import Outline, StepOutline
+from mainspring.definition.validate.report import Sheet
+from mainspring.definition.validate.scope import (
+    Names,
+    doubt_about,
+    first_names,
+    names_at_arrival,
+    problem_with,
+)
+from mainspring.definition.validate.wildcards import config_findings
+from mainspring.definition.words import did_you_mean
+
+_SCOPE = "x-mainspring-scope"
+
+
+def check_steps(outline: Outline, vocabulary: Vocabulary, limits: Limits, sheet: Sheet) -> None:
+    """Walks the plan in the order it runs, and on_failure after it."""
+    words = _Words(vocabulary, limits, sheet)
+    names = first_names(outline)
+    words.check(outline.plan, names)
+    words.check(outline.on_failure, names.of_failure(outline.plan))
+    key = outline.execution.get("concurrency_key")
+    if isinstance(key, str):
+        words.check_key(key, names_at_arrival(outline))
+
+
+class _Words:
+    """One document's steps against one vocabulary."""
+
+    __slots__ = ("_limits", "_sheet", "_vocabulary")
+
+    def __init__(self, vocabulary: Vocabulary, limits: Limits, sheet: Sheet) -> None:
+        self._vocabulary = vocabulary
+        self._limits = limits
+        self._sheet = sheet
+
+    def check(self, steps: Iterable[StepOutline], names: Names) -> None:
+        for step in steps:
+            self._check_action(step)
+            self._check_when(step, names)
+            self._check_config(step, names)
+            self.check(step.nested, names.inside(step))
+            names = names.after(step)
+
+    def check_key(self, source: str, names: Names) -> None:
+        pointer = "/execution/concurrency_key"
+        try:
+            template = parse_template(source, self._limits)
+        except Invalid as error:
+            self._sheet.wrong(pointer, error.detail, error.code, error.suggestion)
+        else:
+            self._check_references(template.references, names, pointer, doubts=True)
+
+    def _check_action(self, step: StepOutline) -> None:
+        if not step.action or step.known is not None or step.capability is not None:
+            return
+        known = [*self._vocabulary.actions, *self._vocabulary.capabilities]
+        self._sheet.wrong(
+            under(step.pointer, "action"),
+            f"There is no action or capability called {step.action[:100]!r}.",
+            "unknown_action",
+            did_you_mean(step.action, known),
+        )
+
+    def _check_when(self, step: StepOutline, names: Names) -> None:
+        if not step.when:
+            return
+        pointer = under(step.pointer, "when")
+        try:
+            predicate = condition(step.when, self._limits)
+            never = not predicate.references and not predicate.test({})
+        except Problem as error:
+            self._sheet.wrong(pointer, error.detail, error.code, error.suggestion)
+            return
+        if never:
+            self._sheet.wrong(
+                pointer,
+                "This condition is never true, so the step never runs.",
+                "unreachable_step",
+                "Remove the step, or ask for something that can be true.",
+            )
+        self._check_references(predicate.references, names, pointer, doubts=True)
+
+    def _check_config(self, step: StepOutline, names: Names) -> None:
+        if step.config is None:
+            return
+        at = under(step.pointer, "config")
+        schema = step.config_schema
+        config = compile_config(step.config, template_schema(step.known, step.capability), self._limits)
+        for problem in config.problems:
+            self._sheet.findings.append(
+                Finding(at + problem.pointer, problem.detail, problem.code, problem.suggestion)
+            )
+        if schema is not None:
+            self._sheet.findings += config_findings(config, schema, self._limits, at)
+        for pointer, template in config.templates:
+            # A step with a condition of its own has most likely asked already.
+            doubts = step.when is None
+            self._check_references(template.references, names, at + pointer, doubts=doubts)
+
+    def _check_references(
+        self, references: Iterable[Reference], names: Names, pointer: str, *, doubts: bool
+    ) -> None:
+        for reference in references:
+            problem = problem_with(reference, names, pointer)
+            if problem is not None:
+                self._sheet.findings.append(problem)
+            elif doubts and (doubt := doubt_about(reference, names, pointer)) is not None:
+                self._sheet.warnings.append(doubt)
+
+
+@lru_cache(maxsize=512)
+def condition(source: str, limits: Limits) -> Predicate:
+    """A condition read once; plans are judged far more often than they are changed."""
+    return parse_predicate(source, limits)
+
+
+def template_schema(
+    known: Action | None, capability: Capability | None
+) -> Mapping[str, Any]:
+    """What each text of a config may use, as the template reader wants to be told.
+
+    Nested steps are rendered when their turn comes, so they are no templates here. An
+    unknown action forbids nothing: one finding about it is enough.
+    """
+    if known is not None:
+        schema = known.config_schema
+        return schema if known.nested is None else _marked(schema, {known.nested}, "none")
+    if capability is not None:
+        return _marked(capability.input_schema, capability.annotations.secret_arguments, "secret")
+    return {_SCOPE: "secret"}
+
+
+def _marked(schema: Mapping[str, Any], keys: Iterable[str], scope: str) -> Mapping[str, Any]:
+    properties = dict(schema.get("properties", {}))
+    for key in keys:
+        said = properties.get(key)
+        properties[key] = {**(said if isinstance(said, Mapping) else {}), _SCOPE: scope}
+    return {**schema, "properties": properties}

@@ -1,0 +1,175 @@
+"""Triggers: their configs fit, their schedules fire, and they do not chase themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.cron import parse_cron, smallest_interval
+from mainspring.definition.filters import filter_findings
+from mainspring.definition.json_schema import compile_schema
+from mainspring.definition.paths import parse_path
+from mainspring.definition.pointers import under
+from mainspring.definition.validate.loops import Own, follows_itself
+from mainspring.definition.validate.outline import Outline, TriggerOutline
+from mainspring.definition.validate.report import Sheet
+from mainspring.definition.words import did_you_mean
+
+# Below this, an event is probably what the author waits for.
+OFTEN_SECONDS: Final = 900
+# Judged by their own readers, which say more than a schema can.
+_OWN_READERS: Final = ("/cron", "/filters")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What triggers are judged by, besides themselves."""
+
+    vocabulary: Vocabulary
+    limits: Limits
+    own: Own
+    # None when the schema of the inputs cannot be used.
+    inputs_schema: Mapping[str, Any] | None
+
+
+def check_triggers(outline: Outline, place: Place, sheet: Sheet) -> None:
+    """Judges every trigger by its own contract and by what it asks of the inputs."""
+    for trigger in outline.triggers:
+        known = place.vocabulary.triggers.get(trigger.type or "")
+        if known is None:
+            continue  # the envelope names the types there are
+        if trigger.config is not None:
+            at = under(trigger.pointer, "config")
+            found = compile_schema(known.config_schema, place.limits).findings(trigger.config, at)
+            sheet.findings += [one for one in found if not _read_elsewhere(one, at)]
+            _check_config(trigger, place, sheet)
+        if place.inputs_schema is not None:
+            _check_inputs(trigger, place.inputs_schema, place.limits, sheet)
+
+
+def _read_elsewhere(finding: Finding, at: str) -> bool:
+    place = finding.pointer.removeprefix(at)
+    return finding.code != "required" and any(
+        place == key or place.startswith(key + "/") for key in _OWN_READERS
+    )
+
+
+def _check_config(trigger: TriggerOutline, place: Place, sheet: Sheet) -> None:
+    config, at = trigger.config or {}, under(trigger.pointer, "config")
+    match trigger.type:
+        case "schedule":
+            _check_cron(config.get("cron"), under(at, "cron"), sheet)
+        case "webhook":
+            mapping = config.get("input_mapping")
+            _check_mapping(mapping, under(at, "input_mapping"), place.limits, sheet)
+        case "event":
+            _check_event(config, place, at, sheet)
+
+
+def _check_cron(text: Any, at: str, sheet: Sheet) -> None:
+    if not isinstance(text, str):
+        if text is not None:
+            sheet.wrong(at, "A cron expression is text.", "type")
+        return
+    try:
+        seconds = _closest(text)
+    except Invalid as error:
+        sheet.wrong(at, error.detail, error.code, error.suggestion)
+        return
+    if seconds < OFTEN_SECONDS:
+        minutes = seconds // 60
+        sheet.doubtful(
+            at,
+            f"This fires every {'minute' if minutes == 1 else f'{minutes} minutes'} at its closest.",
+            "fires_often",
+            "If you wait for something to happen, an event trigger notices it sooner.",
+        )
+
+
+@lru_cache(maxsize=1024)
+def _closest(text: str) -> int:
+    """Looking through the years costs more than the rest of a definition together."""
+    return smallest_interval(parse_cron(text))
+
+
+def _check_mapping(mapping: Any, at: str, limits: Limits, sheet: Sheet) -> None:
+    for name, path in mapping.items() if isinstance(mapping, dict) else ():
+        if not isinstance(path, str):
+            continue  # the schema says so
+        try:
+            parse_path(path, limits)
+        except Invalid as error:
+            sheet.wrong(under(at, name), error.detail, error.code, error.suggestion)
+
+
+def _check_event(config: Mapping[str, Any], place: Place, at: str, sheet: Sheet) -> None:
+    kind, filters = config.get("event_type"), config.get("filters")
+    if filters is not None:
+        found = filter_findings(filters, place.limits, under(at, "filters"))
+        sheet.findings += found
+        if found:
+            return
+    if not isinstance(kind, str):
+        return
+    if kind not in place.vocabulary.events:
+        sheet.doubtful(
+            under(at, "event_type"),
+            f"Nothing here publishes events of the type {kind[:100]!r} yet.",
+            "unknown_event_type",
+            did_you_mean(kind, place.vocabulary.events),
+        )
+    if follows_itself(kind, filters, place.own, place.limits):
+        sheet.wrong(
+            under(at, "filters"),
+            "This trigger would go off on the automation's own runs and never come to rest.",
+            "self_subscription",
+            'Name the other automation: {"automation_name": {"equals": "…"}}.',
+        )
+
+
+def _check_inputs(
+    trigger: TriggerOutline, schema: Mapping[str, Any], limits: Limits, sheet: Sheet
+) -> None:
+    known = schema.get("properties", {})
+    mapping = (trigger.config or {}).get("input_mapping") if trigger.type == "webhook" else None
+    mapped = mapping if isinstance(mapping, dict) else {}
+    fixed = trigger.inputs or {}
+    for key, names in (("config/input_mapping", mapped), ("inputs", fixed)):
+        for name in names:
+            if name not in known and schema.get("additionalProperties") in (None, False):
+                sheet.wrong(
+                    under(trigger.pointer, *key.split("/"), name),
+                    f"The definition declares no input called {name!r}.",
+                    "unknown_input",
+                    did_you_mean(name, known) or f"Declare {name!r} in inputs.schema.properties.",
+                )
+    judge = {key: part for key, part in schema.items() if key != "required"}
+    at = under(trigger.pointer, "inputs")
+    sheet.findings += [
+        finding
+        for finding in compile_schema(judge, limits).findings(fixed, at)
+        if finding.code != "additional_properties"
+    ]
+    if trigger.type == "schedule":
+        _check_required(trigger, schema, fixed, sheet)
+
+
+def _check_required(
+    trigger: TriggerOutline, schema: Mapping[str, Any], fixed: Mapping[str, Any], sheet: Sheet
+) -> None:
+    """Nobody is there to give an input when a clock starts the run."""
+    known = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        said = known.get(name)
+        if name not in fixed and not (isinstance(said, Mapping) and "default" in said):
+            sheet.wrong(
+                under(trigger.pointer, "inputs"),
+                f"A schedule gives no inputs, and {name!r} is required without a default.",
+                "missing_input",
+                f"Add {name!r} to the trigger's inputs, or give it a default.",
+            )

@@ -1,0 +1,181 @@
+"""The single checks of ``doctor``. Each looks at one thing and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from mainspring.store.account import closed_to, server_account
+from mainspring.store.binaries import find_binaries
+
+if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+    from mainspring.settings import Settings
+
+Verdict = Literal["ok", "doubtful", "wrong"]
+
+OLDEST_PYTHON = (3, 11)
+_TRIED_SYSTEMS = ("Linux", "Darwin")
+_MEGABYTE = 1_048_576
+_LEAST_DISK, _GOOD_DISK = 256 * _MEGABYTE, 2_048 * _MEGABYTE
+_LEAST_FILES, _GOOD_FILES = 256, 1_024
+_SLOW_RENDER_MS = 1.0
+_RENDERS = 200
+_OUTSIDE = "Not needed: an outside Postgres is set with MAINSPRING_DATABASE_URL."
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was looked at, what was found, and what to do about it."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    suggestion: str | None = None
+
+    def as_dict(self) -> dict[str, str]:
+        shown = {"name": self.name, "verdict": self.verdict, "detail": self.detail}
+        if self.suggestion is not None:
+            shown["suggestion"] = self.suggestion
+        return shown
+
+
+def python() -> Check:
+    told = f"Python {platform.python_version()}."
+    if sys.version_info[:2] >= OLDEST_PYTHON:
+        return Check("python", "ok", told)
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    return Check("python", "wrong", told, f"Install Python {oldest} or newer.")
+
+
+def machine() -> Check:
+    told = f"{platform.system()} {platform.release()} on {platform.machine()}."
+    if platform.system() in _TRIED_SYSTEMS:
+        return Check("platform", "ok", told)
+    return Check("platform", "wrong", told, "Run Mainspring on Linux or macOS.")
+
+
+def event_loop() -> Check:
+    try:
+        import uvloop
+    except ImportError:
+        return Check(
+            "event loop",
+            "doubtful",
+            "uvloop is missing; Python's own loop is used, which is slower.",
+            "Install the Python package uvloop.",
+        )
+    return Check("event loop", "ok", f"uvloop {uvloop.__version__}.")
+
+
+def postgres(settings: Settings) -> Check:
+    if settings.database_url:
+        return Check("postgres", "ok", _OUTSIDE)
+    found = find_binaries()
+    origin = "of the Python package" if found.package is not None else "of this system"
+    return Check("postgres", "ok", f"Postgres {found.release} {origin}.")
+
+
+def data_folder(settings: Settings) -> Check:
+    """Whether the folder, or the place where it will be made, can be written."""
+    home = settings.home
+    there = _nearest(home)
+    if home.exists() and not home.is_dir():
+        return Check("data folder", "wrong", f"{home} is not a folder.", _ANOTHER_HOME)
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Check("data folder", "wrong", f"This user may not write to {there}.", _ANOTHER_HOME)
+    if there != home:
+        return Check("data folder", "ok", f"{home} will be made on first use.")
+    return Check("data folder", "ok", f"{home}, owned by user {home.stat().st_uid}.")
+
+
+_ANOTHER_HOME = "Set MAINSPRING_HOME to a folder of this user."
+
+
+def server_user(settings: Settings) -> Check:
+    if settings.database_url:
+        return Check("server account", "ok", _OUTSIDE)
+    account = server_account(settings.home / "postgres" / "data")
+    closed = closed_to(account, settings.home) if account.switched else None
+    if closed is not None:
+        return Check(
+            "server account",
+            "wrong",
+            f"The database runs as the user {account.name}, who cannot enter {closed}.",
+            "Set MAINSPRING_HOME to a folder whose parents everybody may enter.",
+        )
+    why = "because root may not run it" if account.switched else "the user of this command"
+    return Check("server account", "ok", f"The database runs as {account.name}, {why}.")
+
+
+def disk(settings: Settings) -> Check:
+    free = shutil.disk_usage(_nearest(settings.home)).free
+    told = f"{free // _MEGABYTE:,} MB are free for the data folder."
+    suggestion = "Free some space, or set MAINSPRING_HOME to a folder on another disk."
+    if free < _LEAST_DISK:
+        return Check("disk", "wrong", told, suggestion)
+    return Check("disk", "doubtful", told, suggestion) if free < _GOOD_DISK else Check("disk", "ok", told)
+
+
+def open_files() -> Check:
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY:
+        return Check("open files", "ok", "As many as the system allows.")
+    told = f"{allowed:,} files may be open at a time."
+    if allowed >= _GOOD_FILES:
+        return Check("open files", "ok", told)
+    verdict: Verdict = "wrong" if allowed < _LEAST_FILES else "doubtful"
+    return Check("open files", verdict, told, f"Raise the limit, for example: ulimit -n {_GOOD_FILES}")
+
+
+def time_zones() -> Check:
+    zones = available_timezones()
+    if not zones:
+        return Check("time zones", "wrong", "No zones are known.", "Install the package tzdata.")
+    ZoneInfo("Africa/Kigali")
+    return Check("time zones", "ok", f"{len(zones)} zones are known.")
+
+
+def templates(limits: Limits) -> Check:
+    """Renders an ordinary template many times: a self-test, and how quick it is."""
+    from mainspring.definition.templates import parse_template
+
+    template = parse_template(
+        "{% for b in summary.bullets %}* {{ b | trim | upper }}\n{% endfor %}", limits
+    )
+    context = {"summary": {"bullets": [f" point {number} " for number in range(10)]}}
+    began = time.perf_counter()
+    for _ in range(_RENDERS):
+        text = template.render(context)
+    ms = (time.perf_counter() - began) * 1000 / _RENDERS
+    if text != "".join(f"* POINT {number}\n" for number in range(10)):
+        return Check("templates", "wrong", "A template was not rendered as it should be.", _REINSTALL)
+    told = f"A typical template takes {ms:.2f} ms."
+    if ms > _SLOW_RENDER_MS:
+        return Check("templates", "doubtful", told, "This machine is busy or slow.")
+    return Check("templates", "ok", told)
+
+
+_REINSTALL = "Install Mainspring again."
+
+
+def master_key(settings: Settings) -> Check:
+    from mainspring.workspace.vault import read_key
+
+    if read_key(settings.key_file) is None:
+        return Check("master key", "ok", "It is made together with the first secret.")
+    mode = settings.key_file.stat().st_mode & 0o777
+    return Check("master key", "ok", f"It can be read by its owner alone (mode {mode:04o}).")
+
+
+def _nearest(path: Path) -> Path:
+    """The path itself, or the nearest folder above it that exists."""
+    return next(step for step in (path, *path.parents) if step.exists())

@@ -1,0 +1,58 @@
+"""What every command is handed: the doors, the settings, and a screen to write on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mainspring.surfaces.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+    from mainspring.settings import Settings
+    from mainspring.surfaces.cli.doors import Doors
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One command's place to work."""
+
+    doors: Doors
+    home: Path | None = None
+    no_color: bool = False
+
+    def settings(self) -> Settings:
+        """Read when a command begins, so that help works whatever the environment says."""
+        from mainspring.settings import read_settings
+
+        found = read_settings()
+        if self.home is None:
+            return found
+        return replace(found, home=self.home.expanduser().absolute())
+
+    def limits(self) -> Limits:
+        from mainspring.contracts.limits import with_overrides
+
+        return with_overrides(self.settings().limits)
+
+    def screen(self, *, for_programs: bool = False) -> Screen:
+        return Screen(for_programs=for_programs, no_color=self.no_color)
+
+
+def finish(work: Coroutine[Any, Any, Found]) -> Found:
+    """Runs a command's work to its end, on the quicker loop where there is one."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(work)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

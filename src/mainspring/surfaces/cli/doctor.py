@@ -1,0 +1,88 @@
+"""``doctor``: looks at the machine and says what to do about what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from mainspring.contracts.errors import Problem, as_problem
+from mainspring.surfaces.cli import checks, exits
+from mainspring.surfaces.cli.checks import Check
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.screen import Screen, clean
+
+if TYPE_CHECKING:
+    from mainspring.settings import Settings
+    from mainspring.surfaces.cli.desk import Desk
+
+_KINDS = {"ok": "succeeded", "doubtful": "warning", "wrong": "failed"}
+# More than this and a person who compares two clocks is led astray.
+_CLOCK_SECONDS = 2.0
+
+
+def examine(desk: Desk, screen: Screen) -> int:
+    """Every check in turn; a check that breaks is a finding, not an end."""
+    settings = desk.settings()
+    found: list[Check] = []
+    for name, check in _checks(desk, settings):
+        try:
+            result = check()
+        except Exception as error:
+            result = _broken(name, as_problem(error))
+        found.append(result)
+        _show(result, screen)
+    bad = sum(check.verdict == "wrong" for check in found)
+    if screen.for_programs:
+        screen.answer({"healthy": not bad, "checks": [check.as_dict() for check in found]})
+    else:
+        screen.say("", "All is well." if not bad else f"{bad} of {len(found)} checks failed.")
+    return exits.FAILED if bad else exits.DONE
+
+
+def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Check]]]:
+    limits = desk.limits()
+    return [
+        ("python", checks.python),
+        ("platform", checks.machine),
+        ("event loop", checks.event_loop),
+        ("postgres", lambda: checks.postgres(settings)),
+        ("data folder", lambda: checks.data_folder(settings)),
+        ("server account", lambda: checks.server_user(settings)),
+        ("disk", lambda: checks.disk(settings)),
+        ("open files", checks.open_files),
+        ("time zones", checks.time_zones),
+        ("templates", lambda: checks.templates(limits)),
+        ("master key", lambda: checks.master_key(settings)),
+        ("database", lambda: finish(_database(desk, settings))),
+    ]
+
+
+async def _database(desk: Desk, settings: Settings) -> Check:
+    """Starts or reaches the database, brings its tables up to date, compares the clocks."""
+    async with desk.doors.open(settings) as rooms:
+        told = await rooms.database.fetchval("SELECT clock_timestamp()")
+        apart = abs((datetime.now(UTC) - told).total_seconds())
+        release = await rooms.database.fetchval("SHOW server_version")
+    words = f"Postgres {release} answers and its tables are up to date"
+    if apart > _CLOCK_SECONDS:
+        return Check(
+            "database",
+            "doubtful",
+            f"{words}, but its clock is {apart:.0f} s away from this machine's.",
+            "Let both machines take their time from the same server; runs follow the database.",
+        )
+    return Check("database", "ok", f"{words}; the clocks agree.")
+
+
+def _broken(name: str, problem: Problem) -> Check:
+    return Check(name, "wrong", problem.detail, problem.suggestion)
+
+
+def _show(check: Check, screen: Screen) -> None:
+    from rich.text import Text
+
+    sign, colour = screen.mark(_KINDS[check.verdict])
+    screen.say(Text.assemble((sign, colour), f" {check.name.ljust(15)} {clean(check.detail)}"))
+    if check.suggestion:
+        screen.say(Text(f"{'':18}{clean(check.suggestion)}"))

@@ -1,0 +1,109 @@
+"""Reading what a person hands over: a definition in a file, inputs as words."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.errors import Finding, Invalid
+
+if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+
+STDIN = "-"
+
+
+def read_document(file: str, limits: Limits) -> Any:
+    """The JSON in a file, or on the standard input for ``-``."""
+    from mainspring.definition.json_text import read_json
+
+    # One byte more than is allowed is enough to know that there are too many.
+    most = limits.json_bytes + 1
+    text = sys.stdin.buffer.read(most) if file == STDIN else _read(file, most)
+    return read_json(text, limits)
+
+
+def _read(file: str, most: int) -> bytes:
+    name = shown_name(file)
+    try:
+        if stat.S_ISDIR(os.stat(file).st_mode):
+            raise _file_problem(f"{name} is a folder, not a file.")
+        with open(file, "rb") as opened:
+            return opened.read(most)
+    except FileNotFoundError:
+        raise _file_problem(f"There is no file {name}.") from None
+    except PermissionError:
+        raise _file_problem(f"This user may not read {name}.") from None
+    except (OSError, ValueError):
+        raise _file_problem(f"The file {name} cannot be read.") from None
+
+
+def shown_name(file: str) -> str:
+    """A file's name as text, also when its bytes are none."""
+    return "the standard input" if file == STDIN else os.fsencode(file).decode("utf-8", "replace")
+
+
+def _file_problem(detail: str) -> Invalid:
+    return Invalid(detail, code="file_unreadable", suggestion="Give the path of a JSON file.")
+
+
+def read_inputs(
+    words: Sequence[str], whole: str | None, shape: Mapping[str, Any], limits: Limits
+) -> dict[str, Any]:
+    """The inputs of a run: one JSON object, and single values that go before it."""
+    given = {} if whole is None else _object(whole, limits)
+    named: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise _input_problem("", f"{word[:60]!r} is not an input.", "Write it as name=value.")
+        if name in named:
+            raise _input_problem(f"/{name}", f"The input {name!r} is given twice.")
+        named[name] = _value(name, text, shape, limits)
+    return {**given, **named}
+
+
+def _object(text: str, limits: Limits) -> dict[str, Any]:
+    from mainspring.definition.json_text import read_json
+
+    value = read_json(text, limits)
+    if not isinstance(value, dict):
+        raise _input_problem(
+            "", "The inputs must be one JSON object.", """Write them like '{"name": "value"}'."""
+        )
+    return value
+
+
+def _value(name: str, text: str, shape: Mapping[str, Any], limits: Limits) -> Any:
+    """Text stays text where the input is text; anywhere else it is read as JSON."""
+    from mainspring.definition.json_text import read_json
+
+    kinds = _kinds(shape, name)
+    if kinds == {"string"}:
+        return text
+    try:
+        return read_json(text, limits)
+    except Invalid as problem:
+        if not kinds or "string" in kinds:
+            return text
+        raise _input_problem(
+            f"/{name}", f"The value of {name!r} is not JSON: {problem.detail}"
+        ) from None
+
+
+def _kinds(shape: Mapping[str, Any], name: str) -> set[str]:
+    """The types that the schema names for an input; none when it names none."""
+    properties = shape.get("properties")
+    entry = properties.get(name) if isinstance(properties, Mapping) else None
+    kind = entry.get("type") if isinstance(entry, Mapping) else None
+    if isinstance(kind, str):
+        return {kind}
+    return {part for part in kind if isinstance(part, str)} if isinstance(kind, list) else set()
+
+
+def _input_problem(pointer: str, detail: str, suggestion: str | None = None) -> Invalid:
+    finding = Finding(f"/inputs{pointer}", detail, "invalid_input", suggestion)
+    return Invalid(detail, code="invalid_input", suggestion=suggestion, findings=[finding])

@@ -1,0 +1,114 @@
+"""Problems on the command line: a sentence, its findings, a way out, an exit code."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+from typer.main import get_command
+
+from mainspring.contracts.errors import Finding, Invalid, Problem, as_problem
+from mainspring.settings import BadSetting
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.screen import Screen, clean, make_console, one_line, steady_streams
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+PROGRAM = "mainspring"
+
+
+def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
+    """Runs one command line; whatever happens becomes an exit code, never a trace."""
+    steady_streams()
+    _log_plainly()
+    for_programs = _for_programs(words)
+    try:
+        answered = get_command(app).main(
+            args=list(words), prog_name=PROGRAM, standalone_mode=False
+        )
+    except KeyboardInterrupt:
+        answered = exits.INTERRUPTED
+    except Exception as error:
+        problem = _problem_of(error)
+        show_problem(problem, for_programs=for_programs, no_color="--no-color" in words)
+        return exits.of_problem(problem)
+    if answered == exits.INTERRUPTED:
+        sys.stderr.write("Interrupted.\n")
+    return answered if isinstance(answered, int) else exits.DONE
+
+
+def show_problem(problem: Problem, *, for_programs: bool, no_color: bool) -> None:
+    """Red on stderr for a person; the problem document on stdout for a program."""
+    if for_programs:
+        Screen(for_programs=True).answer(problem.as_dict())
+        return
+    console = make_console(sys.stderr, no_color=no_color)
+    for line in problem_lines(problem.detail, problem.findings, problem.suggestion):
+        console.print(line)
+
+
+def problem_lines(
+    detail: str, findings: Iterable[Finding], suggestion: str | None, *, style: str = "red"
+) -> list[Text]:
+    """The lines of a problem, wherever they are shown."""
+    from rich.text import Text
+
+    lines = [Text(clean(detail), style=style)]
+    for finding in findings:
+        if finding.detail != detail:
+            lines += finding_lines(finding)
+        elif finding.pointer:
+            lines.append(Text(f"  at {one_line(finding.pointer, 120)}"))
+    if suggestion:
+        lines.append(Text(f"  {clean(suggestion)}"))
+    return lines
+
+
+def finding_lines(finding: Finding) -> list[Text]:
+    """One finding: where, what, and what to do."""
+    from rich.text import Text
+
+    where = one_line(finding.pointer, 120) or "the whole document"
+    lines = [Text.assemble("  ", (where, "bold"), f": {one_line(finding.detail, 600)}")]
+    if finding.suggestion:
+        lines.append(Text(f"    {one_line(finding.suggestion, 600)}"))
+    return lines
+
+
+def _problem_of(error: Exception) -> Problem:
+    match error:
+        case typer.TyperException():
+            return Invalid(
+                " ".join(error.format_message().split()),
+                code="usage",
+                suggestion=f"{PROGRAM} --help lists the commands; each of them has a --help too.",
+            )
+        case BadSetting():
+            return Invalid(str(error), code="bad_setting")
+        case typer.Abort():
+            return Invalid("Nothing was entered.", code="no_answer")
+    return as_problem(error)
+
+
+def _for_programs(words: Sequence[str]) -> bool:
+    options = words[: words.index("--")] if "--" in words else words
+    return "--json" in options
+
+
+def _log_plainly() -> None:
+    """What the rooms report goes to stderr as one line; a trace is never part of it."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter(f"{PROGRAM}: %(message)s"))
+    handler.addFilter(_without_trace)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+
+
+def _without_trace(record: logging.LogRecord) -> bool:
+    record.exc_info = record.exc_text = record.stack_info = None
+    return True

@@ -1,0 +1,171 @@
+"""``run`` and ``retry``: start a run in this process and stay until it has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Fault
+from mainspring.definition.inputs import Tokens, resolve_inputs
+from mainspring.definition.validate import validate
+from mainspring.runs.dispatch import Request
+from mainspring.runs.history import list_runs, read_run
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.closing import closing_lines
+from mainspring.surfaces.cli.documents import read_document, read_inputs
+from mainspring.surfaces.cli.follow import Follower
+from mainspring.surfaces.cli.reading import find, tidy
+from mainspring.surfaces.cli.show import Show
+from mainspring.surfaces.cli.summary import introduction
+from mainspring.surfaces.cli.timeline import Line, paint
+from mainspring.surfaces.cli.words import count
+from mainspring.workspace.automations import FIRST_MEMBER, save
+
+if TYPE_CHECKING:
+    from mainspring.contracts.grant import Grant
+    from mainspring.definition.model import Definition
+    from mainspring.runs.worker import Worker
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.doors import Rooms
+    from mainspring.surfaces.cli.screen import Screen
+
+# A command that is done does not keep its caller waiting for the steps of other runs.
+_STOP_SECONDS = 5.0
+_MOST_COUNTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A run that somebody asked for, judged and not yet stored."""
+
+    definition: Definition
+    grants: Sequence[Grant]
+    inputs: dict[str, Any]
+
+
+async def run_file(
+    desk: Desk, screen: Screen, file: str, words: Sequence[str], whole: str | None,
+    seconds: float | None,
+) -> int:  # fmt: skip
+    """Judges the file and the inputs, saves, runs, and shows how it goes."""
+    wanted = _judged(desk, screen, file, words, whole)
+    async with _open(desk) as rooms:
+        await _tell_of_earlier_runs(rooms, screen)
+        async with rooms.database.transaction() as tx:
+            saved = await save(
+                tx, rooms.workspace_id, wanted.definition, wanted.grants, FIRST_MEMBER
+            )
+        request = Request(rooms.workspace_id, saved.automation_id, inputs=wanted.inputs)
+        dispatched = await rooms.dispatcher.dispatch(request)
+        return await _see_through(rooms, screen, dispatched.run_id, seconds)
+
+
+def _judged(
+    desk: Desk, screen: Screen, file: str, words: Sequence[str], whole: str | None
+) -> Wanted:
+    limits = desk.limits()
+    vocabulary = desk.doors.vocabulary(limits)
+    report = validate(read_document(file, limits), vocabulary, limits)
+    definition = report.accepted()
+    inputs = read_inputs(words, whole, definition.inputs.shape, limits)
+    # Judged again when the run is accepted; here so that nothing is stored before.
+    resolve_inputs(definition.inputs.shape, {}, inputs, Tokens.unknown())
+    screen.say(*introduction(definition, report.grants, vocabulary), "")
+    return Wanted(definition, report.grants, inputs)
+
+
+async def retry(
+    desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: float | None
+) -> int:
+    """Sends a run round again from where it broke off."""
+    async with _open(desk) as rooms:
+        run_id = await find(rooms, text)
+        async with rooms.database.acquire() as connection:
+            before = await read_run(connection, rooms.workspace_id, run_id)
+        await rooms.control.retry(rooms.workspace_id, run_id)
+        if not wait:
+            screen.say(f"The run {run_id} is in the queue again; a worker goes on with it.")
+            if screen.for_programs:
+                screen.answer({"id": str(run_id), "status": "pending"})
+            return exits.DONE
+        return await _see_through(rooms, screen, run_id, seconds, before)
+
+
+async def _see_through(
+    rooms: Rooms, screen: Screen, run_id: UUID, seconds: float | None,
+    before: dict[str, Any] | None = None,
+) -> int:  # fmt: skip
+    """Works in this process until the run has ended, then says what became of it."""
+    follower = Follower(rooms, run_id, Show(screen))
+    if before is not None:
+        _tell_of_kept_steps(before, follower, screen)
+    async with _working(rooms.hire(follower.hear)) as worker:
+        following = asyncio.create_task(follower.until_end(seconds), name="follow")
+        await asyncio.wait({worker, following}, return_when=asyncio.FIRST_COMPLETED)
+        if not following.done():
+            following.cancel()
+            worker.result()
+            raise Fault("The worker ended before the run did.", code="worker_ended")
+        run = following.result()
+    return _close(screen, run_id, run)
+
+
+def _close(screen: Screen, run_id: UUID, run: dict[str, Any] | None) -> int:
+    if run is None:
+        screen.say("", f"The run {run_id} is not finished.")
+        screen.say("The next `mainspring run` or `mainspring worker` goes on with it.")
+        if screen.for_programs:
+            screen.answer({"id": str(run_id), "status": "unfinished"})
+        return exits.UNFINISHED
+    if screen.for_programs:
+        screen.answer(tidy(run))
+    else:
+        screen.say(*closing_lines(run, screen))
+    return exits.of_run(run["status"], run["outcome"])
+
+
+@asynccontextmanager
+async def _open(desk: Desk) -> AsyncIterator[Rooms]:
+    settings = desk.settings()
+    short = replace(settings, stop_seconds=min(settings.stop_seconds, _STOP_SECONDS))
+    async with desk.doors.open(short) as rooms:
+        yield rooms
+
+
+@asynccontextmanager
+async def _working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
+    task = asyncio.create_task(worker.run(), name="worker")
+    try:
+        yield task
+    finally:
+        worker.stop()
+        # What goes wrong from here on cannot change the run, which is recorded.
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _tell_of_earlier_runs(rooms: Rooms, screen: Screen) -> None:
+    """Only the owner of the database can tell: nobody else is at work then."""
+    if rooms.database.server is None:
+        return
+    async with rooms.database.acquire() as connection:
+        found = 0
+        for status in ("pending", "running"):
+            rows = await list_runs(
+                connection, rooms.workspace_id, status=status, most=_MOST_COUNTED
+            )
+            found += len(rows)
+    if found:
+        words = count(found, "earlier run is", "earlier runs are")
+        screen.say(paint(Line("told", "", words=f"{words} being resumed."), screen))
+
+
+def _tell_of_kept_steps(before: dict[str, Any], follower: Follower, screen: Screen) -> None:
+    follower.timeline.remember(before["steps"])
+    for row in before["steps"]:
+        if row["status"] == "succeeded":
+            line = Line("succeeded", row["step"], row["item"], "done before")
+            screen.say(paint(line, screen))

@@ -1,0 +1,96 @@
+"""Showing a run while it goes on: lines that stay, and below them what happens now.
+
+On a terminal the lower part is drawn again ten times a second; in a pipe every line is
+written once, as soon as it is known.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.timeline import Line, Timeline, named, paint
+from mainspring.surfaces.cli.words import duration
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.text import Text
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPINNER_PLAIN = "|/-\\"
+_FRAMES_PER_SECOND = 10
+
+
+class Show:
+    """The stage for one run; to be used as a context."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._live: Live | None = None
+
+    def __enter__(self) -> Show:
+        if self._screen.is_lively:
+            from rich.live import Live
+
+            self._live = Live(console=self._screen.console, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            with self._screen.forgiving():
+                live.stop()
+
+    def line(self, line: Line) -> None:
+        """A line that stays. What only begins is shown below on a terminal."""
+        if self._live is None or line.kind != "started":
+            self._screen.say(paint(line, self._screen))
+
+    def frame(self, timeline: Timeline, now: datetime) -> None:
+        """What goes on at this moment."""
+        if self._live is not None:
+            with self._screen.forgiving():
+                self._live.update(self._now(timeline, now), refresh=True)
+
+    def _now(self, timeline: Timeline, now: datetime) -> Text:
+        from rich.text import Text
+
+        tick = time.monotonic()
+        lines = [
+            self._going(step, item, timeline, tick) for step, item in list(timeline.going)[-5:]
+        ]
+        if timeline.asleep_until is not None:
+            left = max((timeline.asleep_until - now).total_seconds(), 0.0)
+            text = Text("  ")
+            text.append(self._spin(tick), style="yellow")
+            text.append(f" {named(*timeline.sleeper)}", style="bold")
+            text.append(f"  goes on in {duration(left)}")
+            lines.append(text)
+        return Text("\n").join(lines)
+
+    def _going(self, step: str, item: str, timeline: Timeline, tick: float) -> Text:
+        from rich.text import Text
+
+        going = timeline.going[step, item]
+        text = Text("  " + "  " * (item.count(".") + 1 if item else 0))
+        text.append(self._spin(tick), style="cyan")
+        text.append(f" {named(step, item)}", style="bold")
+        text.append(f"  {duration(tick - going.since)}", style="bright_black")
+        if going.trouble is not None:
+            text.append(f"  pauses after: {one_line(going.trouble, 60)}", style="yellow")
+        elif going.attempt > 1:
+            text.append(f"  attempt {going.attempt}", style="yellow")
+        return text
+
+    def _spin(self, tick: float) -> str:
+        signs = _SPINNER if "utf" in self._screen.console.encoding else _SPINNER_PLAIN
+        return signs[int(tick * _FRAMES_PER_SECOND) % len(signs)]

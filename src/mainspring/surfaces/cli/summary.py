@@ -1,0 +1,132 @@
+"""A definition in a few lines: what it is for, when it starts, what it may call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mainspring.surfaces.cli.screen import Screen, as_json, one_line
+from mainspring.surfaces.cli.words import count
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.contracts.grant import Grant
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.definition.model import Definition, TriggerEntry
+    from mainspring.definition.validate.report import Report
+
+_MISFIRES = {
+    "skip": "missed moments do not fire",
+    "fire_all": "each missed moment fires",
+}
+
+
+def introduction(
+    definition: Definition, grants: Iterable[Grant], vocabulary: Vocabulary
+) -> list[Text]:
+    """What a person should know before a run begins."""
+    from rich.text import Text
+
+    lines = [Text(one_line(definition.name), style="bold"), Text(f"  {one_line(definition.goal)}")]
+    return [*lines, *_grant_lines(grants, vocabulary)]
+
+
+def judgement(file: str, report: Report, vocabulary: Vocabulary, screen: Screen) -> list[Text]:
+    """What the validator has to say about a definition without mistakes."""
+    from rich.text import Text
+
+    definition = report.accepted()
+    sign, colour = screen.mark("succeeded")
+    lines = [
+        Text.assemble((sign, colour), f" {one_line(file)}: ", (one_line(definition.name), "bold")),
+        Text(f"  {_step_counts(definition, vocabulary)}"),
+        *(Text(f"  starts {one_line(described(entry))}") for entry in definition.triggers),
+    ]
+    if not definition.triggers:
+        lines.append(Text("  starts by hand only"))
+    lines += _grant_lines(report.grants, vocabulary)
+    lines += [Text(f"  {one_line(note.detail, 400)}") for note in report.notes]
+    sign, colour = screen.mark("warning")
+    for warning in report.warnings:
+        lines.append(
+            Text.assemble("  ", (sign, colour), f" {warning.pointer}: {one_line(warning.detail, 400)}")
+        )
+        if warning.suggestion:
+            lines.append(Text(f"    {one_line(warning.suggestion, 400)}"))
+    return lines
+
+
+def as_answer(file: str, report: Report) -> dict[str, Any]:
+    """The same for a program."""
+    answer: dict[str, Any] = {
+        "file": file,
+        "valid": report.ok,
+        "errors": [finding.as_dict() for finding in report.findings],
+        "warnings": [finding.as_dict() for finding in report.warnings],
+    }
+    if report.definition is not None:
+        answer["name"] = report.definition.name
+        answer["steps"] = len(report.definition.plan)
+        answer["triggers"] = [described(entry) for entry in report.definition.triggers]
+        answer["grants"] = [grant.as_dict() for grant in report.grants]
+    return answer
+
+
+def described(trigger: TriggerEntry) -> str:
+    """When a trigger goes off, in words."""
+    config = trigger.config
+    match trigger.type:
+        case "schedule":
+            words = f"on the schedule {config.get('cron')!r} in {config.get('timezone')}"
+            missed = _MISFIRES.get(str(config.get("misfire")))
+            words = f"{words} ({missed})" if missed else words
+        case "webhook":
+            words = f"when the webhook {trigger.id!r} is called"
+        case _:
+            kept = " that passes a filter" if config.get("filters") else ""
+            words = f"at an event {config.get('event_type')!r}{kept}"
+    return words if trigger.enabled else f"{words} (switched off)"
+
+
+def _step_counts(definition: Definition, vocabulary: Vocabulary) -> str:
+    inside = sum(_nested(step.action, step.config, vocabulary) for step in definition.plan)
+    words = count(len(definition.plan), "step")
+    if inside:
+        words += f", {inside} more inside"
+    failing = len(definition.execution.on_failure)
+    return f"{words}, {failing} on failure" if failing else words
+
+
+def _nested(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> int:
+    known = vocabulary.actions.get(action)
+    if known is None or known.nested is None:
+        return 0
+    steps = config.get(known.nested, ())
+    return len(steps) + sum(
+        _nested(step["action"], step.get("config", {}), vocabulary) for step in steps
+    )
+
+
+def _grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
+    from rich.text import Text
+
+    lines = [
+        Text.assemble("  may call ", (one_line(grant.capability), "bold"), _bounds(grant, vocabulary))
+        for grant in grants
+    ]
+    return lines or [Text("  calls nothing outside its own steps")]
+
+
+def _bounds(grant: Grant, vocabulary: Vocabulary) -> str:
+    known = vocabulary.capabilities.get(grant.capability)
+    label = f": {known.label}" if known is not None else ""
+    if not grant.params:
+        return label
+    bounds = ", ".join(
+        f"{name} {', '.join(map(str, bound)) or 'none'}"
+        if isinstance(bound, list)
+        else f"{name} {as_json(bound, indent=None)}"
+        for name, bound in grant.params.items()
+    )
+    return f"{label} ({one_line(bounds)})"

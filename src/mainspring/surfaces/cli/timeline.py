@@ -1,0 +1,170 @@
+"""The timeline of a run: moments become lines, and what goes on now is remembered.
+
+The same moment may be seen twice, once by watching and once in the record; the second
+time says nothing. Nothing here writes: a line is a value, and ``paint`` gives it its form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.errors import Problem
+from mainspring.surfaces.cli.screen import Screen, as_json, one_line
+from mainspring.surfaces.cli.words import clock_time, duration
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.runs.watch import Moment
+
+_PREVIEW = 60
+_STEP_COLUMN = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something to show: a sign, a step, and words about it."""
+
+    kind: str
+    step: str
+    item: str = ""
+    words: str = ""
+    # What the step gave, for a short look at it.
+    value: Any = None
+
+
+@dataclass(slots=True)
+class Going:
+    """A step that has begun and not ended."""
+
+    attempt: int
+    since: float
+    # Why it is tried again, while it pauses between two attempts.
+    trouble: str | None = None
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Everything that was seen of one run."""
+
+    going: dict[tuple[str, str], Going] = field(default_factory=dict)
+    # The moment the run sleeps until, and the step that made it sleep.
+    asleep_until: datetime | None = None
+    sleeper: tuple[str, str] = ("", "")
+    _known: set[tuple[str, str, int, str]] = field(default_factory=set)
+
+    def see(self, moment: Moment, now: float) -> Line | None:
+        """The line for a moment, if it has something new to say."""
+        match moment.kind:
+            case "step_started":
+                return self._started(moment, now)
+            case "step_retrying" | "step_finished":
+                return self._recorded(moment, now)
+            case "run_resumed":
+                self.asleep_until = None
+            case "run_ended":
+                return self._left(moment)
+        return None
+
+    def remember(self, steps: Iterable[Mapping[str, Any]]) -> None:
+        """Steps that were recorded before anybody looked: they are not told again."""
+        for row in steps:
+            self._known.add((row["step"], row["item"], row["attempt"], row["status"]))
+
+    def _started(self, moment: Moment, now: float) -> Line:
+        place = (moment.step, moment.item)
+        before = self.going.get(place)
+        self.going[place] = Going(moment.attempt, now)
+        words = "" if moment.attempt == 1 else f"attempt {moment.attempt}"
+        if before is not None and before.trouble is not None:
+            words += f", after a pause of {duration(now - before.since)}"
+        return Line("started", *place, words)
+
+    def _recorded(self, moment: Moment, now: float) -> Line | None:
+        place = (moment.step, moment.item)
+        known = (*place, moment.attempt, moment.status)
+        if known in self._known:
+            return None
+        self._known.add(known)
+        if moment.status == "waiting":
+            self.going.pop(place, None)
+            self.sleeper = place
+            return None
+        words = _attempt(moment)
+        if moment.status == "retrying":
+            reason = _reason(moment.detail)
+            self.sleeper = place
+            self.going[place] = Going(moment.attempt, now, reason)
+            return Line("retrying", *place, f"{words}: {reason} It is tried again.")
+        self.going.pop(place, None)
+        if moment.status == "failed":
+            return Line("failed", *place, f"{words}: {_reason(moment.detail)}")
+        if moment.status == "skipped":
+            return Line("skipped", *place, "skipped")
+        return Line("succeeded", *place, words, moment.detail)
+
+    def _left(self, moment: Moment) -> Line | None:
+        self.going.clear()
+        if moment.status == "waiting":
+            return self.sleep(moment.detail.due_at)
+        if moment.status == "pending":
+            return Line("told", "", words="The run was handed back to the queue.")
+        if moment.status == "lost":
+            return Line("told", "", words="Another worker goes on with the run.")
+        return None
+
+    def sleep(self, until: datetime) -> Line | None:
+        """The run waits for a moment; said once for each moment."""
+        self.going.clear()
+        if self.asleep_until == until:
+            return None
+        self.asleep_until = until
+        return Line("waiting", *self.sleeper, f"waiting until {clock_time(until)}")
+
+
+def _attempt(moment: Moment) -> str:
+    took = duration(moment.ms / 1000)
+    if moment.status == "succeeded":
+        return took if moment.attempt == 1 else f"{took}, attempt {moment.attempt}"
+    return f"attempt {moment.attempt} failed after {took}"
+
+
+def _reason(detail: Any) -> str:
+    if isinstance(detail, Problem):
+        return detail.detail
+    return str(detail.get("detail", "")) if isinstance(detail, Mapping) else ""
+
+
+def paint(line: Line, screen: Screen) -> Text:
+    """A line as it stands on the screen."""
+    from rich.text import Text
+
+    sign, colour = screen.mark(line.kind)
+    text = Text("  " + "  " * _depth(line.item))
+    text.append(sign, style=colour)
+    text.append(" ")
+    if line.step:
+        name = named(line.step, line.item)
+        text.append(name if not line.words else name.ljust(_STEP_COLUMN), style="bold")
+    quiet = line.kind in ("succeeded", "skipped", "started")
+    text.append(f" {one_line(line.words, 400)}", style="bright_black" if quiet else "")
+    if line.value is not None and screen.is_lively:
+        text.append(f"  {preview(line.value)}", style="bright_black")
+    return text
+
+
+def named(step: str, item: str) -> str:
+    """A step, with the number of its item when it stands inside a for_each."""
+    return f"{step}[{item}]" if item else step
+
+
+def _depth(item: str) -> int:
+    return item.count(".") + 1 if item else 0
+
+
+def preview(value: Any) -> str:
+    """The first characters of a value."""
+    return one_line(as_json(value, indent=None), _PREVIEW)

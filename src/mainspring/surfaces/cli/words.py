@@ -1,0 +1,42 @@
+"""Times and amounts in words."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+
+def duration(seconds: float) -> str:
+    """How long, with as many digits as anyone wants to know."""
+    if seconds < 1:
+        return f"{max(seconds, 0) * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min"
+    days, hours = divmod(hours, 24)
+    return f"{days} days {hours} h"
+
+
+def clock_time(moment: datetime) -> str:
+    """A moment on this machine's clock, with the day when it is another one."""
+    local = moment.astimezone()
+    today = datetime.now(local.tzinfo).date()
+    return local.strftime("%H:%M:%S" if local.date() == today else "%Y-%m-%d %H:%M:%S")
+
+
+def date_time(moment: datetime | None) -> str:
+    return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def usd(amount: Decimal) -> str:
+    return f"${amount.normalize():f}" if amount else "$0"
+
+
+def count(number: int, thing: str, things: str | None = None) -> str:
+    """The number with its noun in the right form."""
+    return f"{number} {thing if number == 1 else things or thing + 's'}"

@@ -1,0 +1,65 @@
+"""``worker``: takes runs from the queues until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.runs.watch import Moment
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.timeline import Line, paint
+
+if TYPE_CHECKING:
+    from mainspring.settings import Settings
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.screen import Screen
+
+QUEUES = ("fast", "medium", "long")
+_ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "skipped": "skipped"}
+
+
+async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | None) -> int:
+    """Runs a worker; the first signal lets its steps finish, and then it goes."""
+    settings = _settings(desk.settings(), queues, slots)
+    async with desk.doors.open(settings) as rooms:
+        worker = rooms.hire(lambda moment: _tell(moment, screen))
+        loop = asyncio.get_running_loop()
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(sign, worker.stop)
+        screen.say(
+            f"Working on {', '.join(settings.queues)} with {settings.slots} slots. "
+            "Ctrl-C stops it; what cannot be finished is handed back."
+        )
+        try:
+            await worker.run()
+        finally:
+            for sign in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(sign)
+    screen.say("The worker has stopped.")
+    return exits.DONE
+
+
+def _settings(settings: Settings, queues: str | None, slots: int | None) -> Settings:
+    if queues is not None:
+        named = tuple(word.strip() for word in queues.split(",") if word.strip())
+        unknown = [word for word in named if word not in QUEUES]
+        if unknown or not named:
+            detail = f"There is no queue called {unknown[0]!r}." if unknown else "No queue is named."
+            suggestion = f"The queues are {', '.join(QUEUES)}."
+            finding = Finding("/queues", detail, "unknown_queue", suggestion)
+            raise Invalid(detail, code="unknown_queue", suggestion=suggestion, findings=[finding])
+        settings = replace(settings, queues=named)
+    return settings if slots is None else replace(settings, slots=slots)
+
+
+def _tell(moment: Moment, screen: Screen) -> None:
+    """One line when a run begins and one when it leaves."""
+    if moment.kind in ("run_started", "run_resumed"):
+        words = "begins" if moment.kind == "run_started" else "goes on"
+        screen.say(paint(Line("started", str(moment.run_id), words=words), screen))
+    elif moment.kind == "run_ended":
+        kind = _ENDS.get(moment.status, "failed")
+        screen.say(paint(Line(kind, str(moment.run_id), words=moment.status), screen))

@@ -1,0 +1,98 @@
+"""A worker in a process of its own, made to be killed.
+
+    python -m tests.crash.worker_process '{"url": ..., "ledger": ..., ...}'
+
+The one argument is an ``Orders`` as JSON. Given a commit point, the process kills or
+freezes itself the nth time it comes by. It stops in good order on SIGTERM, and at once
+when its input ends: nobody is left who would look after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import uvloop
+
+from mainspring.contracts.limits import Limits
+from mainspring.runs.watch import Hook
+from mainspring.settings import Settings
+from mainspring.wiring import build_registry, build_worker, open_house
+from tests.crash.capabilities import Stunts
+from tests.crash.ledger import Ledger
+
+MODULE = "tests.crash.worker_process"
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Everything a worker process is told."""
+
+    url: str
+    home: str
+    ledger: str
+    lease: float = 2.0
+    heartbeat: float = 0.5
+    poll: float = 0.2
+    stop: float = 3.0
+    slots: int = 8
+    least_ms: float = 2.0
+    most_ms: float = 10.0
+    # A commit point, how many times it is passed unharmed, and what happens then.
+    point: str | None = None
+    nth: int = 1
+    fate: Literal["die", "freeze"] = "die"
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    def settings(self) -> Settings:
+        return Settings(
+            home=Path(self.home), database_url=self.url, slots=self.slots,
+            lease_seconds=self.lease, heartbeat_seconds=self.heartbeat,
+            poll_seconds=self.poll, stop_seconds=self.stop,
+        )  # fmt: skip
+
+
+def hook_of(orders: Orders) -> Hook:
+    """Counts how often the chosen point is reached and acts at the nth time."""
+    how = signal.SIGKILL if orders.fate == "die" else signal.SIGSTOP
+    left = orders.nth
+
+    def hook(point: str) -> None:
+        nonlocal left
+        if point == orders.point:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), how)
+
+    return hook
+
+
+async def work(orders: Orders) -> None:
+    ledger = Ledger(Path(orders.ledger))
+    stunts = Stunts(ledger, orders.least_ms, orders.most_ms)
+    registry = build_registry(Limits(), capabilities=stunts.capabilities())
+    loop = asyncio.get_running_loop()
+    loop.add_reader(sys.stdin.fileno(), _end_with_the_parent)
+    async with open_house(orders.settings(), registry=registry) as house:
+        worker = build_worker(house, hook=hook_of(orders))
+        loop.add_signal_handler(signal.SIGTERM, worker.stop)
+        await worker.run()
+
+
+def _end_with_the_parent() -> None:
+    if not os.read(sys.stdin.fileno(), 1):
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    uvloop.run(work(Orders(**json.loads(sys.argv[1]))))
