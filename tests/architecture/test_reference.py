@@ -10,12 +10,10 @@ from pathlib import Path
 
 from tests.architecture.tree import ROOT
 
-SCRIPT = ROOT / "scripts" / "reference.py"
-
 
 def _check(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(SCRIPT), "--check", *arguments],
+        [sys.executable, "-m", "scripts.reference", "--check", *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,

@@ -45,7 +45,7 @@ class Orders:
     slots: int = 8
     least_ms: float = 2.0
     most_ms: float = 10.0
-    # A commit point, how many times it is passed unharmed, and what happens then.
+    # A commit point, at which time there, and what happens then.
     point: str | None = None
     nth: int = 1
     fate: Literal["die", "freeze"] = "die"

@@ -63,7 +63,7 @@ def match(grant: Grant, capability: str, arguments: Mapping[str, Any]) -> Verdic
     if capability in HOSTED and "hosts" not in grant.params:
         return Verdict(f"The grant for {capability} names no hosts.")
     for key, bound in grant.params.items():
-        reason = _outside(key, bound, arguments)
+        reason = outside(key, bound, arguments)
         if reason is not None:
             return Verdict(reason)
     return ALLOWED
@@ -157,9 +157,7 @@ def _union(left: Grant, right: Grant) -> Grant | None:
     return Grant(left.capability, {**left.params, "hosts": sorted(together)})
 
 
-def _all_needs(
-    action: str, config: Mapping[str, Any], vocabulary: Vocabulary
-) -> Iterator[Grant]:
+def _all_needs(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Grant]:
     yield from needs(action, config, vocabulary)
     known = vocabulary.actions.get(action)
     if known is None or known.nested is None:
@@ -177,7 +175,8 @@ def _by_host(grant: Grant) -> Iterator[Grant]:
         yield Grant(grant.capability, {**grant.params, "hosts": [host]})
 
 
-def _outside(key: str, bound: Any, arguments: Mapping[str, Any]) -> str | None:
+def outside(key: str, bound: Any, arguments: Mapping[str, Any]) -> str | None:
+    """Why the arguments of a call are outside one bound of a grant; None when they are not."""
     if key == "hosts":
         return _outside_hosts(bound, arguments.get("url"))
     if key not in arguments:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -49,6 +50,19 @@ def canonical(value: Any) -> bytes:
 def content_hash(value: Any) -> bytes:
     """SHA-256 of the canonical spelling: equal content, equal hash."""
     return hashlib.sha256(canonical(value)).digest()
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality as JSON means it: true is not 1, and 1 is 1.0."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(
+            same(value, right[key]) for key, value in left.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
 
 
 def refusal(code: str, detail: str, pointer: str = "", suggestion: str | None = None) -> Invalid:

@@ -62,10 +62,8 @@ def _money_schema(highest: int | None = None) -> WithJsonSchema:
     number: dict[str, Any] = {"type": "number", "minimum": 0}
     if highest is not None:
         number["maximum"] = highest
-    return WithJsonSchema({
-        "anyOf": [number, {"type": "string", "pattern": f"^{MONEY_TEXT}$"}],
-        "x-mainspring-widget": "money",
-    })
+    text = {"type": "string", "pattern": f"^{MONEY_TEXT}$", "maxLength": 14}
+    return WithJsonSchema({"anyOf": [number, text], "x-mainspring-widget": "money"})
 
 
 def _read_day_cap(value: Any) -> Decimal:
@@ -81,8 +79,8 @@ Money = Annotated[
 DayCap = Annotated[
     Decimal, BeforeValidator(_read_day_cap), PlainSerializer(show_money), _money_schema(100)
 ]
-StepName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+StepName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$", max_length=64)]
+Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$", max_length=64)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=4_000)]
 Retries = Annotated[int, Field(ge=0, le=10)]

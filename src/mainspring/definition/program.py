@@ -128,16 +128,12 @@ class _Maker:
             output_validator=self._output_validator(action, capability, step.config),
         )
 
-    def _nested(
-        self, action: Action | None, config: Mapping[str, Any]
-    ) -> tuple[ProgramStep, ...]:
+    def _nested(self, action: Action | None, config: Mapping[str, Any]) -> tuple[ProgramStep, ...]:
         if action is None or action.nested is None:
             return ()
         return self.steps(read_steps(config[action.nested]))
 
-    def _config_validator(
-        self, action: Action | None, capability: Capability | None
-    ) -> Validator:
+    def _config_validator(self, action: Action | None, capability: Capability | None) -> Validator:
         if action is not None:
             return compile_schema(action.config_schema, self.limits)
         if capability is not None:

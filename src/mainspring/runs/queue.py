@@ -111,12 +111,12 @@ _ORPHANED = """
 """
 
 _CANCELLED = """
-    SELECT id FROM runs
+    SELECT id, fence FROM runs
     WHERE worker = $1 AND status = 'running' AND cancel_at IS NOT NULL
 """
 
 # What a worker still owns according to the table; anything else it holds, it lost.
-_OWNED = "SELECT id FROM runs WHERE worker = $1 AND status = 'running'"
+_OWNED = "SELECT id, fence FROM runs WHERE worker = $1 AND status = 'running'"
 
 _LET_GO = """
     UPDATE runs SET fence = fence + 1, worker = NULL, due_at = now(),
@@ -194,14 +194,14 @@ async def forget_workers(tx: Transaction, workers: Sequence[int]) -> None:
     await tx.execute("DELETE FROM workers WHERE id = ANY($1::int4[])", list(workers))
 
 
-async def cancelled(tx: Transaction, worker: int) -> set[UUID]:
-    """Runs of this worker that someone asked to cancel."""
-    return {row["id"] for row in await tx.fetch(_CANCELLED, worker)}
+async def cancelled(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:
+    """Runs of this worker that someone asked to cancel, with their fences."""
+    return {(row["id"], row["fence"]) for row in await tx.fetch(_CANCELLED, worker)}
 
 
-async def owned(tx: Transaction, worker: int) -> set[UUID]:
-    """What the table says this worker holds."""
-    return {row["id"] for row in await tx.fetch(_OWNED, worker)}
+async def owned(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:
+    """What the table says this worker holds, with the fences."""
+    return {(row["id"], row["fence"]) for row in await tx.fetch(_OWNED, worker)}
 
 
 async def let_go(tx: Transaction, worker: int, runs: Sequence[UUID], takeovers: int) -> None:

@@ -34,10 +34,14 @@ from mainspring.store.wake import Listener
 log = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
+# A run's id and the fence it was claimed with.
+Claim = tuple[UUID, int]
 
 # Runs that lost a worker once go a few at a time; after a second loss one goes alone.
 # So a run that kills its worker takes few others with it, and never the same ones twice.
 SUSPECTS_TOGETHER = 16
+# What handing back may take once steps have been stopped.
+_HAND_BACK_SECONDS = 5.0
 
 
 class Worker:
@@ -60,10 +64,12 @@ class Worker:
         self._settings = settings
         self._id = 0
         self._name = f"{socket.gethostname()}/{os.getpid()}"
-        self._running: dict[UUID, tuple[Execution, asyncio.Task[None]]] = {}
+        # By claim, not by run: a worker that lost a run may claim the same run again.
+        self._running: dict[Claim, tuple[Execution, asyncio.Task[None]]] = {}
         # Claimed, and not yet executing: its version or its journal is being read.
-        self._starting: dict[UUID, int] = {}
-        self._strays: set[UUID] = set()
+        self._starting: dict[Claim, int] = {}
+        self._strays: set[Claim] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -143,9 +149,12 @@ class Worker:
         return max(SUSPECTS_TOGETHER - len(suspects), 0), 1
 
     def _begin(self, run: ClaimedRun) -> None:
-        self._starting[run.id] = run.takeovers
+        claim = (run.id, run.fence)
+        self._starting[claim] = run.takeovers
         task = asyncio.create_task(self._execute(run), name=f"run-{run.id}")
-        task.add_done_callback(lambda _: self._finished(run.id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._finished(claim))
 
     async def _execute(self, run: ClaimedRun) -> None:
         task = asyncio.current_task()
@@ -160,17 +169,17 @@ class Worker:
         except Problem as problem:
             await self._engine.writer.write(undecodable(run, problem))
             return
-        self._running[run.id] = (execution, task)
-        del self._starting[run.id]
+        self._running[run.id, run.fence] = (execution, task)
+        del self._starting[run.id, run.fence]
         await execution.go()
 
     async def _read_journal(self, run: ClaimedRun) -> RunJournal:
         async with self._database.acquire() as connection:
             return await read_journal(connection, run)
 
-    def _finished(self, run_id: UUID) -> None:
-        self._running.pop(run_id, None)
-        self._starting.pop(run_id, None)
+    def _finished(self, claim: Claim) -> None:
+        self._running.pop(claim, None)
+        self._starting.pop(claim, None)
         self._freed.set()
 
     # --- the lease
@@ -189,14 +198,14 @@ class Worker:
             owned = await queue.owned(tx, self._id)
         if now is None:
             log.warning("The lease ran out while this worker was held up; it starts afresh.")
-            for run_id in list(self._running):
-                self._interrupt(run_id, "lost")
+            for claim in list(self._running):
+                self._interrupt(claim, "lost")
             self._id = await self._register()
             return
         self._clock.sync(now)
         await self._return_strays(owned)
 
-    async def _return_strays(self, owned: set[UUID]) -> None:
+    async def _return_strays(self, owned: set[Claim]) -> None:
         """Runs the table gives to this worker and nobody here executes: a failed start.
 
         One round of grace tells them from runs that were claimed this very moment.
@@ -206,7 +215,8 @@ class Worker:
         self._strays = strays - set(lost)
         if lost:
             async with self._database.transaction() as tx:
-                await queue.let_go(tx, self._id, lost, self._engine.limits.takeovers)
+                ids = [run_id for run_id, _ in lost]
+                await queue.let_go(tx, self._id, ids, self._engine.limits.takeovers)
 
     async def _rescue(self) -> None:
         await rescue(self._database, self._engine.limits)
@@ -215,15 +225,15 @@ class Worker:
         if not self._running:
             return
         async with self._database.acquire() as connection:
-            for run_id in await queue.cancelled(connection, self._id):
-                self._interrupt(run_id, "cancel")
+            for claim in await queue.cancelled(connection, self._id):
+                self._interrupt(claim, "cancel")
 
     async def _partitions(self) -> None:
         async with self._database.transaction() as tx:
             await ensure_partitions(tx, self._clock.now())
 
-    def _interrupt(self, run_id: UUID, why: Interrupt) -> None:
-        found = self._running.get(run_id)
+    def _interrupt(self, claim: Claim, why: Interrupt) -> None:
+        found = self._running.get(claim)
         if found is not None and found[0].interrupt is None:
             found[0].interrupt = why
             found[1].cancel()
@@ -234,14 +244,12 @@ class Worker:
         """Steps under way may finish; what is still going then is handed back."""
         for execution, _ in self._running.values():
             execution.stopping = True
-        tasks = [task for _, task in self._running.values()]
-        if tasks:
-            await asyncio.wait(tasks, timeout=self._settings.stop_seconds)
-        for run_id in list(self._running):
-            self._interrupt(run_id, "hand_back")
-        rest = [task for _, task in self._running.values()]
-        if rest:
-            await asyncio.wait(rest, timeout=5.0)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._settings.stop_seconds)
+        for claim in list(self._running):
+            self._interrupt(claim, "hand_back")
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_HAND_BACK_SECONDS)
 
     # --- keeping on
 

@@ -43,7 +43,7 @@ POOL_SIZE = 16
 _CONNECT_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 # What the driver may raise in the middle of a break; on an open connection it means misuse.
-_WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+_WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -109,6 +109,8 @@ class Database:
             yield connection
         except Exception as error:
             if _is_outage(error, connection):
+                with contextlib.suppress(asyncpg.InterfaceError):
+                    connection.terminate()
                 raise unavailable() from error
             raise
         finally:

@@ -30,6 +30,9 @@ _LOST = (
 )
 # The driver has one class for all misuse; only its words tell a closed connection apart.
 _CLOSED_WORDS = ("connection is closed", "connection was closed", "connection has been closed")
+# A connection that breaks between two messages leaves the driver in a state it did not
+# foresee, and it says so with these; the connection is of no use any more either way.
+_CONFUSED = (asyncpg.InternalClientError, asyncpg.ProtocolError)
 # Two transactions stood in each other's way; one of them may try again.
 _COLLIDED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 _REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidPasswordError)
@@ -41,7 +44,7 @@ def is_lost_connection(error: BaseException) -> bool:
         return error.code == UNAVAILABLE
     if isinstance(error, asyncpg.InterfaceError):
         return any(words in str(error) for words in _CLOSED_WORDS)
-    return isinstance(error, _LOST)
+    return isinstance(error, _LOST) or type(error) in _CONFUSED
 
 
 def is_collision(error: BaseException) -> bool:

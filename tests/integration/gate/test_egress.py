@@ -380,6 +380,14 @@ async def test_a_body_in_one_byte_chunks_lets_other_work_go_on(visit: Visit) -> 
     assert turns > 200
 
 
+async def test_a_body_in_a_million_pieces_is_refused(visit: Visit) -> None:
+    endless = _once_then_endless(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 99)
+    outing = await visit(endless)
+
+    assert (await outing.problem(seconds=30)).code == "bad_response"
+    assert outing.open_connections == 0
+
+
 @pytest.mark.parametrize(
     "pieces",
     [

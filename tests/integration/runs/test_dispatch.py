@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -59,26 +60,22 @@ async def test_fifty_racing_requests_with_one_key_start_one_run(bench: Bench) ->
 async def test_a_key_with_another_body_is_refused_and_an_expired_key_is_free(bench: Bench) -> None:
     saved = await bench.save(document(step("a", "test.echo")))
     past = datetime.now(UTC) - timedelta(seconds=1)
-    base = {"workspace_id": bench.house.workspace_id, "automation_id": saved.automation_id}
+    base = Request(bench.house.workspace_id, saved.automation_id, key="k")
     dispatch = bench.house.dispatcher.dispatch
-    first = await dispatch(Request(**base, key="k", body_hash=b"1", key_expires_at=past))
-    second = await dispatch(Request(**base, key="k", body_hash=b"2"))
+    first = await dispatch(replace(base, body_hash=b"1", key_expires_at=past))
+    second = await dispatch(replace(base, body_hash=b"2"))
     assert first.run_id != second.run_id
     with pytest.raises(Invalid, match="another body"):
-        await dispatch(Request(**base, key="k", body_hash=b"3"))
+        await dispatch(replace(base, body_hash=b"3"))
 
 
 async def test_a_chain_of_runs_ends_at_its_depth_with_a_record(bench: Bench) -> None:
     saved = await bench.save(document(step("a", "test.echo"),
                                       execution={"concurrency": "allow_parallel"}))  # fmt: skip
-    parent = None
-    for _ in range(12):
-        made = await bench.house.dispatcher.dispatch(
-            Request(bench.house.workspace_id, saved.automation_id, parent_id=parent)
-        )
-        if made.status == "skipped":
-            break
-        parent = made.run_id
+    request = Request(bench.house.workspace_id, saved.automation_id)
+    made = await bench.house.dispatcher.dispatch(request)
+    while made.status == "pending":
+        made = await bench.house.dispatcher.dispatch(replace(request, parent_id=made.run_id))
     assert (made.status, made.reason) == ("skipped", "chain_depth")
     pending = "SELECT count(*) FROM runs WHERE status = 'pending'"
     assert await bench.house.database.fetchval(pending) == bench.house.limits.chain_depth + 1

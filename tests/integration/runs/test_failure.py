@@ -153,5 +153,6 @@ async def test_watchers_are_told_of_retries_with_the_problem(bench: Bench) -> No
     async with bench.worker(watch=seen.append):
         await bench.until(made.run_id)
     assert [moment.kind for moment in seen] == [
-        "run_started", "step_started", "step_retrying", "step_started", "step_finished", "run_ended",
+        "run_started", "step_started", "step_retrying", "step_started", "step_finished",
+        "run_ended",
     ]  # fmt: skip

@@ -178,7 +178,9 @@ def test_a_url_on_any_other_host_is_refused(hosts: list[Any], url: Any) -> None:
 
 def test_a_fetch_without_granted_hosts_goes_nowhere() -> None:
     assert not match(Grant(FETCH), FETCH, {"url": "https://api.example.com/"})
-    assert not match(Grant(FETCH, {"hosts": "api.example.com"}), FETCH, {"url": "https://a.example"})
+    assert not match(
+        Grant(FETCH, {"hosts": "api.example.com"}), FETCH, {"url": "https://a.example"}
+    )
 
 
 def test_admin_capabilities_are_never_allowed() -> None:

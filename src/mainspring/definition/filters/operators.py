@@ -13,6 +13,7 @@ from typing import Any
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters.fields import MISSING
+from mainspring.definition.json_values import same
 from mainspring.definition.patterns import compile_pattern
 
 Test = Callable[[Any], bool]
@@ -32,19 +33,6 @@ class Operator:
     aliases: tuple[str, ...] = ()
     # Cheap questions are asked first; the answer is the same in any order.
     cost: int = 1
-
-
-def same(left: Any, right: Any) -> bool:
-    """Equality as JSON means it: true is not 1, and 1 is 1.0."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(
-            same(value, right[key]) for key, value in left.items()
-        )
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return bool(left == right)
 
 
 # By exact type, because true and false are whole numbers to Python.

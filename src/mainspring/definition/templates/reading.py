@@ -114,7 +114,11 @@ def _bounds(places: list[Any]) -> slice:
 def _soft_name(name: str) -> Expression:
     def run(state: Rendering) -> Any:
         value = state.frame.get(name, MISSING)
-        return state.names.get(name, MISSING) if value is MISSING else value
+        if value is MISSING:
+            value = state.names.get(name, MISSING)
+        if value is not MISSING:
+            kind_of(value)
+        return value
 
     return run
 

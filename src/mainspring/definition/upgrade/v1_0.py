@@ -41,7 +41,10 @@ def _trigger(entry: Any, place: int, notes: list[Note]) -> Any:
     config = entry.get("config")
     if not isinstance(config, dict):
         return entry
-    return {**entry, "config": _renamed(config, "tz", "timezone", f"/triggers/{place}/config", notes)}
+    return {
+        **entry,
+        "config": _renamed(config, "tz", "timezone", f"/triggers/{place}/config", notes),
+    }
 
 
 def _grants(made: dict[str, Any], notes: list[Note]) -> None:
@@ -51,7 +54,9 @@ def _grants(made: dict[str, Any], notes: list[Note]) -> None:
     notes.append(Note("/grants", "tool_grants is now called grants.", was="/tool_grants"))
     if isinstance(made["grants"], list):
         made["grants"] = [
-            _renamed(entry, "tool", "capability", f"/grants/{place}", notes, f"/tool_grants/{place}")
+            _renamed(
+                entry, "tool", "capability", f"/grants/{place}", notes, f"/tool_grants/{place}"
+            )
             if isinstance(entry, dict)
             else entry
             for place, entry in enumerate(made["grants"])

@@ -102,7 +102,7 @@ def _judge(
     own = Own(outline.name, automation_id)
     schema = check_inputs(outline, limits, sheet)
     check_triggers(outline, Place(vocabulary, limits, own, schema), sheet)
-    check_steps(outline, vocabulary, limits, sheet)
+    check_steps(outline, schema, vocabulary, limits, sheet)
     check_grants(outline, vocabulary, sheet)
     if definition is not None:
         check_execution(definition, sheet)

@@ -22,7 +22,9 @@ def check_bounds(
         sheet.wrong("", detail, "definition_too_large")
     steps = sum(1 for _ in outline.steps())
     if steps > limits.steps:
-        detail = f"The definition has {steps} steps, nested ones included; {limits.steps} are allowed."
+        detail = (
+            f"The definition has {steps} steps, nested ones included; {limits.steps} are allowed."
+        )
         sheet.wrong("/plan", detail, "too_many_steps", "Split it into several automations.")
     if len(outline.triggers) > limits.triggers:
         detail = f"There are {len(outline.triggers)} triggers; {limits.triggers} are allowed."
@@ -61,9 +63,7 @@ def check_execution(definition: Definition, sheet: Sheet) -> None:
                 )
 
 
-def _check_nesting(
-    steps: Iterable[StepOutline], depth: int, limits: Limits, sheet: Sheet
-) -> None:
+def _check_nesting(steps: Iterable[StepOutline], depth: int, limits: Limits, sheet: Sheet) -> None:
     for step in steps:
         if step.known is None or step.known.nested is None:
             continue

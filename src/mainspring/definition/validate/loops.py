@@ -46,9 +46,7 @@ def _filter(written: Mapping[str, Any], own: Own, limits: Limits) -> bool | None
     return _every(_answers(written, own, limits))
 
 
-def _answers(
-    written: Mapping[str, Any], own: Own, limits: Limits
-) -> Iterator[bool | None]:
+def _answers(written: Mapping[str, Any], own: Own, limits: Limits) -> Iterator[bool | None]:
     for key, value in written.items():
         if key == ALL:
             yield _every(_filter(member, own, limits) for member in value)

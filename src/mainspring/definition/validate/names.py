@@ -13,6 +13,7 @@ from mainspring.definition.templates import RESERVED
 from mainspring.definition.validate.outline import Outline, StepOutline
 from mainspring.definition.validate.report import Sheet
 
+
 def check_names(outline: Outline, sheet: Sheet) -> None:
     """Refuses names that are taken twice or belong to the language."""
     steps = list(outline.steps())
@@ -43,9 +44,7 @@ def _check_ids(steps: list[StepOutline], sheet: Sheet) -> dict[str, str]:
     return first
 
 
-def _check_outputs(
-    steps: list[StepOutline], ids: dict[str, str], sheet: Sheet
-) -> dict[str, str]:
+def _check_outputs(steps: list[StepOutline], ids: dict[str, str], sheet: Sheet) -> dict[str, str]:
     first: dict[str, str] = {}
     for step in steps:
         name = step.output_as
@@ -58,7 +57,9 @@ def _check_outputs(
             detail = f"The output name {name!r} is taken by {first[name]}."
             sheet.wrong(pointer, detail, "duplicate_output", "Choose another name.")
         elif name in ids and ids[name] != step.pointer:
-            detail = f"{name!r} is the id of the step at {ids[name]}, so it cannot name this output."
+            detail = (
+                f"{name!r} is the id of the step at {ids[name]}, so it cannot name this output."
+            )
             sheet.wrong(pointer, detail, "duplicate_output", "Choose another name.")
         first.setdefault(name, step.pointer)
     return first

@@ -85,6 +85,8 @@ class Outline:
     on_failure: tuple[StepOutline, ...]
     execution: Mapping[str, Any]
     grants: list[Any] | None
+    # Whether every step could be read, so that the names of all outputs are known.
+    whole: bool
 
     def steps(self) -> Iterator[StepOutline]:
         """Every step, in the order of the document, nested ones after their parent."""
@@ -101,15 +103,31 @@ def read_outline(document: Mapping[str, Any], vocabulary: Vocabulary) -> Outline
     """Reads what can be read; it judges nothing."""
     execution = _object(document.get("execution")) or {}
     grants = document.get("grants")
+    plan = _steps(document.get("plan"), "/plan", vocabulary, 0)
+    on_failure = _steps(execution.get("on_failure"), "/execution/on_failure", vocabulary, 0)
     return Outline(
         name=_text(document.get("name")),
         inputs_schema=_inputs_schema(document),
         triggers=_triggers(document.get("triggers")),
-        plan=_steps(document.get("plan"), "/plan", vocabulary, 0),
-        on_failure=_steps(execution.get("on_failure"), "/execution/on_failure", vocabulary, 0),
+        plan=plan,
+        on_failure=on_failure,
         execution=execution,
         grants=grants if isinstance(grants, list) else None,
+        whole=_is_whole(document.get("plan"), plan)
+        and _is_whole(execution.get("on_failure", []), on_failure),
     )
+
+
+def _is_whole(value: Any, steps: tuple[StepOutline, ...]) -> bool:
+    """Nested steps count: an id that cannot be read may be the one that is asked for."""
+    if not isinstance(value, list) or len(value) != len(steps):
+        return False
+    return all(step.step_id is not None and _nested_is_whole(step) for step in steps)
+
+
+def _nested_is_whole(step: StepOutline) -> bool:
+    key = step.known.nested if step.known is not None else None
+    return key is None or _is_whole((step.config or {}).get(key), step.nested)
 
 
 def _inputs_schema(document: Mapping[str, Any]) -> Mapping[str, Any] | None:

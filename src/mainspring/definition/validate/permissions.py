@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.grants import HOSTED, NEVER_GRANTED, missing, needs
-from mainspring.definition.hosts import listed_site
+from mainspring.definition.grants import HOSTED, NEVER_GRANTED, missing, needs, outside
+from mainspring.definition.hosts import listed_site, lists, literal_site
 from mainspring.definition.pointers import under
+from mainspring.definition.templates.tokens import has_syntax
 from mainspring.definition.validate.outline import Outline, StepOutline
 from mainspring.definition.validate.report import Sheet
 from mainspring.definition.words import did_you_mean
@@ -24,7 +26,14 @@ def check_grants(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None
             continue
         for need in needs(step.action or "", step.config or {}, vocabulary):
             used.add(need.capability)
-            _check_need(step, need, given, vocabulary, sheet)
+            if need.capability not in vocabulary.capabilities:
+                _report_unknown(step, need, vocabulary, sheet)
+            elif given is None:
+                _check_host(step, need, sheet)
+            elif step.capability is None:
+                _check_covered(step, need, given, sheet)
+            elif not any(_may_allow(grant, step) for grant in given):
+                _report_lack(step, need, sheet)
     _check_use(given, used, sheet)
 
 
@@ -79,14 +88,15 @@ def _check_bound(
         sheet.wrong(at, f"{key} is an upper bound and must be a number.", "type")
 
 
-def _check_need(
-    step: StepOutline, need: Grant, given: list[Grant] | None, vocabulary: Vocabulary, sheet: Sheet
-) -> None:
-    if need.capability not in vocabulary.capabilities:
-        detail = f"The step calls {need.capability!r}, which is not there."
-        suggestion = did_you_mean(need.capability, vocabulary.capabilities)
-        sheet.wrong(under(step.pointer, "action"), detail, "unknown_capability", suggestion)
-    elif given is None and need.capability in HOSTED and not need.params.get("hosts"):
+def _report_unknown(step: StepOutline, need: Grant, vocabulary: Vocabulary, sheet: Sheet) -> None:
+    detail = f"The step calls {need.capability!r}, which is not there."
+    suggestion = did_you_mean(need.capability, vocabulary.capabilities)
+    sheet.wrong(under(step.pointer, "action"), detail, "unknown_capability", suggestion)
+
+
+def _check_host(step: StepOutline, need: Grant, sheet: Sheet) -> None:
+    """Derived grants name the hosts, so the hosts must stand in the definition."""
+    if need.capability in HOSTED and not need.params.get("hosts"):
         sheet.wrong(
             under(step.pointer, "config", "url"),
             "The host of this URL cannot be read from the definition.",
@@ -94,9 +104,41 @@ def _check_need(
             "Write the host as plain text, or add a grant: "
             f'{{"capability": "{need.capability}", "params": {{"hosts": ["example.com"]}}}}.',
         )
-    elif given is not None:
-        for lack in missing([need], given):
-            _report_lack(step, lack, sheet)
+
+
+def _check_covered(step: StepOutline, need: Grant, given: list[Grant], sheet: Sheet) -> None:
+    for lack in missing([need], given):
+        _report_lack(step, lack, sheet)
+
+
+def _may_allow(grant: Grant, step: StepOutline) -> bool:
+    """Whether a direct call can fit a grant; what templates will say is judged at the call."""
+    if grant.capability != step.action:
+        return False
+    arguments = step.config or {}
+    hosts = grant.params.get("hosts")
+    if (grant.capability in HOSTED or hosts is not None) and not _may_reach(hosts, arguments):
+        return False
+    return all(
+        outside(key, bound, arguments) is None
+        for key, bound in grant.params.items()
+        if key != "hosts" and not _has_template(arguments.get(key))
+    )
+
+
+def _may_reach(hosts: Any, arguments: Mapping[str, Any]) -> bool:
+    if not isinstance(hosts, list):
+        return False
+    site = literal_site(arguments.get("url"))
+    return bool(hosts) if site is None else lists(hosts, site)
+
+
+def _has_template(value: Any) -> bool:
+    if isinstance(value, str):
+        return has_syntax(value)
+    if isinstance(value, dict):
+        return any(map(_has_template, value.values()))
+    return isinstance(value, list) and any(map(_has_template, value))
 
 
 def _report_lack(step: StepOutline, lack: Grant, sheet: Sheet) -> None:

@@ -22,9 +22,7 @@ RUN_FIELDS: Final = frozenset(
 )
 FAILURE_FIELDS: Final = frozenset({"failed_step_id", "error"})
 # What stands in place of a step's own answer when it was held, asked back or had nothing to do.
-OUTCOME_KEYS: Final = frozenset(
-    {"kind", "draft_id", "preview", "expires_at", "question", "reason"}
-)
+OUTCOME_KEYS: Final = frozenset({"kind", "draft_id", "preview", "expires_at", "question", "reason"})
 _OPEN_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"})
 
 Path = tuple[str, ...]
@@ -45,6 +43,8 @@ class Names:
     maybe: frozenset[str] = frozenset()
     # Pointers of the steps that come before this place.
     passed: frozenset[str] = frozenset()
+    # Whether these are all the names there are; not so when a step could not be read.
+    complete: bool = True
 
     def after(self, step: StepOutline) -> Names:
         """What the next step sees."""
@@ -68,15 +68,15 @@ class Names:
         return replace(names, maybe=frozenset(names.outputs))
 
 
-def first_names(outline: Outline) -> Names:
+def first_names(outline: Outline, inputs_schema: Mapping[str, Any] | None) -> Names:
     """What the first step of the plan sees."""
     every = {step.output_name: step for step in outline.steps() if step.output_name is not None}
-    return Names(outline.inputs_schema, every_output=every)
+    return Names(inputs_schema, every_output=every, complete=outline.whole)
 
 
-def names_at_arrival(outline: Outline) -> Names:
+def names_at_arrival(inputs_schema: Mapping[str, Any] | None) -> Names:
     """What is known when a firing arrives and there is no run yet."""
-    return Names(outline.inputs_schema, roots=frozenset({"inputs", "trigger"}))
+    return Names(inputs_schema, roots=frozenset({"inputs", "trigger"}))
 
 
 def problem_with(reference: Reference, names: Names, at: str) -> Finding | None:
@@ -127,6 +127,8 @@ def _of_output(name: str, rest: Path, names: Names, at: str, prefix: str) -> Fin
     step = names.every_output.get(name)
     if step is not None:
         return _out_of_reach(f"{prefix}{name}", step, names, at)
+    if not names.complete:
+        return None
     if prefix:
         return _unknown(f"{prefix}{name}", name, names.outputs, at, "unknown_step_output")
     return _unknown_name(name, names, at)
@@ -154,7 +156,9 @@ def _unknown_name(name: str, names: Names, at: str) -> Finding:
         if step.step_id == name:
             detail = f"The output of the step {name!r} is called {step.output_name!r}."
             return Finding(at, detail, "unknown_variable", f"Write {step.output_name!r}.")
-    return _unknown(name, name, {*names.roots, *names.items, *names.outputs}, at, "unknown_variable")
+    return _unknown(
+        name, name, {*names.roots, *names.items, *names.outputs}, at, "unknown_variable"
+    )
 
 
 def _unknown(shown: str, name: str, known: Iterable[str], at: str, code: str) -> Finding:

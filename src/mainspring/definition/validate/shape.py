@@ -53,9 +53,7 @@ _NAME_FORMS: Final = {
 }
 
 
-def check_shape(
-    document: Mapping[str, Any], outline: Outline, sheet: Sheet
-) -> Definition | None:
+def check_shape(document: Mapping[str, Any], outline: Outline, sheet: Sheet) -> Definition | None:
     """The definition when the envelope is right; every problem of it is written down."""
     definition = None
     try:
@@ -68,9 +66,7 @@ def check_shape(
     return definition
 
 
-def shape_findings(
-    error: ValidationError, at: str = "", parts: Parts = PARTS
-) -> list[Finding]:
+def shape_findings(error: ValidationError, at: str = "", parts: Parts = PARTS) -> list[Finding]:
     """What the model refused, as findings below a place."""
     return [
         Finding(under(at, *one["loc"]), _sentence(one), _code(one), _suggestion(one, parts))

@@ -34,15 +34,21 @@ from mainspring.definition.words import did_you_mean
 _SCOPE = "x-mainspring-scope"
 
 
-def check_steps(outline: Outline, vocabulary: Vocabulary, limits: Limits, sheet: Sheet) -> None:
+def check_steps(
+    outline: Outline,
+    inputs_schema: Mapping[str, Any] | None,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    sheet: Sheet,
+) -> None:
     """Walks the plan in the order it runs, and on_failure after it."""
     words = _Words(vocabulary, limits, sheet)
-    names = first_names(outline)
+    names = first_names(outline, inputs_schema)
     words.check(outline.plan, names)
     words.check(outline.on_failure, names.of_failure(outline.plan))
     key = outline.execution.get("concurrency_key")
     if isinstance(key, str):
-        words.check_key(key, names_at_arrival(outline))
+        words.check_key(key, names_at_arrival(inputs_schema))
 
 
 class _Words:
@@ -107,7 +113,9 @@ class _Words:
             return
         at = under(step.pointer, "config")
         schema = step.config_schema
-        config = compile_config(step.config, template_schema(step.known, step.capability), self._limits)
+        config = compile_config(
+            step.config, template_schema(step.known, step.capability), self._limits
+        )
         for problem in config.problems:
             self._sheet.findings.append(
                 Finding(at + problem.pointer, problem.detail, problem.code, problem.suggestion)
@@ -136,9 +144,7 @@ def condition(source: str, limits: Limits) -> Predicate:
     return parse_predicate(source, limits)
 
 
-def template_schema(
-    known: Action | None, capability: Capability | None
-) -> Mapping[str, Any]:
+def template_schema(known: Action | None, capability: Capability | None) -> Mapping[str, Any]:
     """What each text of a config may use, as the template reader wants to be told.
 
     Nested steps are rendered when their turn comes, so they are no templates here. An

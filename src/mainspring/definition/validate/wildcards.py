@@ -59,7 +59,10 @@ def config_findings(
     text = canonical(schema)
     if _bounds(text).explaining(config.source, MOST_EXPLAINED) > MOST_EXPLAINED:
         return []
-    open_places = {tuple(parts_of(pointer)): template.expression is not None for pointer, template in config.templates}
+    open_places = {
+        tuple(parts_of(pointer)): template.expression is not None
+        for pointer, template in config.templates
+    }
     found = {
         finding: None
         for error in _errors(text).iter_errors(config.source)

@@ -15,7 +15,9 @@ from mainspring.contracts.errors import Upstream
 ACCEPTED_ENCODINGS = "gzip, deflate"
 GZIP_MEMBERS = 32
 # A peer may send a body in one-byte chunks; other work gets its turn between them.
-CHUNKS_PER_TURN = 64
+PIECES_PER_TURN = 64
+# And a body of a million such chunks costs seconds of work without being large.
+MOST_PIECES = 32_768
 _GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -123,6 +125,12 @@ async def read_body(response: httpcore2.Response, encoding: str, room: int) -> b
         async for piece in pieces:
             decoder.feed(piece)
             count += 1
-            if count % CHUNKS_PER_TURN == 0:
+            if count > MOST_PIECES:
+                raise Upstream(
+                    "The answer came in too many small pieces.",
+                    code="bad_response",
+                    retryable=False,
+                )
+            if count % PIECES_PER_TURN == 0:
                 await asyncio.sleep(0)
     return decoder.finish()

@@ -98,17 +98,20 @@ class Connection(httpcore2.AsyncConnectionInterface):
     async def aclose(self) -> None:
         self._state = "closed"
         if self._stream is not None:
-            # The other side may be gone already; there is nobody left to tell.
-            with contextlib.suppress(Exception):
-                await self._stream.aclose()
+            await _closed(self._stream)
 
     async def _connected(self) -> httpcore2.AsyncNetworkStream:
         host = self._origin.host.decode("ascii")
         stream = await self._backend.connect_tcp(host, self._origin.port)
-        if self._origin.scheme == b"https":
+        if self._origin.scheme != b"https":
+            return stream
+        try:
             # The name, not the address: this is where the certificate proves it.
-            stream = await stream.start_tls(self._trust, server_hostname=host)
-        return stream
+            return await stream.start_tls(self._trust, server_hostname=host)
+        except BaseException:
+            # A handshake that was interrupted leaves its connection to us.
+            await _closed(stream)
+            raise
 
     async def _ask(self, request: httpcore2.Request) -> None:
         assert self._stream is not None
@@ -193,6 +196,12 @@ class Body:
 
     async def aclose(self) -> None:
         await self._connection.release()
+
+
+async def _closed(stream: httpcore2.AsyncNetworkStream) -> None:
+    # The other side may be gone already; there is nobody left to tell.
+    with contextlib.suppress(Exception):
+        await stream.aclose()
 
 
 def _has_more(secured: Any) -> bool:

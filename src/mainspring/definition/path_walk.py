@@ -1,0 +1,338 @@
+"""Walks a parsed JSONPath over a value, counting every step.
+
+The parsed query becomes nested functions once; following it is then a call. A function
+for nodes answers a list, one for a value answers the value or ``NOTHING``, one for a
+test answers yes or no, exactly as the type system of RFC 9535 has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from jsonpath_rfc9535 import filter_expressions as ast
+from jsonpath_rfc9535 import selectors as sel
+from jsonpath_rfc9535.query import JSONPathQuery
+from jsonpath_rfc9535.segments import JSONPathRecursiveDescentSegment, JSONPathSegment
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_values import same
+from mainspring.definition.patterns import BadPattern, Pattern, compile_pattern
+
+MOST_LEVELS = 32
+# Compiling a pattern that comes from the data, in steps of the walk.
+PATTERN_STEPS = 5_000
+# Instructions times bytes that a pattern gets through in the time of one step.
+WORK_PER_STEP = 50
+
+NOTHING: Final = object()
+
+
+class TooCostly(Exception):
+    """The steps of the walk are used up."""
+
+
+class Unusable(ValueError):
+    """The path is well-formed, but will not be followed; the message says why."""
+
+
+class Meter:
+    """What is left of the steps that one walk may take."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def spend(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise TooCostly
+
+
+# Each takes the current value, the root and the meter.
+Walk = Callable[[Any, Any, Meter], list[Any]]
+Question = Callable[[Any, Any, Meter], bool]
+Reading = Callable[[Any, Any, Meter], Any]
+
+
+def compile_query(query: JSONPathQuery, limits: Limits) -> Walk:
+    return _Compiler(limits).query(query, MOST_LEVELS)
+
+
+class _Compiler:
+    """Turns the parts of a query into functions."""
+
+    __slots__ = ("_limits",)
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def query(self, query: JSONPathQuery, levels: int) -> Walk:
+        if levels <= 0:
+            raise Unusable("This path is nested too deeply.")
+        segments = [self._segment(segment, levels - 1) for segment in query.segments]
+
+        def walk(value: Any, root: Any, meter: Meter) -> list[Any]:
+            nodes = [value]
+            for segment in segments:
+                nodes = segment(nodes, root, meter)
+            return nodes
+
+        return walk
+
+    def _segment(self, segment: JSONPathSegment, levels: int) -> Walk:
+        selectors = [self._selector(selector, levels) for selector in segment.selectors]
+        descends = isinstance(segment, JSONPathRecursiveDescentSegment)
+
+        def select(nodes: list[Any], root: Any, meter: Meter) -> list[Any]:
+            found: list[Any] = []
+            for node in nodes:
+                for place in _descendants(node, meter) if descends else (node,):
+                    for selector in selectors:
+                        meter.spend(1)
+                        found += selector(place, root, meter)
+            return found
+
+        return select
+
+    def _selector(self, selector: sel.JSONPathSelector, levels: int) -> Walk:
+        match selector:
+            case sel.NameSelector():
+                return _by_name(selector.name)
+            case sel.IndexSelector():
+                return _by_index(selector.index)
+            case sel.SliceSelector():
+                return _by_slice(selector.slice)
+            case sel.WildcardSelector():
+                return _children
+            case sel.FilterSelector():
+                return _by_test(self._test(selector.expression, levels))
+            case _:
+                raise Unusable("This path uses a selector that is not known.")
+
+    def _test(self, expression: ast.Expression, levels: int) -> Question:
+        if levels <= 0:
+            raise Unusable("This path is nested too deeply.")
+        match expression:
+            case ast.FilterExpression():
+                return self._test(expression.expression, levels)
+            case ast.PrefixExpression():
+                inner = self._test(expression.right, levels - 1)
+                return lambda value, root, meter: not inner(value, root, meter)
+            case ast.LogicalExpression():
+                return self._logical(expression, levels - 1)
+            case ast.ComparisonExpression():
+                return self._comparison(expression, levels - 1)
+            case ast.FilterQuery():
+                nodes = self._nodes(expression, levels - 1)
+                return lambda value, root, meter: bool(nodes(value, root, meter))
+            case ast.FunctionExtension(name="match" | "search"):
+                return self._pattern_test(expression, levels - 1)
+            case _:
+                raise Unusable("This path has a filter that is not a test.")
+
+    def _logical(self, expression: ast.LogicalExpression, levels: int) -> Question:
+        left, right = self._test(expression.left, levels), self._test(expression.right, levels)
+        if expression.operator == "&&":
+            return lambda value, root, meter: left(value, root, meter) and right(value, root, meter)
+        return lambda value, root, meter: left(value, root, meter) or right(value, root, meter)
+
+    def _comparison(self, expression: ast.ComparisonExpression, levels: int) -> Question:
+        left = self._reading(expression.left, levels)
+        right = self._reading(expression.right, levels)
+        compare = _COMPARISONS[expression.operator]
+
+        def compared(value: Any, root: Any, meter: Meter) -> bool:
+            return compare(left(value, root, meter), right(value, root, meter), meter)
+
+        return compared
+
+    def _nodes(self, expression: ast.Expression, levels: int) -> Walk:
+        if not isinstance(expression, ast.FilterQuery):
+            raise Unusable("This path gives a function something that is not a path.")
+        walk = self.query(expression.query, levels)
+        if isinstance(expression, ast.RootFilterQuery):
+            return lambda value, root, meter: walk(root, root, meter)
+        return walk
+
+    def _reading(self, expression: ast.Expression, levels: int) -> Reading:
+        match expression:
+            case ast.FilterExpressionLiteral():
+                literal = expression.value
+                return lambda value, root, meter: literal
+            case ast.FilterQuery():
+                return _single(self._nodes(expression, levels))
+            case ast.FunctionExtension(name="value", args=[argument]):
+                return _single(self._nodes(argument, levels))
+            case ast.FunctionExtension(name="count", args=[argument]):
+                nodes = self._nodes(argument, levels)
+                return lambda value, root, meter: len(nodes(value, root, meter))
+            case ast.FunctionExtension(name="length", args=[argument]):
+                return _length(self._reading(argument, levels))
+            case _:
+                raise Unusable("This path compares something that has no value.")
+
+    def _pattern_test(self, expression: ast.FunctionExtension, levels: int) -> Question:
+        text = self._reading(expression.args[0], levels)
+        pattern = self._pattern(expression.args[1], levels)
+        whole = expression.name == "match"
+
+        def holds(value: Any, root: Any, meter: Meter) -> bool:
+            subject, compiled = text(value, root, meter), pattern(value, root, meter)
+            if not isinstance(subject, str) or compiled is None:
+                return False
+            meter.spend(len(subject) * compiled.size // WORK_PER_STEP)
+            return compiled.covers(subject) if whole else compiled.found_in(subject)
+
+        return holds
+
+    def _pattern(
+        self, argument: ast.Expression, levels: int
+    ) -> Callable[[Any, Any, Meter], Pattern | None]:
+        if isinstance(argument, ast.StringLiteral):
+            try:
+                known = compile_pattern(_spelled_for_re2(argument.value), self._limits)
+            except BadPattern as bad:
+                raise Unusable(str(bad)) from None
+            return lambda value, root, meter: known
+        source = self._reading(argument, levels)
+
+        def compiled(value: Any, root: Any, meter: Meter) -> Pattern | None:
+            text = source(value, root, meter)
+            if not isinstance(text, str):
+                return None
+            meter.spend(PATTERN_STEPS)
+            try:
+                return compile_pattern(_spelled_for_re2(text), self._limits)
+            except BadPattern:
+                return None
+
+        return compiled
+
+
+def _descendants(node: Any, meter: Meter) -> Iterator[Any]:
+    """A value and every object and list in it, parents before children."""
+    waiting = [node]
+    while waiting:
+        place = waiting.pop()
+        yield place
+        below = _values(place)
+        meter.spend(len(below) + 1)
+        waiting.extend(child for child in reversed(below) if isinstance(child, dict | list))
+
+
+def _values(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _children(value: Any, root: Any, meter: Meter) -> list[Any]:
+    del root
+    found = _values(value)
+    meter.spend(len(found))
+    return found
+
+
+def _by_name(name: str) -> Walk:
+    def select(value: Any, root: Any, meter: Meter) -> list[Any]:
+        del root, meter
+        return [value[name]] if isinstance(value, dict) and name in value else []
+
+    return select
+
+
+def _by_index(index: int) -> Walk:
+    def select(value: Any, root: Any, meter: Meter) -> list[Any]:
+        del root, meter
+        if isinstance(value, list) and -len(value) <= index < len(value):
+            return [value[index]]
+        return []
+
+    return select
+
+
+def _by_slice(part: slice[Any, Any, Any]) -> Walk:
+    def select(value: Any, root: Any, meter: Meter) -> list[Any]:
+        del root
+        if not isinstance(value, list) or part.step == 0:
+            return []
+        found = value[part]
+        meter.spend(len(found))
+        return found
+
+    return select
+
+
+def _by_test(test: Question) -> Walk:
+    def select(value: Any, root: Any, meter: Meter) -> list[Any]:
+        found = []
+        for child in _values(value):
+            meter.spend(1)
+            if test(child, root, meter):
+                found.append(child)
+        return found
+
+    return select
+
+
+def _single(nodes: Walk) -> Reading:
+    def read(value: Any, root: Any, meter: Meter) -> Any:
+        found = nodes(value, root, meter)
+        return found[0] if len(found) == 1 else NOTHING
+
+    return read
+
+
+def _length(inner: Reading) -> Reading:
+    def read(value: Any, root: Any, meter: Meter) -> Any:
+        measured = inner(value, root, meter)
+        return len(measured) if isinstance(measured, str | list | dict) else NOTHING
+
+    return read
+
+
+def _equal(left: Any, right: Any, meter: Meter) -> bool:
+    if left is NOTHING or right is NOTHING:
+        return left is right
+    if isinstance(left, dict | list):
+        for place in _descendants(left, meter):
+            del place
+    return same(left, right)
+
+
+def _less(left: Any, right: Any, meter: Meter) -> bool:
+    del meter
+    numbers = (int, float)
+    if type(left) in numbers and type(right) in numbers:
+        return bool(left < right)
+    return isinstance(left, str) and isinstance(right, str) and left < right
+
+
+_COMPARISONS: Final[dict[str, Callable[[Any, Any, Meter], bool]]] = {
+    "==": _equal,
+    "!=": lambda left, right, meter: not _equal(left, right, meter),
+    "<": _less,
+    ">": lambda left, right, meter: _less(right, left, meter),
+    "<=": lambda left, right, meter: _less(left, right, meter) or _equal(left, right, meter),
+    ">=": lambda left, right, meter: _less(right, left, meter) or _equal(left, right, meter),
+}
+
+
+def _spelled_for_re2(pattern: str) -> str:
+    """A dot of I-Regexp (RFC 9485) matches no line end of either kind."""
+    spelled: list[str] = []
+    escaped = in_class = False
+    for character in pattern:
+        if escaped:
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character in "[]":
+            in_class = character == "["
+        elif character == "." and not in_class:
+            spelled.append(r"[^\n\r]")
+            continue
+        spelled.append(character)
+    return "".join(spelled)

@@ -1,0 +1,78 @@
+"""JSONPath (RFC 9535): picks values out of a payload.
+
+The text is read and type-checked by a library that follows the standard to the letter;
+walking is done here, because a path of a dozen characters such as ``$..*..*..*`` can
+ask for more than a machine can give. Every step is counted and the walk ends with a
+clear problem when the count runs out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.path_walk import Meter, TooCostly, Unusable, Walk, compile_query
+
+LONGEST = 1_000
+MOST_STEPS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path that was read and can be followed."""
+
+    text: str
+    # Leads to one place at most, by names and positions only.
+    singular: bool
+    _walk: Walk = field(repr=False, compare=False)
+
+    def find(self, value: Any) -> list[Any]:
+        """Every value the path leads to, in the order of the document."""
+        root = dict(value) if isinstance(value, Mapping) else value
+        try:
+            return self._walk(root, root, Meter(MOST_STEPS))
+        except TooCostly:
+            detail = "This path looks at too many places of the value it was given."
+            raise _invalid("path_too_costly", detail) from None
+
+    def first(self, value: Any, default: Any = None) -> Any:
+        """The first value the path leads to; the default if there is none."""
+        return next(iter(self.find(value)), default)
+
+
+@lru_cache(maxsize=512)
+def parse_path(text: str, limits: Limits) -> Path:
+    """A JSONPath, or ``Invalid`` with the place and the reason."""
+    if len(text) > LONGEST:
+        raise _invalid("path_long", f"A path has at most {LONGEST:,} characters.")
+    if not text.startswith("$"):
+        hint = f"Write $.{text[:40]}" if text[:1].isalpha() else None
+        raise _invalid("path_syntax", "A JSONPath begins with $.", hint)
+    try:
+        query = JSONPathEnvironment().compile(text)
+    except JSONPathError as error:
+        raise _invalid("path_syntax", _sentence(error)) from None
+    except (ArithmeticError, LookupError, RecursionError, ValueError):
+        # Deep brackets and enormous numbers end the reader itself, not the text.
+        raise _invalid("path_syntax", "This JSONPath cannot be read.") from None
+    try:
+        return Path(text, query.singular_query(), compile_query(query, limits))
+    except Unusable as unusable:
+        raise _invalid("path_unusable", str(unusable)) from None
+
+
+def _sentence(error: JSONPathError) -> str:
+    reason = str(error.args[0]) if error.args else "unknown reason"
+    place = "" if error.token is None else f" at character {error.token.index + 1}"
+    return f"This JSONPath cannot be read{place}: {reason}."
+
+
+def _invalid(code: str, detail: str, suggestion: str | None = None) -> Invalid:
+    finding = Finding("", detail, code, suggestion)
+    return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)

@@ -1,0 +1,143 @@
+"""The crash battery in any size, by one command.
+
+    python -m tests.crash --kills 200 --runs 2000 --lease 30       workers killed at random
+    python -m tests.crash --storm postgres --kills 40 --runs 3000  Postgres killed under them
+    python -m tests.crash --storm freeze --kills 50 --lease 30     workers frozen past their lease
+
+Offences are printed one by one; the last line is one figure line and ends in PASSED or
+FAILED, which is also the exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from dataclasses import dataclass
+
+import uvloop
+
+from mainspring.store.embedded import EmbeddedServer
+from tests.crash.arena import Arena, arena_on
+from tests.crash.storms import Tide, freeze_workers, kill_workers, strike_postgres
+from tests.crash.verdict import (
+    Evidence,
+    gather,
+    offences,
+    repeated_executions,
+    seconds_after,
+    takeover_delays,
+)
+from tests.kit.postgres import open_folder
+
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one storm came to."""
+
+    found: Evidence
+    # When the last blow fell, and how long each start of Postgres took to be of use.
+    last_ns: int
+    resumed: list[float]
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.crash",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--storm", choices=("workers", "postgres", "freeze"), default="workers")
+    parser.add_argument("--kills", type=int, default=20, help="blows (20)")
+    parser.add_argument("--runs", type=int, default=200, help="five-step runs (200)")
+    parser.add_argument("--workers", type=int, default=3, help="worker processes (3)")
+    parser.add_argument("--slots", type=int, default=8, help="runs in flight per worker (8)")
+    parser.add_argument("--lease", type=float, default=2.0, help="seconds of lease (2)")
+    parser.add_argument("--heartbeat", type=float, help="seconds (a third of the lease)")
+    parser.add_argument("--poll", type=float, default=1.0, help="seconds (1)")
+    parser.add_argument("--pause", type=float, default=1.0, help="most seconds before a blow (1)")
+    parser.add_argument("--down", type=float, default=2.0, help="most seconds of an outage (2)")
+    parser.add_argument("--patience", type=float, default=60.0, help="seconds to the end (60)")
+    parser.add_argument("--step-ms", type=float, default=40.0, help="most ms of an effect (40)")
+    parser.add_argument("--seed", type=int, default=None, help="the seed of an earlier run")
+    return parser.parse_args()
+
+
+async def rage(asked: argparse.Namespace, chance: random.Random) -> Figures:
+    """Sets up the arena, lets the storm pass, waits until every run has ended."""
+    orders = {
+        "lease": asked.lease, "heartbeat": asked.heartbeat or asked.lease / 3,
+        "poll": asked.poll, "slots": asked.slots, "least_ms": 5.0, "most_ms": asked.step_ms,
+    }  # fmt: skip
+    with open_folder() as folder:
+        server = EmbeddedServer(folder / "home")
+        await server.start_async()
+        try:
+            async with arena_on(server, folder, **orders) as arena:
+                return await _rage(arena, server, asked, chance)
+        finally:
+            await server.stop_async()
+
+
+async def _rage(
+    arena: Arena, server: EmbeddedServer, asked: argparse.Namespace, chance: random.Random
+) -> Figures:
+    tide = await Tide.of_five_steps(arena, asked.runs, asked.kills)
+    resumed: list[float] = []
+    if asked.storm == "workers":
+        await kill_workers(arena, tide, chance, workers=asked.workers, pause=asked.pause)
+    else:
+        crew = [arena.crew.start() for _ in range(asked.workers)]
+        await arena.until_at_work(*crew)
+        if asked.storm == "postgres":
+            resumed = await strike_postgres(
+                arena, tide, server, chance, pause=asked.pause, down=asked.down
+            )
+        else:
+            await freeze_workers(arena, tide, chance, pause=asked.pause)
+    last_ns = time.time_ns()
+    await arena.until_final(asked.patience)
+    return Figures(await gather(arena), last_ns, resumed)
+
+
+def report(asked: argparse.Namespace, seed: int, figures: Figures) -> bool:
+    """Prints the offences and the figure line; answers whether the promise was kept."""
+    found = figures.found
+    against = offences(found)
+    delays = takeover_delays(found, asked.lease)
+    if asked.storm == "workers":
+        most = 1.5 * asked.lease + asked.poll
+        against += [f"a takeover took {s:.2f} s" for s in delays if not asked.lease <= s <= most]
+    against += [f"work resumed after {s:.2f} s" for s in figures.resumed if s > 5]
+    for offence in against[:_MOST_SHOWN]:
+        say(offence)
+    say(
+        f"crash: {asked.storm}, {asked.kills} blows, {len(found.dispatched)} runs, "
+        f"{len(against)} offences, {len(delays)} takeovers"
+        + (f" in {min(delays):.1f} to {max(delays):.1f} s" if delays else "")
+        + (f", resumed in at most {max(figures.resumed):.1f} s" if figures.resumed else "")
+        + f", {repeated_executions(found)} executions repeated before their record, "
+        f"settled {seconds_after(found, figures.last_ns):.1f} s after the last blow, "
+        f"seed {seed}: {'FAILED' if against else 'PASSED'}"
+    )
+    return not against
+
+
+def main() -> None:
+    asked = options()
+    seed = random.randrange(1_000_000) if asked.seed is None else asked.seed
+    say(f"seed {seed}")
+    figures = uvloop.run(rage(asked, random.Random(seed)))
+    sys.exit(0 if report(asked, seed, figures) else 1)
+
+
+if __name__ == "__main__":
+    main()

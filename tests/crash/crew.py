@@ -1,0 +1,107 @@
+"""The crew: worker processes that are started, killed, frozen and asked to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.crash.worker_process import MODULE, Orders
+from tests.kit.processes import ROOT
+
+_TAIL = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A process and the moment it was killed."""
+
+    pid: int
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One worker process."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the kernel holds it stopped."""
+        with contextlib.suppress(OSError):
+            state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+            return state == "T"
+        return False
+
+    def signal(self, which: signal.Signals) -> None:
+        self.process.send_signal(which)
+
+    def kill(self) -> Kill:
+        """SIGKILL; the moment is taken before the signal is sent."""
+        at_ns = time.time_ns()
+        self.process.kill()
+        self.process.wait()
+        return Kill(self.pid, at_ns)
+
+
+@dataclass(slots=True)
+class Crew:
+    """All worker processes of one arena, the dead ones too."""
+
+    orders: Orders
+    folder: Path
+    members: list[Member] = field(default_factory=list)
+
+    @property
+    def alive(self) -> list[Member]:
+        return [member for member in self.members if member.alive]
+
+    def start(self, **changes: Any) -> Member:
+        """One more worker, with orders of its own where they differ."""
+        orders = replace(self.orders, **changes)
+        log = self.folder / f"worker-{len(self.members)}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", MODULE, orders.as_json()],
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+            )
+        member = Member(process, log)
+        self.members.append(member)
+        return member
+
+    def end(self) -> None:
+        """Kills whatever is left, frozen or not."""
+        for member in self.members:
+            if member.alive:
+                member.kill()
+            if member.process.stdin is not None:
+                member.process.stdin.close()
+
+    def words(self) -> str:
+        """The last things the workers said, for the message of a failed test."""
+        said = []
+        for member in self.members:
+            text = member.log.read_text(errors="replace")[-_TAIL:].strip()
+            if text:
+                said.append(f"worker {member.pid} (exit {member.process.poll()}):\n{text}")
+        return "\n".join(said)

@@ -1,0 +1,88 @@
+"""A frozen worker loses its runs: whatever it wants to write when it wakes up is refused."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+from mainspring.store.embedded import EmbeddedServer
+from tests.crash.arena import FIVE_STEPS, Arena, arena_on
+from tests.crash.crew import Member
+from tests.crash.verdict import (
+    foreign_writes,
+    gather,
+    lost_runs,
+    misrecorded_steps,
+    not_kept_once,
+    offences,
+    repeated_steps,
+    takeover_delays,
+)
+
+LEASE = 1.5
+# Between a claim and the first step, before a record, after one, and before the end.
+POINTS = [("claim.after", 1), ("step.before", 5), ("step.after", 6), ("end.before", 2)]
+FROZEN_INSIDE = {
+    **FIVE_STEPS,
+    "name": "frozen inside a transaction",
+    "plan": [
+        {"step_id": "keep", "action": "crash.freeze", "config": {}},
+        {"step_id": "leave", "action": "ledger.apply", "config": {"mark": "out"}},
+    ],
+}
+
+
+async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on_working(
+    durable_server: EmbeddedServer, folder: Path
+) -> None:
+    async with arena_on(durable_server, folder, lease=LEASE, heartbeat=0.4, slots=3) as arena:
+        automation = await arena.save(FIVE_STEPS)
+        early = await arena.dispatch(automation, 5 * len(POINTS))
+        sleepers = [arena.crew.start(point=point, nth=nth, fate="freeze") for point, nth in POINTS]
+        await _until_frozen(arena, sleepers)
+        heir = arena.crew.start(slots=8)
+        await arena.until_final(30)
+        woken_ns = time.time_ns()
+        for member in sleepers:
+            member.signal(signal.SIGCONT)
+        await arena.until_at_work(*sleepers)
+        heir.signal(signal.SIGTERM)
+        assert heir.process.wait(10) == 0
+        late = await arena.dispatch(automation, 12)
+        await arena.until_final(30)
+        found = await gather(arena)
+
+    sleeping = {member.pid for member in sleepers}
+    after = [move for move in found.moves if move.at_ns > woken_ns and move.pid in sleeping]
+    assert offences(found) == []
+    assert sleeping <= {move.pid for move in found.moves if move.is_claim and move.run_id in early}
+    assert [move for move in after if move.run_id in early] == []
+    assert {move.run_id for move in after} == set(late)
+    assert min(takeover_delays(found, LEASE)) >= LEASE
+
+
+async def test_a_worker_frozen_inside_a_transaction_keeps_nobody_from_its_runs(
+    durable_server: EmbeddedServer, folder: Path
+) -> None:
+    async with arena_on(durable_server, folder, lease=LEASE, heartbeat=0.4) as arena:
+        automation = await arena.save(FROZEN_INSIDE)
+        await arena.dispatch(automation, 1)
+        sleeper = arena.crew.start()
+        await _until_frozen(arena, [sleeper])
+        arena.crew.start()
+        await arena.until_final(30)
+        sleeper.signal(signal.SIGCONT)
+        await arena.until_at_work(sleeper)
+        found = await gather(arena)
+
+    spots = {("keep", ""), ("leave", "")}
+    assert lost_runs(found) + misrecorded_steps(found, spots) == []
+    assert repeated_steps(found) + not_kept_once(found) + foreign_writes(found) == []
+
+
+async def _until_frozen(arena: Arena, sleepers: list[Member]) -> None:
+    async def all_frozen() -> bool:
+        return all(member.frozen for member in sleepers)
+
+    await arena.until(all_frozen, 20, "each worker has frozen at its point")

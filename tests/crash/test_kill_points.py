@@ -1,0 +1,54 @@
+"""A worker dies at every named commit point in turn, before and after; others finish.
+
+A five-step run passes six commits of steps and then its end. Each doomed worker holds one
+run at a time and dies at one passage of one point, so every gap between two commits is
+met: also the one between a write to our own tables and the record of its step.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mainspring.store.embedded import EmbeddedServer
+from tests.crash.arena import FIVE_STEPS, Arena, arena_on
+from tests.crash.crew import Member
+from tests.crash.verdict import gather, offences
+
+STEP_COMMITS = 6
+PASSAGES = [
+    *((point, 1) for point in ("claim.before", "claim.after", "end.before", "end.after")),
+    *(
+        (point, nth)
+        for point in ("step.before", "step.after")
+        for nth in range(1, STEP_COMMITS + 1)
+    ),
+]
+TOGETHER = 4
+
+
+async def test_a_death_at_any_commit_point_loses_and_repeats_nothing(
+    durable_server: EmbeddedServer, folder: Path
+) -> None:
+    async with arena_on(durable_server, folder, lease=2.0, slots=1) as arena:
+        automation = await arena.save(FIVE_STEPS)
+        for start in range(0, len(PASSAGES), TOGETHER):
+            group = PASSAGES[start : start + TOGETHER]
+            await arena.dispatch(automation, len(group))
+            doomed = [arena.crew.start(point=point, nth=nth) for point, nth in group]
+            await _until_dead(arena, doomed)
+        arena.crew.start(slots=8)
+        await arena.until_final(30)
+        found = await gather(arena)
+
+    assert offences(found) == []
+    dead = {member.pid for member in arena.crew.members[:-1]}
+    held = {move.pid for move in found.moves if move.is_claim} & dead
+    # All but the one that died before its first claim held a run when they died.
+    assert len(held) == len(PASSAGES) - 1
+
+
+async def _until_dead(arena: Arena, doomed: list[Member]) -> None:
+    async def all_dead() -> bool:
+        return not any(member.alive for member in doomed)
+
+    await arena.until(all_dead, 20, "each doomed worker has reached its point")

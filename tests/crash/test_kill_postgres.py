@@ -1,0 +1,68 @@
+"""Postgres killed under the workers: they survive, go on within seconds, and lose nothing."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from mainspring.store.embedded import EmbeddedServer, dsn_at
+from mainspring.store.ownership import read_owner
+from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
+from tests.crash.storms import Tide, strike_postgres
+from tests.crash.verdict import gather, offences
+from tests.kit.processes import first_line, module_process, wait_until
+
+RUNS, STRIKES = 150, 5
+RESUME_SECONDS = 5.0
+
+
+async def test_workers_outlive_their_database_and_nothing_is_lost(
+    data_home: Path, folder: Path, chance: random.Random
+) -> None:
+    server = EmbeddedServer(data_home)
+    await server.start_async()
+    try:
+        async with arena_on(
+            server, folder, lease=10.0, heartbeat=2.0, slots=8, least_ms=5, most_ms=30
+        ) as arena:
+            workers = [arena.crew.start() for _ in range(3)]
+            await arena.until_at_work(*workers)
+            tide = await Tide.of_five_steps(arena, RUNS, STRIKES)
+            resumed = await strike_postgres(arena, tide, server, chance, pause=0.6, down=1.0)
+            await arena.until_final(60)
+            found = await gather(arena)
+            assert [member.pid for member in arena.crew.alive] == [w.pid for w in workers]
+    finally:
+        await server.stop_async()
+
+    assert offences(found) == []
+    assert len(resumed) == STRIKES
+    assert max(resumed) <= RESUME_SECONDS
+
+
+async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(
+    data_home: Path, folder: Path, chance: random.Random
+) -> None:
+    with module_process("tests.kit.owner_process", [str(data_home)]) as owner:
+        first_line(owner)
+        found_owner = read_owner(data_home)
+        assert found_owner is not None
+        url = dsn_at(found_owner.socket)
+        async with arena_at(
+            url, folder, lease=10.0, heartbeat=2.0, slots=4, least_ms=5, most_ms=30
+        ) as arena:
+            workers = [arena.crew.start() for _ in range(2)]
+            await arena.until_at_work(*workers)
+            automation = await arena.save(FIVE_STEPS)
+            await arena.dispatch(automation, 60)
+            marks = chance.randrange(1, 60)
+            wait_until(lambda: len(arena.ledger.begun()) >= marks, 20, "runs are under way")
+            owner.kill()
+            owner.wait()
+            with module_process("tests.kit.owner_process", [str(data_home)]) as heir:
+                first_line(heir)
+                await arena.until_final(60)
+                found = await gather(arena)
+            assert [member.pid for member in arena.crew.alive] == [w.pid for w in workers]
+
+    assert offences(found) == []

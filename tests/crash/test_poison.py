@@ -1,0 +1,100 @@
+"""A run that kills its worker, one that hangs and one that cannot be read: others go on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from uuid import UUID
+
+from mainspring.store.database import Connection
+from mainspring.store.embedded import EmbeddedServer
+from tests.crash.arena import FIVE_STEPS, Arena, arena_on
+from tests.crash.verdict import Evidence, gather, misrecorded_steps, repeated_steps
+
+GOOD, WORKERS, LEASE = 60, 2, 1.0
+POISON = {
+    **FIVE_STEPS,
+    "name": "poison",
+    "plan": [{"step_id": "die", "action": "crash.die", "config": {}}],
+}
+HANGING = {
+    **FIVE_STEPS,
+    "name": "hanging",
+    "plan": [
+        {
+            "step_id": "hang", "action": "crash.hang", "config": {"until": "never"},
+            "timeout_seconds": 1, "max_retries": 0,
+        }
+    ],
+}  # fmt: skip
+UNREADABLE = {**FIVE_STEPS, "name": "unreadable"}
+_SPOIL = """
+    UPDATE definitions d SET document = $2 FROM automation_versions v
+    WHERE v.automation_id = $1 AND d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+"""
+
+
+async def test_a_run_that_kills_its_workers_ends_dead_and_blocks_nobody(
+    durable_server: EmbeddedServer, folder: Path
+) -> None:
+    async with arena_on(
+        durable_server, folder, lease=LEASE, heartbeat=0.3, slots=16, least_ms=5, most_ms=30
+    ) as arena:
+        good = await _dispatched(arena, FIVE_STEPS, GOOD // 2)
+        (poison,) = await _dispatched(arena, POISON, 1)
+        (hanging,) = await _dispatched(arena, HANGING, 1)
+        (unreadable,) = await _dispatched(arena, UNREADABLE, 1)
+        await _spoil(arena, unreadable)
+        good += await _dispatched(arena, FIVE_STEPS, GOOD // 2)
+        await _work_until_all_have_ended(arena)
+        found = await gather(arena)
+
+    assert [found.runs[run]["status"] for run in good] == ["succeeded"] * GOOD
+    assert misrecorded_steps(found, among=good) + repeated_steps(found) == []
+    _judge_poison(found, poison)
+    assert found.runs[hanging]["status"] == "timed_out"
+    assert found.runs[hanging]["reason"] == "step_timeout"
+    row = found.runs[unreadable]
+    assert (row["status"], row["reason"]) == ("failed", "definition_unusable")
+    assert row["error"]["detail"]
+
+
+def _judge_poison(found: Evidence, poison: UUID) -> None:
+    row = found.runs[poison]
+    claims = found.claims()[poison]
+    assert (row["status"], row["reason"], row["outcome"]) == ("dead", "poison", "failed")
+    assert len(claims) <= 3
+    # The evidence names the process that died last.
+    assert f"/{claims[-1].pid}" in row["error"]["detail"]
+
+
+async def _dispatched(arena: Arena, document: dict[str, object], count: int) -> list[UUID]:
+    return await arena.dispatch(await arena.save(document), count)
+
+
+async def _spoil(arena: Arena, run_id: UUID) -> None:
+    """Makes the stored definition of a run nonsense, as a broken disk or a bad hand would."""
+
+    async def spoil(connection: Connection) -> None:
+        automation = await connection.fetchval(
+            "SELECT automation_id FROM runs WHERE id = $1", run_id
+        )
+        await connection.execute(_SPOIL, automation, {"schema_version": "1.1", "plan": 5})
+
+    await arena.ask(spoil)
+
+
+async def _work_until_all_have_ended(arena: Arena) -> None:
+    """Keeps the crew at its number: each worker that dies is replaced."""
+
+    async def keep_up() -> None:
+        while True:
+            for _ in range(WORKERS - len(arena.crew.alive)):
+                arena.crew.start()
+            await asyncio.sleep(0.05)
+
+    replacing = asyncio.create_task(keep_up())
+    try:
+        await arena.until_final(40)
+    finally:
+        replacing.cancel()

@@ -1,0 +1,94 @@
+"""SIGTERM: no new claim, short steps finish, long ones go on elsewhere, nothing is repeated."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from mainspring.store.embedded import EmbeddedServer
+from tests.crash.arena import FIVE_STEPS, Arena, arena_on
+from tests.crash.verdict import (
+    SECOND,
+    Evidence,
+    gather,
+    lost_runs,
+    repeated_steps,
+    unexplained_executions,
+)
+
+LEASE, STOP, EACH = 10.0, 2.0, 10
+
+
+def hanging(name: str) -> dict[str, Any]:
+    """A plan whose middle step goes on until the file of that name is there."""
+    return {
+        **FIVE_STEPS,
+        "name": name,
+        "plan": [
+            {"step_id": "enter", "action": "ledger.apply", "config": {}},
+            {"step_id": "hang", "action": "crash.hang", "config": {"until": name}},
+            {"step_id": "leave", "action": "ledger.apply", "config": {}},
+        ],
+    }
+
+
+async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
+    durable_server: EmbeddedServer, folder: Path
+) -> None:
+    async with arena_on(
+        durable_server, folder, lease=LEASE, heartbeat=1.0, stop=STOP, slots=2 * EACH
+    ) as arena:
+        short = await arena.dispatch(await arena.save(hanging("short")), EACH)
+        long = await arena.dispatch(await arena.save(hanging("long")), EACH)
+        leaving = arena.crew.start()
+        await _until_hanging(arena, 2 * EACH)
+        staying = arena.crew.start()
+        await arena.until_at_work(staying)
+
+        asked_ns = time.time_ns()
+        leaving.signal(signal.SIGTERM)
+        (folder / "short").touch()
+        later = await arena.dispatch(await arena.save(FIVE_STEPS), 5)
+        await arena.until_final(20, later)
+        exit_code = leaving.process.wait(STOP + 5)
+        left_ns = time.time_ns()
+        await _until_hanging(arena, 3 * EACH)
+        (folder / "long").touch()
+        await arena.until_final(20)
+        found = await gather(arena)
+
+    assert exit_code == 0
+    assert (left_ns - asked_ns) / SECOND <= STOP + 5
+    claimed = [move for move in found.moves if move.is_claim and move.pid == leaving.pid]
+    assert max(move.at_ns for move in claimed) <= asked_ns + SECOND
+    assert lost_runs(found) + repeated_steps(found) + unexplained_executions(found) == []
+    _judge_short(found, short, leaving.pid)
+    _judge_long(found, long, leaving.pid)
+
+
+def _judge_short(found: Evidence, short: list[UUID], leaving: int) -> None:
+    """The step under way was finished and recorded by the worker that was leaving."""
+    writers = {(w.run_id, w.pid) for w in found.writes if w.step == "hang" and w.run_id in short}
+    assert writers == {(run, leaving) for run in short}
+
+
+def _judge_long(found: Evidence, long: list[UUID], leaving: int) -> None:
+    """Handed back by the leaving worker itself, and soon running elsewhere."""
+    for run in long:
+        moves = [move for move in found.moves if move.run_id == run]
+        first, back, again = moves[:3]
+        assert (first.pid, back.pid, back.status) == (leaving, leaving, "pending")
+        assert again.is_claim
+        assert again.pid != leaving
+        assert (again.at_ns - back.at_ns) / SECOND <= 5
+        assert found.runs[run]["takeovers"] == 0
+
+
+async def _until_hanging(arena: Arena, count: int) -> None:
+    async def hangs() -> bool:
+        return sum(entry.place[1] == "hang" for entry in arena.ledger.begun()) >= count
+
+    await arena.until(hangs, 20, f"{count} steps are under way")

@@ -1,0 +1,196 @@
+"""A lost worker's runs are taken over: nothing recorded is repeated, nothing stale is written."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+from mainspring.runs.rescue import rescue
+from tests.kit.house import Bench, document, step
+
+HELD = "UPDATE workers SET lease_until = now() - interval '1 second'"
+
+
+class DieOnce:
+    """A hook that ends the first execution to reach a commit point, as a crash would."""
+
+    def __init__(self, point: str) -> None:
+        self.point = point
+        self.reached = asyncio.Event()
+
+    def __call__(self, point: str) -> None:
+        if point == self.point and not self.reached.is_set():
+            self.reached.set()
+            raise asyncio.CancelledError
+
+
+async def _lose_workers(bench: Bench) -> None:
+    """Every lease has run out, and the runs go back to the queue."""
+    await bench.house.database.execute(HELD)
+    await rescue(bench.house.database, bench.house.limits)
+
+
+async def _crash_at(bench: Bench, plan: dict[str, Any], point: str) -> UUID:
+    hook = DieOnce(point)
+    made = await bench.dispatch(plan)
+    async with bench.worker(hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0):
+        async with asyncio.timeout(10):
+            await hook.reached.wait()
+        await _lose_workers(bench)
+    return made.run_id
+
+
+PLAN = document(
+    step("a", "test.note", {"mark": "a"}),
+    step("b", "test.note", {"mark": "b"}),
+    step("c", "transform_data", {"output": "{{ a.noted and b.noted }}"}),
+)
+
+
+async def test_a_crash_before_the_record_repeats_that_step_with_the_same_key(bench: Bench) -> None:
+    run_id = await _crash_at(bench, PLAN, "step.before")
+    async with bench.worker():
+        run = await bench.until(run_id)
+    assert run["status"] == "succeeded"
+    assert bench.outside.keys == {f"{run_id}/a/1": 2, f"{run_id}/b/1": 1}
+    assert [s["step"] for s in run["steps"]] == ["a", "b", "c"]
+
+
+async def test_a_crash_after_the_record_repeats_nothing(bench: Bench) -> None:
+    run_id = await _crash_at(bench, PLAN, "step.after")
+    async with bench.worker():
+        run = await bench.until(run_id)
+    assert run["status"] == "succeeded"
+    assert bench.outside.keys == {f"{run_id}/a/1": 1, f"{run_id}/b/1": 1}
+    assert run["effects"] == 2
+
+
+async def test_a_crash_before_the_end_still_ends_the_run_once(bench: Bench) -> None:
+    run_id = await _crash_at(bench, PLAN, "end.before")
+    async with bench.worker():
+        run = await bench.until(run_id)
+    assert (run["status"], run["output"]) == ("succeeded", True)
+    kinds = await bench.house.database.fetch("SELECT type FROM events")
+    assert [row["type"] for row in kinds] == ["automation.run.succeeded"]
+
+
+async def test_a_write_to_our_own_tables_happens_once_although_its_step_is_repeated(
+    bench: Bench,
+) -> None:
+    """The call committed with its record; the crash came before the step's."""
+    plan = document(
+        step("tell", "notification", {"title": "once"}),
+        step("after", "test.echo"),
+    )
+    run_id = await _crash_at(bench, plan, "step.before")
+    async with bench.worker():
+        run = await bench.until(run_id)
+    assert run["status"] == "succeeded", run["error"]
+    assert await bench.house.database.fetchval("SELECT count(*) FROM notifications") == 1
+    assert run["effects"] == 1
+
+
+async def test_a_resumed_call_that_asks_something_else_fails_clearly(bench: Bench) -> None:
+    plan = document(step("tell", "notification", {"title": "once"}))
+    run_id = await _crash_at(bench, plan, "end.before")
+    await bench.house.database.execute("UPDATE calls SET arguments_hash = 'other'")
+    async with bench.worker():
+        run = await bench.until(run_id)
+    assert (run["status"], run["reason"]) == ("failed", "call_mismatch")
+
+
+async def test_the_old_owner_s_record_is_refused_by_its_fence(bench: Bench) -> None:
+    plan = document(step("a", "test.hang"), step("b", "test.note", {"mark": "b"}))
+    made = await bench.dispatch(plan)
+    slow = {"heartbeat_seconds": 60.0, "lease_seconds": 60.0}
+    async with bench.worker(**slow):
+        await bench.outside.started.wait()
+        await _lose_workers(bench)
+        async with bench.worker(**slow):
+            async with asyncio.timeout(10):
+                while bench.outside.tries[f"{made.run_id}/a/1"] < 2:
+                    await asyncio.sleep(0.01)
+            # Both owners finish the step now; only the second may say so.
+            bench.outside.release.set()
+            run = await bench.until(made.run_id)
+    assert run["status"] == "succeeded"
+    rows = await bench.house.database.fetch("SELECT step, fence FROM steps ORDER BY step")
+    assert [(row["step"], row["fence"]) for row in rows] == [("a", 3), ("b", 3)]
+    assert bench.outside.keys == {f"{made.run_id}/b/1": 1}
+
+
+async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
+    bench: Bench,
+) -> None:
+    made = await bench.dispatch(document(step("a", "test.hang")))
+    async with bench.worker(heartbeat_seconds=0.1, lease_seconds=60.0) as worker:
+        await bench.outside.started.wait()
+        await bench.house.database.execute(HELD)
+        async with asyncio.timeout(10):
+            while not bench.outside.stopped:
+                await asyncio.sleep(0.01)
+        bench.outside.release.set()
+        run = await bench.until(made.run_id)
+        assert run["status"] == "succeeded"
+        assert run["takeovers"] == 1
+        later = await bench.dispatch(document(step("x", "test.echo"), name="later"))
+        assert (await bench.until(later.run_id))["status"] == "succeeded"
+        assert worker.in_flight == 0
+
+
+async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evidence(
+    bench: Bench,
+) -> None:
+    made = await bench.dispatch(document(step("a", "test.hang")))
+    for takeover in (1, 2, 3):
+        bench.outside.started.clear()
+        async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0):
+            async with asyncio.timeout(10):
+                await bench.outside.started.wait()
+            await _lose_workers(bench)
+        run = await bench.read(made.run_id)
+        assert run["takeovers"] == takeover
+    assert (run["status"], run["reason"], run["outcome"]) == ("dead", "poison", "failed")
+    assert "3 times" in run["error"]["detail"]
+    await bench.house.control.retry(bench.house.workspace_id, made.run_id)
+    bench.outside.release.set()
+    async with bench.worker():
+        assert (await bench.until(made.run_id))["status"] == "succeeded"
+
+
+async def test_progress_between_two_losses_starts_the_count_anew(bench: Bench) -> None:
+    run_id = await _crash_at(bench, PLAN, "step.after")
+    assert (await bench.read(run_id))["takeovers"] == 1
+    hook = DieOnce("step.after")
+    async with bench.worker(hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0):
+        async with asyncio.timeout(10):
+            await hook.reached.wait()
+        await _lose_workers(bench)
+    assert (await bench.read(run_id))["takeovers"] == 1
+
+
+async def test_a_stop_hands_back_what_is_under_way_and_another_worker_goes_on(
+    bench: Bench,
+) -> None:
+    made = await bench.dispatch(document(step("a", "test.hang"), step("b", "test.note")))
+    async with bench.worker(stop_seconds=0.1):
+        await bench.outside.started.wait()
+    run = await bench.read(made.run_id)
+    assert (run["status"], run["takeovers"]) == ("pending", 0)
+    assert await bench.house.database.fetchval("SELECT count(*) FROM workers") == 0
+    bench.outside.release.set()
+    async with bench.worker():
+        assert (await bench.until(made.run_id))["status"] == "succeeded"
+
+
+async def test_a_damaged_definition_fails_its_run_and_blocks_nobody(bench: Bench) -> None:
+    broken = await bench.dispatch(document(step("a", "test.echo"), name="broken"))
+    await bench.house.database.execute("""UPDATE definitions SET document = '{"plan": 7}'""")
+    bench.house.versions.forget()
+    good = await bench.dispatch(document(step("a", "test.echo"), name="good"))
+    async with bench.worker():
+        assert (await bench.until(good.run_id))["status"] == "succeeded"
+        run = await bench.until(broken.run_id)
+    assert (run["status"], run["reason"]) == ("failed", "definition_unusable")
+    assert run["error"]["errors"]

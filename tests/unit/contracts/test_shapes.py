@@ -1,0 +1,93 @@
+"""The shapes every room shares: errors, ids, secrets, registry, settings, limits."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import (
+    KINDS,
+    Fault,
+    Finding,
+    Invalid,
+    Upstream,
+    as_problem,
+    from_dict,
+)
+from mainspring.contracts.ids import floor_id, new_id
+from mainspring.contracts.limits import Limits, with_overrides
+from mainspring.contracts.registry import Registry
+from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.settings import BadSetting, read_settings
+
+
+async def _nothing(ctx: object, config: object) -> None:
+    del ctx, config
+
+
+def test_a_problem_reads_back_as_what_it_was() -> None:
+    finding = Finding("/a", "It is wrong.", "wrong", "Mend it.")
+    problem = Upstream("Busy.", code="busy", retry_after=3.0, findings=[finding])
+    again = from_dict(problem.as_dict())
+    assert type(again) is Upstream
+    assert again.as_dict() == problem.as_dict()
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_has_its_own_type_in_the_document(kind: str) -> None:
+    shown = KINDS[kind]("x").as_dict()
+    assert shown["type"] == f"urn:mainspring:problem:{kind}"
+    assert type(from_dict(shown)) is KINDS[kind]
+
+
+def test_a_foreign_exception_tells_its_class_and_not_its_text() -> None:
+    problem = as_problem(ValueError("password is hunter2 in /etc/secret"))
+    assert isinstance(problem, Fault)
+    assert "ValueError" in problem.detail
+    assert "hunter2" not in str(problem.as_dict())
+
+
+def test_ids_sort_by_the_time_they_were_made() -> None:
+    made = [new_id() for _ in range(5_000)]
+    assert made == sorted(made)
+    assert len(set(made)) == len(made)
+    assert all(one.version == 7 for one in made)
+    now = datetime.now(UTC)
+    assert floor_id(now - timedelta(seconds=5)) < made[0] < floor_id(now + timedelta(seconds=5))
+
+
+def test_a_secret_is_shown_by_its_name() -> None:
+    text = SecretText(("Bearer ", SecretRef("api_key")))
+    assert str(text) == "Bearer [secret api_key]"
+    assert text.names == {"api_key"}
+
+
+def test_one_name_is_registered_once() -> None:
+    capability = Capability("a.b", "x", {}, {}, _nothing)
+    action = Action("a.b", "x", {}, None, _nothing)
+    with pytest.raises(Fault, match="twice"):
+        Registry(capabilities=[capability, capability])
+    with pytest.raises(Fault, match="both"):
+        Registry(capabilities=[capability], actions=[action])
+
+
+def test_settings_are_read_once_and_a_bad_one_is_named() -> None:
+    settings = read_settings(
+        {"MAINSPRING_SLOTS": "7", "MAINSPRING_EGRESS_ALLOW": "Localhost:80, x:1", "OTHER": "1"}
+    )
+    assert settings.slots == 7
+    assert settings.egress_allow == {"localhost:80", "x:1"}
+    for name, value in (("SLOTS", "0"), ("SLOTS", "many"), ("LEASE_SECONDS", "-1")):
+        with pytest.raises(BadSetting, match=f"MAINSPRING_{name}"):
+            read_settings({f"MAINSPRING_{name}": value})
+
+
+def test_a_limit_is_set_by_its_name_and_an_unknown_one_is_refused() -> None:
+    settings = read_settings({"MAINSPRING_LIMIT_STEPS": "5"})
+    assert with_overrides(settings.limits).steps == 5
+    assert with_overrides({}) == Limits()
+    with pytest.raises(Invalid, match="no limit called"):
+        with_overrides({"stepps": 5})

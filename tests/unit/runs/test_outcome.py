@@ -1,0 +1,45 @@
+"""What a run is said to have come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from mainspring.contracts.errors import Denied, Fault, OverBudget, Problem, TimedOut
+from mainspring.runs.outcome import SENTENCES, Tally, broke_off, reached_end
+
+
+@pytest.mark.parametrize(
+    ("calls", "answers", "word"),
+    [
+        ([], 0, "nothing_to_do"),
+        ([], 2, "answer_only"),
+        (["read", "read"], 2, "answer_only"),
+        (["read", "kept"], 1, "effects"),
+        (["sent"], 0, "effects"),
+        (["held", "sent"], 1, "drafts_waiting"),
+        (["failed", "denied", "pretended"], 0, "nothing_to_do"),
+    ],
+)
+def test_the_end_of_a_plan_is_named_for_what_happened(
+    calls: list[str], answers: int, word: str
+) -> None:
+    tally = Tally(answers=answers)
+    for outcome in calls:
+        tally.count(outcome)
+    assert reached_end(tally) == word
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "word"),
+    [
+        (Fault("x"), "failed", "failed"),
+        (Denied("x", code="not_granted"), "failed", "blocked"),
+        (OverBudget("x"), "failed", "over_budget"),
+        (TimedOut("x", code="run_timeout"), "timed_out", "failed"),
+    ],
+)
+def test_a_plan_that_broke_off_keeps_the_problem_s_code_as_its_reason(
+    problem: Problem, status: str, word: str
+) -> None:
+    assert broke_off(problem) == (status, problem.code, word)
+    assert word in SENTENCES
