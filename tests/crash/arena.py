@@ -22,6 +22,7 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.runs.arrivals import Request
+from mainspring.runs.dispatch import Dispatched
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
 from mainspring.store.database import Connection, is_lost_connection
@@ -102,17 +103,18 @@ class Arena:
             Request(self.house.workspace_id, automation_id, key=f"run {first + number}")
             for number in range(count)
         ]
+        ids = [dispatched.run_id for dispatched in await self._accepted(requests)]
+        self.runs += ids
+        return ids
+
+    async def _accepted(self, requests: Sequence[Request]) -> list[Dispatched]:
         while True:
             try:
-                made = await self.house.dispatcher.dispatch_all(requests)
-                break
+                return await self.house.dispatcher.dispatch_all(requests)
             except Problem as problem:
                 if not is_lost_connection(problem):
                     raise
                 await self.house.database.recover()
-        ids = [dispatched.run_id for dispatched in made]
-        self.runs += ids
-        return ids
 
     async def ask(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
         """Reads something, also from a database that is being restarted."""

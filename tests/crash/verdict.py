@@ -26,7 +26,6 @@ class Record:
 
     place: Place
     status: str
-    finished_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +55,12 @@ async def gather(arena: Arena) -> Evidence:
     async def read(connection: Connection) -> Evidence:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             runs = await connection.fetch("SELECT * FROM runs")
-            steps = await connection.fetch("SELECT * FROM steps ORDER BY finished_at")
+            steps = await connection.fetch("SELECT run_id, step, item, status FROM steps")
             kept = await connection.fetch("SELECT key, value FROM automation_kv")
             moves, writes = await read_moves(connection), await read_writes(connection)
             leases = await read_leases(connection)
         records = [
-            Record((row["run_id"], row["step"], row["item"]), row["status"], ns(row["finished_at"]))
-            for row in steps
+            Record((row["run_id"], row["step"], row["item"]), row["status"]) for row in steps
         ]
         counted = {Entry(row["key"], 0, 0, "").place: row["value"] for row in kept}
         return Evidence(
@@ -107,14 +105,18 @@ def misrecorded_steps(
 
 
 def repeated_steps(found: Evidence) -> list[str]:
-    """Executions that began when the step's record was already committed."""
+    """Executions that began when the step's record had already been written.
+
+    The moment is the witness's, taken while the record was being committed: the first
+    owner began before it, and nobody else can own the run before that commit is over.
+    """
     recorded: dict[Place, int] = {}
-    for record in found.records:
-        if record.status == "succeeded":
-            recorded.setdefault(record.place, record.finished_ns)
+    for write in found.writes:
+        if write.status == "succeeded":
+            recorded.setdefault((write.run_id, write.step, write.item), write.at_ns)
     return [
         f"{entry.key} began in process {entry.pid} "
-        f"{(entry.at_ns - recorded[entry.place]) / 1e9:.3f} s after it was recorded"
+        f"{(entry.at_ns - recorded[entry.place]) / SECOND:.3f} s after it was recorded"
         for entry in found.begun
         # The database keeps whole microseconds.
         if entry.place in recorded and entry.at_ns > recorded[entry.place] + 1_000

@@ -34,6 +34,11 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
     }
 
 
+def _notification_needs(config: Mapping[str, Any]) -> tuple[Grant, ...]:
+    del config
+    return (Grant("inbox.post_notification"),)
+
+
 def _webhook_needs(config: Mapping[str, Any]) -> tuple[Grant, ...]:
     return (host_grant("http_fetch", config.get("url")),)
 
@@ -83,14 +88,15 @@ NOTIFICATION = Action(
     type="notification",
     description="Tells a person.",
     config_schema=_object(
-        ["title", "message"],
+        ["title"],
         title={"type": "string", "minLength": 1, "maxLength": 200},
-        message={"type": "string"},
+        message_template={"type": "string"},
         level={"enum": ["info", "warning", "error"]},
         tags={"type": "array", "items": {"type": "string"}, "maxItems": 5},
     ),
-    output_schema=_object(["id"], id={"type": "string"}),
+    output_schema=_object(["notification_id"], notification_id={"type": "string"}),
     handler=_act,
+    uses=_notification_needs,
 )
 
 CALLBACK = Action(
@@ -164,6 +170,27 @@ KV_SET = Capability(
     annotations=Annotations(effect=Effect.KEEP, transactional=True),
 )
 
+POST = Capability(
+    id="inbox.post_notification",
+    description="Puts a message into the inbox.",
+    input_schema=_object(["title"], title={"type": "string"}, level={"type": "string"}),
+    output_schema=_object(["notification_id"], notification_id={"type": "string"}),
+    handler=_call,
+    annotations=Annotations(effect=Effect.KEEP, transactional=True),
+)
+
+COMPLETE = Capability(
+    id="llm.complete",
+    description="Asks a model.",
+    input_schema=_object(
+        ["prompt"], prompt={"type": "string"}, model={"type": "string"},
+        max_tokens={"type": "integer", "minimum": 1}, labels={"type": "array"},
+    ),
+    output_schema=_object(["text"], text={"type": "string"}),
+    handler=_call,
+    annotations=Annotations(seconds=30.0),
+)  # fmt: skip
+
 RUN_EVENTS = tuple(
     EventType(f"automation.run.{end}", f"A run {end}.", {"type": "object"})
     for end in ("succeeded", "failed")
@@ -174,7 +201,7 @@ def vocabulary() -> Registry:
     """Every word that the tests of the language use."""
     return Registry(
         actions=[TRANSFORM, DELAY, FOR_EACH, NOTIFICATION, CALLBACK, SLOW],
-        capabilities=[HTTP_FETCH, KV_GET, KV_SET],
+        capabilities=[HTTP_FETCH, KV_GET, KV_SET, POST, COMPLETE],
         triggers=[schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER],
         events=[*RUN_EVENTS, EventType("drive.file_added", "A file arrived.", {"type": "object"})],
     )

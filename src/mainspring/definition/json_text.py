@@ -9,11 +9,14 @@ walked again by ``json_places`` to say where.
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import re
 from array import array
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NoReturn
@@ -24,6 +27,8 @@ from mainspring.definition.json_places import Place, place_of, text_fault
 from mainspring.definition.json_values import canonical, check_value, content_hash, refusal
 
 __all__ = ["canonical", "check_value", "content_hash", "read_json"]
+
+LARGE = 65_536
 
 # The closing quote is optional, so that an unterminated string ends the search instead
 # of starting it again at each quote inside it.
@@ -120,9 +125,10 @@ def _run_of_digits(most: int) -> re.Pattern[bytes]:
 
 def _parsed(source: str) -> Any:
     try:
-        value = json.loads(
-            source, object_pairs_hook=_object, parse_float=_float, parse_constant=_constant
-        )
+        with _no_collector(len(source) > LARGE):
+            value = json.loads(
+                source, object_pairs_hook=_object, parse_float=_float, parse_constant=_constant
+            )
     except json.JSONDecodeError:
         raise
     except ValueError:  # more digits than Python itself is willing to convert
@@ -130,6 +136,19 @@ def _parsed(source: str) -> Any:
     if _DOUBTFUL_ESCAPE.search(source) and not _all_texts_sound(value):
         raise _Refused("json_surrogate")
     return value
+
+
+@contextmanager
+def _no_collector(large: bool) -> Iterator[None]:
+    """Reading makes no garbage; searching for it takes longer than reading itself."""
+    pause = large and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -116,10 +116,11 @@ class _Walk:
 
     def _members(self, value: dict[Any, Any], levels: int) -> None:
         for key, item in value.items():
+            # A bad key must not become part of the pointer, which is kept as well.
             if type(key) is not str:
                 raise _Unfit("json_key", "Every key of an object must be text.")
+            _check_text(key)
             try:
-                _check_text(key)
                 self.check(item, levels)
             except _Unfit as unfit:
                 unfit.path.append(key)

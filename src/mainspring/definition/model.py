@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -91,6 +92,10 @@ def _template(**more: Any) -> dict[str, Any]:
     return {"x-mainspring-widget": "jinja", "x-mainspring-scope": "run", **more}
 
 
+def _without_default(made: dict[str, Any]) -> None:
+    made.pop("default", None)
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -114,7 +119,7 @@ class TriggerEntry(_Part):
     """One moment at which the automation starts."""
 
     # An empty id is filled in when the definition is read.
-    id: Slug = Field(default="", json_schema_extra=lambda made: made.pop("default", None))
+    id: Slug = Field(default="", json_schema_extra=_without_default)
     """Keeps the trigger's identity when the definition is edited; given when left out."""
     type: TriggerType
     """What makes it go off."""
@@ -154,6 +159,13 @@ class Step(_Part):
     def output_name(self) -> str:
         """Where later steps find the output, under ``steps``."""
         return self.output_as or self.step_id
+
+
+def _not_empty(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    # The library's own bound would also count steps that it has refused already.
+    if not steps:
+        raise PydanticCustomError("too_short", "A plan has at least one step.")
+    return steps
 
 
 # A JSON array arrives as a list, which strict reading would not take for a tuple.
@@ -231,7 +243,7 @@ class Definition(_Part):
     inputs: Inputs = Field(default_factory=Inputs)
     triggers: Annotated[tuple[TriggerEntry, ...], Field(strict=False)] = ()
     """Without any trigger the automation runs by hand only."""
-    plan: Annotated[Steps, Field(min_length=1)]
+    plan: Annotated[Steps, AfterValidator(_not_empty)] = Field(json_schema_extra={"minItems": 1})
     """The steps, in the order they run."""
     execution: Execution = Field(default_factory=Execution)
     grants: Annotated[tuple[GrantEntry, ...], Field(strict=False, max_length=200)] | None = None

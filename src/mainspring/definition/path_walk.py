@@ -19,7 +19,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.json_values import same
 from mainspring.definition.patterns import BadPattern, Pattern, compile_pattern
 
-MOST_LEVELS = 32
+MOST_LEVELS = 64
 # Compiling a pattern that comes from the data, in steps of the walk.
 PATTERN_STEPS = 5_000
 # Instructions times bytes that a pattern gets through in the time of one step.

@@ -14,7 +14,7 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         "input_mapping": {
             "title": "Input mapping",
             "description": "Which part of the body each input takes, as an RFC 9535 JSONPath. "
-            "Inputs that are not named here take the field of the same name.",
+            "Inputs that are not named here keep the trigger's own inputs or their defaults.",
             "type": "object",
             "maxProperties": 100,
             "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 1_000},

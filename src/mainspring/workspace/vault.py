@@ -123,21 +123,25 @@ class Vault:
             )
 
     async def _known_key(self, *, may_create: bool) -> MasterKey:
-        if self._key is not None:
-            return self._key
+        if self._key is None:
+            key = await asyncio.to_thread(read_key, self._key_file)
+            self._key = key or await self._first_key(may_create=may_create)
+        return self._key
+
+    async def _first_key(self, *, may_create: bool) -> MasterKey:
+        """A new key, unless there are secrets already: it would make them unreadable."""
+        in_use = await self._database.fetchrow("SELECT 1 AS one FROM secrets LIMIT 1")
+        if in_use is None and may_create:
+            return await asyncio.to_thread(create_key, self._key_file)
+        # Somebody else may have made the key and its first secret a moment ago.
         key = await asyncio.to_thread(read_key, self._key_file)
         if key is None:
-            in_use = await self._database.fetchrow("SELECT 1 AS one FROM secrets LIMIT 1")
-            # A new key beside old secrets would make all of them unreadable, quietly.
-            if in_use is not None or not may_create:
-                raise Fault(
-                    "The master key file is missing, and secrets were sealed with it.",
-                    code="master_key_missing",
-                    suggestion="Put the file back where MAINSPRING_MASTER_KEY_FILE points.",
-                    retryable=False,
-                )
-            key = await asyncio.to_thread(create_key, self._key_file)
-        self._key = key
+            raise Fault(
+                "The master key file is missing, and secrets were sealed with it.",
+                code="master_key_missing",
+                suggestion="Put the file back where MAINSPRING_MASTER_KEY_FILE points.",
+                retryable=False,
+            )
         return key
 
 

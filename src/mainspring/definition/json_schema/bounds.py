@@ -95,6 +95,8 @@ class Bounds:
 
     def _at(self, node: Any, depth: int) -> int:
         """Evaluations at one place of a value, so many levels below this schema."""
+        if node is None:  # a reference to a schema that was not handed in
+            return ENDLESS
         if not isinstance(node, Mapping):
             return 1 if depth == 0 else 0
         key = (id(node), depth)

@@ -19,7 +19,7 @@ import jsonschema_rs
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema.bounds import Bounds
-from mainspring.definition.json_schema.keywords import REFERENCES, References
+from mainspring.definition.json_schema.keywords import ANCHORS, REFERENCES, References
 from mainspring.definition.json_schema.sentences import findings_of
 from mainspring.definition.json_schema.validator import (
     DIALECT,
@@ -34,6 +34,7 @@ MOST_SUBSCHEMAS = 2_000
 MOST_EVALUATIONS = 10_000
 # A compiled pattern above this size needs a bound on the text it will read.
 UNBOUNDED_PATTERN = 200
+MOST_PATTERNS = 200
 
 _UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
@@ -51,11 +52,15 @@ def check_schema(schema: Any, limits: Limits, at: str = "") -> list[Finding]:
     if len(references.nodes) > MOST_SUBSCHEMAS:
         detail = f"The schema has more than {MOST_SUBSCHEMAS:,} schemas in it."
         return [Finding(at, detail, "schema_too_large")]
+    if _patterns(references) > MOST_PATTERNS:
+        detail = f"The schema has more than {MOST_PATTERNS:,} patterns in it."
+        return [Finding(at, detail, "schema_too_large")]
     for pointer, node in references.nodes.items():
         if isinstance(node, Mapping):
             found.extend(_identity_findings(node, pointer, at))
             found.extend(_reference_findings(node, references, at + pointer))
             found.extend(_pattern_findings(node, limits, at + pointer))
+    found.extend(_repeated_anchors(references, at))
     return found or [*_work_findings(schema, references, at)] or [*_leftover(schema, at)]
 
 
@@ -108,6 +113,18 @@ def _reference_findings(
             yield Finding(place, detail, "schema_reference")
 
 
+def _repeated_anchors(references: References, at: str) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for pointer, node in references.nodes.items():
+        for keyword in ANCHORS:
+            name = node.get(keyword) if isinstance(node, Mapping) else None
+            if isinstance(name, str) and name in seen:
+                detail = f"The name {name!r} is given to two places; a reference could mean both."
+                yield Finding(under(at + pointer, keyword), detail, "schema_identity")
+            elif isinstance(name, str):
+                seen.add(name)
+
+
 def _pattern_findings(node: Mapping[str, Any], limits: Limits, here: str) -> Iterator[Finding]:
     pattern = node.get("pattern")
     if isinstance(pattern, str):
@@ -116,6 +133,14 @@ def _pattern_findings(node: Mapping[str, Any], limits: Limits, here: str) -> Ite
         yield from _one_pattern(pattern, longest, limits, under(here, "pattern"))
     for name in node.get("patternProperties", {}):
         yield from _one_pattern(name, None, limits, under(here, "patternProperties", name))
+
+
+def _patterns(references: References) -> int:
+    return sum(
+        ("pattern" in node) + len(node.get("patternProperties", ()))
+        for node in references.nodes.values()
+        if isinstance(node, Mapping)
+    )
 
 
 def _one_pattern(source: str, longest: int | None, limits: Limits, here: str) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ _LIST = (*SAME_VALUE_LIST, *ITEM_LIST)
 _MAP = (*SAME_VALUE_MAP, *MEMBER_MAP, *KEPT_MAP)
 
 REFERENCES = ("$ref", "$dynamicRef")
+ANCHORS = ("$anchor", "$dynamicAnchor")
 
 
 def subschemas(schema: Any, at: str = "") -> Iterator[tuple[str, Any]]:
@@ -74,7 +75,7 @@ class References:
             node[keyword]: pointer
             for pointer, node in self.nodes.items()
             if isinstance(node, Mapping)
-            for keyword in ("$anchor", "$dynamicAnchor")
+            for keyword in ANCHORS
             if isinstance(node.get(keyword), str)
         }
 

@@ -18,7 +18,7 @@ from mainspring.definition.json_schema.formats import LOOKS_LIKE, timezones
 from mainspring.definition.json_schema.keywords import find
 from mainspring.definition.json_values import canonical
 from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import did_you_mean, nearest
 
 CHOICES_SHOWN = 12
 LONGEST_SHOWN = 60
@@ -53,14 +53,16 @@ def findings_of(error: ValidationError, root: Any, at: str) -> Iterator[Finding]
             detail = f"The key {_short(inner.instance)} is not allowed: {_sentence(inner)}"
             yield Finding(under(here, str(inner.instance)), detail, "property_names")
         case Kind.Format(format="iana-timezone"):
-            nearest = did_you_mean(str(error.instance), timezones())
-            yield Finding(here, _sentence(error), "format", nearest)
+            suggestion = did_you_mean(str(error.instance), timezones())
+            yield Finding(here, _sentence(error), "format", suggestion)
         case _:
             yield Finding(here, _sentence(error), _snake(error.kind.name))
 
 
 def _sentence(error: ValidationError) -> str:  # noqa: C901 - one line per keyword is a table
     match error.kind:
+        case Kind.Type(types=["integer"]) if isinstance(error.instance, float):
+            return "This must be a whole number."
         case Kind.Type(types=types):
             return f"This must be {_any_of_types(types)}, but it is {_type_of(error.instance)}."
         case Kind.Constant(expected_value=value):
@@ -135,8 +137,8 @@ def _among(name: str, error: ValidationError) -> str | None:
     """A key that is there and looks like the missing one is most likely a slip."""
     if not isinstance(error.instance, Mapping):
         return None
-    written = did_you_mean(name, error.instance)
-    return None if written is None else f"Is it written differently? {written}"
+    written = nearest(name, error.instance)
+    return None if written is None else f"Is {written!r} meant to be this key?"
 
 
 def _not_listed(options: Sequence[Any], here: str, value: Any) -> Finding:
@@ -156,7 +158,8 @@ def _no_branch(
     at: str,
 ) -> Iterator[Finding]:
     """The problems of the shape that was meant, where one shape stands out."""
-    meant = [branch for branch in branches if not _another_kind(branch, error)]
+    fitting = [branch for branch in branches if not _wanted_types(branch, error)]
+    meant = [branch for branch in fitting if not _another_kind(branch, error)] or fitting
     if len(meant) == 1:
         for inner in meant[0]:
             yield from findings_of(inner, root, at)
@@ -171,14 +174,11 @@ def _no_branch(
 
 
 def _another_kind(branch: Sequence[ValidationError], error: ValidationError) -> bool:
-    """Whether a branch is about something else: another type, another discriminator."""
+    """Whether a branch is about something else, as its discriminator tells."""
     here = len(error.instance_path)
     return any(
-        (isinstance(inner.kind, Kind.Type | Kind.FalseSchema) and len(inner.instance_path) == here)
-        or (
-            isinstance(inner.kind, Kind.Constant | Kind.Enum)
-            and len(inner.instance_path) <= here + 1
-        )
+        isinstance(inner.kind, Kind.Constant | Kind.Enum | Kind.FalseSchema)
+        and len(inner.instance_path) <= here + 1
         for inner in branch
     )
 

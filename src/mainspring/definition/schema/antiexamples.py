@@ -221,7 +221,7 @@ _MEANING: Final = (
            {"automation_name": "Digest"}, "self_subscription"),
     _sense("a default that its schema refuses", "/inputs/schema/properties/limit/default", 0,
            "minimum"),
-    _sense("a schema that is none", "/inputs/schema/properties/limit/type", "int", "any_of"),
+    _sense("a schema that is none", "/inputs/schema/properties/limit/type", "int", "enum"),
     _sense("inputs that are a list", "/inputs/schema", {"type": "array"}, "inputs_not_an_object",
            "/inputs/schema/type"),
     _sense("a required input that a clock cannot give", "/inputs/schema/properties/topic",

@@ -164,22 +164,29 @@ def _unknown_tag(line: int, name: str) -> Invalid:
 
 
 def _integer(line: int, text: str) -> int:
-    if len(text) <= _MAX_INTEGER_TEXT and text.isascii():
+    if len(_digits(line, text)) <= _MAX_INTEGER_TEXT:
         value = int(text.replace("_", ""), 0)
         if value.bit_length() <= MAX_INTEGER_BITS:
             return value
-    raise _number(line)
+    raise _too_large(line)
 
 
 def _float(line: int, text: str) -> float:
-    if len(text) <= _MAX_FLOAT_TEXT and text.isascii():
+    if len(_digits(line, text)) <= _MAX_FLOAT_TEXT:
         value = float(text.replace("_", ""))
         if math.isfinite(value):
             return value
-    raise _number(line)
+    raise _too_large(line)
 
 
-def _number(line: int) -> Invalid:
+def _digits(line: int, text: str) -> str:
+    # The lexer takes the digits of every script; numbers are written with 0 to 9.
+    if not text.isascii():
+        raise _syntax(line, f"{_quoted(text)} is not a number")
+    return text
+
+
+def _too_large(line: int) -> Invalid:
     return Invalid(located(line, "this number is too large."), code="template_value")
 
 

@@ -117,6 +117,8 @@ def _not_an_object() -> Invalid:
 def _in_order(findings: Iterable[Finding], notes: Iterable[Note]) -> tuple[Finding, ...]:
     """By place in the document, each thing once, and where its author wrote it."""
     moved = [(note.pointer, note.was) for note in notes if note.was is not None]
+    # The innermost change first: a renamed key may stand in a renamed part.
+    moved.sort(key=lambda change: -len(change[0]))
     once = {
         (finding.pointer, finding.code, finding.detail): finding
         for finding in (_as_written(finding, moved) for finding in findings)

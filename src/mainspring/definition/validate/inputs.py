@@ -31,5 +31,5 @@ def check_inputs(outline: Outline, limits: Limits, sheet: Sheet) -> Mapping[str,
             'Write "type": "object" and put the inputs into properties.',
         )
         return None
-    sheet.findings += default_findings(schema, _AT)
+    sheet.findings += default_findings(schema, _AT, limits)
     return schema

@@ -28,6 +28,8 @@ def check_grants(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None
             used.add(need.capability)
             if need.capability not in vocabulary.capabilities:
                 _report_unknown(step, need, vocabulary, sheet)
+            elif _leads_nowhere(step, need):
+                _report_url(step, sheet)
             elif given is None:
                 _check_host(step, need, sheet)
             elif step.capability is None:
@@ -92,6 +94,22 @@ def _report_unknown(step: StepOutline, need: Grant, vocabulary: Vocabulary, shee
     detail = f"The step calls {need.capability!r}, which is not there."
     suggestion = did_you_mean(need.capability, vocabulary.capabilities)
     sheet.wrong(under(step.pointer, "action"), detail, "unknown_capability", suggestion)
+
+
+def _leads_nowhere(step: StepOutline, need: Grant) -> bool:
+    """Whether a URL is plain text and still has no host that everybody reads alike."""
+    url = (step.config or {}).get("url")
+    hostless = need.capability in HOSTED and not need.params.get("hosts")
+    return hostless and isinstance(url, str) and not has_syntax(url)
+
+
+def _report_url(step: StepOutline, sheet: Sheet) -> None:
+    sheet.wrong(
+        under(step.pointer, "config", "url"),
+        "This URL has no host that can be checked.",
+        "bad_url",
+        "Write it like https://example.com/path, without user names.",
+    )
 
 
 def _check_host(step: StepOutline, need: Grant, sheet: Sheet) -> None:

@@ -45,7 +45,8 @@ def check_steps(
     words = _Words(vocabulary, limits, sheet)
     names = first_names(outline, inputs_schema)
     words.check(outline.plan, names)
-    words.check(outline.on_failure, names.of_failure(outline.plan))
+    if outline.on_failure:
+        words.check(outline.on_failure, names.of_failure(outline.plan))
     key = outline.execution.get("concurrency_key")
     if isinstance(key, str):
         words.check_key(key, names_at_arrival(inputs_schema))
@@ -66,7 +67,8 @@ class _Words:
             self._check_action(step)
             self._check_when(step, names)
             self._check_config(step, names)
-            self.check(step.nested, names.inside(step))
+            if step.nested:
+                self.check(step.nested, names.inside(step))
             names = names.after(step)
 
     def check_key(self, source: str, names: Names) -> None:

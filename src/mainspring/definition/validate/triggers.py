@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.cron import parse_cron, smallest_interval
 from mainspring.definition.filters import filter_findings
+from mainspring.definition.inputs import Tokens, resolve_inputs
 from mainspring.definition.json_schema import compile_schema
+from mainspring.definition.model import TriggerType
 from mainspring.definition.paths import parse_path
-from mainspring.definition.pointers import under
+from mainspring.definition.pointers import parts_of, under
 from mainspring.definition.validate.loops import Own, follows_itself
 from mainspring.definition.validate.outline import Outline, TriggerOutline
 from mainspring.definition.validate.report import Sheet
@@ -24,6 +27,8 @@ from mainspring.definition.words import did_you_mean
 OFTEN_SECONDS: Final = 900
 # Judged by their own readers, which say more than a schema can.
 _OWN_READERS: Final = ("/cron", "/filters")
+# What the runtime tokens stand for does not matter here, only that they stand for something.
+_SOME_RUN: Final = Tokens(None, datetime(2000, 1, 1, tzinfo=UTC), "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,8 @@ def check_triggers(outline: Outline, place: Place, sheet: Sheet) -> None:
     for trigger in outline.triggers:
         known = place.vocabulary.triggers.get(trigger.type or "")
         if known is None:
-            continue  # the envelope names the types there are
+            _check_type(trigger, place, sheet)
+            continue
         if trigger.config is not None:
             at = under(trigger.pointer, "config")
             found = compile_schema(known.config_schema, place.limits).findings(trigger.config, at)
@@ -50,6 +56,17 @@ def check_triggers(outline: Outline, place: Place, sheet: Sheet) -> None:
             _check_config(trigger, place, sheet)
         if place.inputs_schema is not None:
             _check_inputs(trigger, place.inputs_schema, place.limits, sheet)
+
+
+def _check_type(trigger: TriggerOutline, place: Place, sheet: Sheet) -> None:
+    """The envelope names the types there can be; one of them may not be installed."""
+    if trigger.type is not None and trigger.type in get_args(TriggerType):
+        sheet.wrong(
+            under(trigger.pointer, "type"),
+            f"This installation has no {trigger.type} triggers.",
+            "unknown_trigger",
+            did_you_mean(trigger.type, place.vocabulary.triggers),
+        )
 
 
 def _read_elsewhere(finding: Finding, at: str) -> bool:
@@ -82,10 +99,10 @@ def _check_cron(text: Any, at: str, sheet: Sheet) -> None:
         sheet.wrong(at, error.detail, error.code, error.suggestion)
         return
     if seconds < OFTEN_SECONDS:
-        minutes = seconds // 60
+        minutes = "minute" if seconds < 120 else f"{seconds // 60} minutes"
         sheet.doubtful(
             at,
-            f"This fires every {'minute' if minutes == 1 else f'{minutes} minutes'} at its closest.",
+            f"This fires every {minutes} at its closest.",
             "fires_often",
             "If you wait for something to happen, an event trigger notices it sooner.",
         )
@@ -156,17 +173,22 @@ def _check_inputs(
         if finding.code != "additional_properties"
     ]
     if trigger.type == "schedule":
-        _check_required(trigger, schema, fixed, sheet)
+        _check_required(trigger, schema, fixed, limits, sheet)
 
 
 def _check_required(
-    trigger: TriggerOutline, schema: Mapping[str, Any], fixed: Mapping[str, Any], sheet: Sheet
+    trigger: TriggerOutline,
+    schema: Mapping[str, Any],
+    fixed: Mapping[str, Any],
+    limits: Limits,
+    sheet: Sheet,
 ) -> None:
     """Nobody is there to give an input when a clock starts the run."""
-    known = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        said = known.get(name)
-        if name not in fixed and not (isinstance(said, Mapping) and "default" in said):
+    try:
+        resolve_inputs(schema, fixed, {}, _SOME_RUN, limits)
+    except Invalid as error:
+        lacking = [parts_of(one.pointer) for one in error.findings if one.code == "required"]
+        for name in (parts[1] for parts in lacking if len(parts) == 2):
             sheet.wrong(
                 under(trigger.pointer, "inputs"),
                 f"A schedule gives no inputs, and {name!r} is required without a default.",

@@ -113,7 +113,9 @@ def _desk(ctx: typer.Context) -> Desk:
 
 def _run(
     ctx: typer.Context,
-    file: Annotated[str, typer.Argument(help="A definition in JSON; - reads standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A definition; - reads standard input.")
+    ],
     words: Annotated[
         list[str] | None,
         typer.Option("--input", metavar="NAME=VALUE", help="One input; may be given again."),
@@ -126,8 +128,8 @@ def _run(
 ) -> int:
     """Save a definition, run it once, here and now, and show each step.
 
-    The exit code says what the run came to. Ctrl-C cancels the run; Ctrl-C again leaves
-    it unfinished, and the next worker goes on with it.
+    The exit code says what the run came to. Ctrl-C cancels the run.
+    Ctrl-C again leaves it unfinished; the next worker goes on with it.
     """
     from mainspring.surfaces.cli.run import run_file
 
@@ -152,7 +154,9 @@ def _validate(
 
 def _schema(
     ctx: typer.Context,
-    which: Annotated[Schema, typer.Argument(help="Which schema.")] = Schema.DEFINITION,
+    which: Annotated[
+        Schema, typer.Argument(metavar="[definition|filter]", help="Which schema.")
+    ] = Schema.DEFINITION,
     for_programs: Json = False,
 ) -> int:
     """Print the JSON Schema of a definition, or of an event filter."""
@@ -266,7 +270,7 @@ def _secrets() -> typer.Typer:
     return group
 
 
-SecretName = Annotated[str, typer.Argument(help="Small letters, digits and underscores.")]
+SecretName = Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.")]
 
 
 def _set_secret(

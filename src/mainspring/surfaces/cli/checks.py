@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -65,15 +66,15 @@ def machine() -> Check:
 
 def event_loop() -> Check:
     try:
-        import uvloop
-    except ImportError:
+        release = version("uvloop")
+    except PackageNotFoundError:
         return Check(
             "event loop",
             "doubtful",
             "uvloop is missing; Python's own loop is used, which is slower.",
             "Install the Python package uvloop.",
         )
-    return Check("event loop", "ok", f"uvloop {uvloop.__version__}.")
+    return Check("event loop", "ok", f"uvloop {release}.")
 
 
 def postgres(settings: Settings) -> Check:
@@ -122,7 +123,9 @@ def disk(settings: Settings) -> Check:
     suggestion = "Free some space, or set MAINSPRING_HOME to a folder on another disk."
     if free < _LEAST_DISK:
         return Check("disk", "wrong", told, suggestion)
-    return Check("disk", "doubtful", told, suggestion) if free < _GOOD_DISK else Check("disk", "ok", told)
+    if free < _GOOD_DISK:
+        return Check("disk", "doubtful", told, suggestion)
+    return Check("disk", "ok", told)
 
 
 def open_files() -> Check:
@@ -133,7 +136,9 @@ def open_files() -> Check:
     if allowed >= _GOOD_FILES:
         return Check("open files", "ok", told)
     verdict: Verdict = "wrong" if allowed < _LEAST_FILES else "doubtful"
-    return Check("open files", verdict, told, f"Raise the limit, for example: ulimit -n {_GOOD_FILES}")
+    return Check(
+        "open files", verdict, told, f"Raise the limit, for example: ulimit -n {_GOOD_FILES}"
+    )
 
 
 def time_zones() -> Check:
@@ -152,12 +157,15 @@ def templates(limits: Limits) -> Check:
         "{% for b in summary.bullets %}* {{ b | trim | upper }}\n{% endfor %}", limits
     )
     context = {"summary": {"bullets": [f" point {number} " for number in range(10)]}}
+    text = template.render(context)
     began = time.perf_counter()
     for _ in range(_RENDERS):
-        text = template.render(context)
+        template.render(context)
     ms = (time.perf_counter() - began) * 1000 / _RENDERS
     if text != "".join(f"* POINT {number}\n" for number in range(10)):
-        return Check("templates", "wrong", "A template was not rendered as it should be.", _REINSTALL)
+        return Check(
+            "templates", "wrong", "A template was not rendered as it should be.", _REINSTALL
+        )
     told = f"A typical template takes {ms:.2f} ms."
     if ms > _SLOW_RENDER_MS:
         return Check("templates", "doubtful", told, "This machine is busy or slow.")
@@ -168,7 +176,7 @@ _REINSTALL = "Install Mainspring again."
 
 
 def master_key(settings: Settings) -> Check:
-    from mainspring.workspace.vault import read_key
+    from mainspring.workspace.master_key import read_key
 
     if read_key(settings.key_file) is None:
         return Check("master key", "ok", "It is made together with the first secret.")

@@ -121,9 +121,16 @@ def error_lines(run: Mapping[str, Any]) -> list[Text]:
 
 
 def _failed_step(run: Mapping[str, Any]) -> str:
+    row = failed_row(run)
+    return "" if row is None else named(row["step"], row["item"])
+
+
+def failed_row(run: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The innermost step that failed with the error of the run, in its last round."""
+    said = (run["error"] or {}).get("detail")
     for row in run["steps"]:
-        same = (row["error"] or {}).get("detail") == run["error"].get("detail")
+        same = said is not None and (row["error"] or {}).get("detail") == said
         if same and row["status"] == "failed" and row["run_attempt"] == run["attempt"]:
-            return named(row["step"], row["item"])
-    return ""
+            found: Mapping[str, Any] = row
+            return found
+    return None

@@ -63,7 +63,25 @@ def read_inputs(
         if name in named:
             raise _input_problem(f"/{name}", f"The input {name!r} is given twice.")
         named[name] = _value(name, text, shape, limits)
-    return {**given, **named}
+    inputs = {**given, **named}
+    _refuse_unknown(inputs, shape)
+    return inputs
+
+
+def _refuse_unknown(inputs: Mapping[str, Any], shape: Mapping[str, Any]) -> None:
+    """A name that is declared nowhere is a slip of the pen, unless the schema asks for it."""
+    from mainspring.definition.words import did_you_mean
+
+    if shape.get("additionalProperties") not in (None, False):
+        return
+    known = shape.get("properties", {})
+    for name in inputs:
+        if name not in known:
+            raise _input_problem(
+                f"/{name}",
+                f"The definition declares no input called {name[:60]!r}.",
+                did_you_mean(name, known),
+            )
 
 
 def _object(text: str, limits: Limits) -> dict[str, Any]:

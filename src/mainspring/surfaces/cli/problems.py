@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import typer
@@ -27,9 +28,7 @@ def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
     _log_plainly()
     for_programs = _for_programs(words)
     try:
-        answered = get_command(app).main(
-            args=list(words), prog_name=PROGRAM, standalone_mode=False
-        )
+        answered = get_command(app).main(args=list(words), prog_name=PROGRAM, standalone_mode=False)
     except KeyboardInterrupt:
         answered = exits.INTERRUPTED
     except Exception as error:
@@ -47,8 +46,9 @@ def show_problem(problem: Problem, *, for_programs: bool, no_color: bool) -> Non
         Screen(for_programs=True).answer(problem.as_dict())
         return
     console = make_console(sys.stderr, no_color=no_color)
-    for line in problem_lines(problem.detail, problem.findings, problem.suggestion):
-        console.print(line)
+    with suppress(OSError, SystemExit):
+        for line in problem_lines(problem.detail, problem.findings, problem.suggestion):
+            console.print(line)
 
 
 def problem_lines(

@@ -144,10 +144,13 @@ def _line(row: Mapping[str, Any]) -> Line:
             words = f"{at}  waiting until {clock_time(row['until'])}"
         case "skipped":
             words = f"{at}  skipped"
-        case status:
-            words = f"{at}  {duration(row['ms'] / 1000)}, attempt {row['attempt']}"
-            if status != "succeeded":
-                words += f": {(row['error'] or {}).get('detail', '')}"
+        case "succeeded":
+            words = f"{at}  {duration(row['ms'] / 1000)}"
+            words += f", attempt {row['attempt']}" if row["attempt"] > 1 else ""
+        case _:
+            reason = (row["error"] or {}).get("detail", "")
+            words = f"{at}  attempt {row['attempt']} failed after "
+            words += f"{duration(row['ms'] / 1000)}: {reason}"
     return Line(row["status"], row["step"], row["item"], words, row["output"])
 
 

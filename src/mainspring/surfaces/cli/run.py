@@ -6,16 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Fault
 from mainspring.definition.inputs import Tokens, resolve_inputs
 from mainspring.definition.validate import validate
-from mainspring.runs.dispatch import Request
+from mainspring.runs.arrivals import Request
 from mainspring.runs.history import list_runs, read_run
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.closing import closing_lines
+from mainspring.surfaces.cli.closing import closing_lines, failed_row
 from mainspring.surfaces.cli.documents import read_document, read_inputs
 from mainspring.surfaces.cli.follow import Follower
 from mainspring.surfaces.cli.reading import find, tidy
@@ -23,7 +24,7 @@ from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.summary import introduction
 from mainspring.surfaces.cli.timeline import Line, paint
 from mainspring.surfaces.cli.words import count
-from mainspring.workspace.automations import FIRST_MEMBER, save
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save
 
 if TYPE_CHECKING:
     from mainspring.contracts.grant import Grant
@@ -73,14 +74,14 @@ def _judged(
     definition = report.accepted()
     inputs = read_inputs(words, whole, definition.inputs.shape, limits)
     # Judged again when the run is accepted; here so that nothing is stored before.
-    resolve_inputs(definition.inputs.shape, {}, inputs, Tokens.unknown())
+    now = datetime.now(UTC)
+    tokens = Tokens(None, now, str(FIRST_MEMBER), str(FIRST_WORKSPACE))
+    resolve_inputs(definition.inputs.shape, {}, inputs, tokens, limits)
     screen.say(*introduction(definition, report.grants, vocabulary), "")
     return Wanted(definition, report.grants, inputs)
 
 
-async def retry(
-    desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: float | None
-) -> int:
+async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: float | None) -> int:
     """Sends a run round again from where it broke off."""
     async with _open(desk) as rooms:
         run_id = await find(rooms, text)
@@ -164,8 +165,12 @@ async def _tell_of_earlier_runs(rooms: Rooms, screen: Screen) -> None:
 
 
 def _tell_of_kept_steps(before: dict[str, Any], follower: Follower, screen: Screen) -> None:
+    """The steps that are not repeated; what came after the failure was its aftermath."""
     follower.timeline.remember(before["steps"])
+    failed = failed_row(before)
     for row in before["steps"]:
+        if row is failed:
+            break
         if row["status"] == "succeeded":
             line = Line("succeeded", row["step"], row["item"], "done before")
             screen.say(paint(line, screen))

@@ -96,7 +96,7 @@ class Screen:
         if self.for_programs:
             return
         with self.forgiving():
-            for part in parts or ("",):
+            for part in parts:
                 self.console.print(part)
             sys.stdout.flush()
 
@@ -111,7 +111,8 @@ class Screen:
         """Writing to somebody who has gone away is no failure of the command."""
         try:
             yield
-        except OSError:
+        except (OSError, SystemExit):
+            # The console answers a closed pipe by leaving the program.
             self._gone = True
             lead_nowhere()
 

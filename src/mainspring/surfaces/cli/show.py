@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.timeline import Line, Timeline, named, paint
@@ -31,7 +31,7 @@ class Show:
         self._screen = screen
         self._live: Live | None = None
 
-    def __enter__(self) -> Show:
+    def __enter__(self) -> Self:
         if self._screen.is_lively:
             from rich.live import Live
 
@@ -73,9 +73,10 @@ class Show:
             text = Text("  ")
             text.append(self._spin(tick), style="yellow")
             text.append(f" {named(*timeline.sleeper)}", style="bold")
-            text.append(f"  goes on in {duration(left)}")
+            text.append(f"  goes on in {duration(left)}" if left else "  goes on now")
             lines.append(text)
-        return Text("\n").join(lines)
+        # A line that folds would be one more than the terminal is told to draw again.
+        return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
 
     def _going(self, step: str, item: str, timeline: Timeline, tick: float) -> Text:
         from rich.text import Text

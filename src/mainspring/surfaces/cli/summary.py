@@ -50,7 +50,9 @@ def judgement(file: str, report: Report, vocabulary: Vocabulary, screen: Screen)
     sign, colour = screen.mark("warning")
     for warning in report.warnings:
         lines.append(
-            Text.assemble("  ", (sign, colour), f" {warning.pointer}: {one_line(warning.detail, 400)}")
+            Text.assemble(
+                "  ", (sign, colour), f" {warning.pointer}: {one_line(warning.detail, 400)}"
+            )
         )
         if warning.suggestion:
             lines.append(Text(f"    {one_line(warning.suggestion, 400)}"))
@@ -112,7 +114,9 @@ def _grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
     from rich.text import Text
 
     lines = [
-        Text.assemble("  may call ", (one_line(grant.capability), "bold"), _bounds(grant, vocabulary))
+        Text.assemble(
+            "  may call ", (one_line(grant.capability), "bold"), _bounds(grant, vocabulary)
+        )
         for grant in grants
     ]
     return lines or [Text("  calls nothing outside its own steps")]

@@ -150,8 +150,11 @@ def paint(line: Line, screen: Screen) -> Text:
         name = named(line.step, line.item)
         text.append(name if not line.words else name.ljust(_STEP_COLUMN), style="bold")
     quiet = line.kind in ("succeeded", "skipped", "started")
-    text.append(f" {one_line(line.words, 400)}", style="bright_black" if quiet else "")
+    if line.words:
+        gap = " " if line.step else ""
+        text.append(gap + one_line(line.words, 400), style="bright_black" if quiet else "")
     if line.value is not None and screen.is_lively:
+        text.no_wrap, text.overflow = True, "ellipsis"
         text.append(f"  {preview(line.value)}", style="bright_black")
     return text
 

@@ -47,7 +47,9 @@ def _settings(settings: Settings, queues: str | None, slots: int | None) -> Sett
         named = tuple(word.strip() for word in queues.split(",") if word.strip())
         unknown = [word for word in named if word not in QUEUES]
         if unknown or not named:
-            detail = f"There is no queue called {unknown[0]!r}." if unknown else "No queue is named."
+            detail = (
+                f"There is no queue called {unknown[0]!r}." if unknown else "No queue is named."
+            )
             suggestion = f"The queues are {', '.join(QUEUES)}."
             finding = Finding("/queues", detail, "unknown_queue", suggestion)
             raise Invalid(detail, code="unknown_queue", suggestion=suggestion, findings=[finding])

@@ -140,7 +140,16 @@ ESCAPES = (
 )
 
 # What an escape would show, whichever way it got out.
-TRACES = ("<class", "<built-in", "<module", "<bound", "<function", "object at 0x", "root:x:0", "uid=")
+TRACES = (
+    "<class",
+    "<built-in",
+    "<module",
+    "<bound",
+    "<function",
+    "object at 0x",
+    "root:x:0",
+    "uid=",
+)
 
 
 def mutations(source: str) -> Iterator[str]:
@@ -227,7 +236,7 @@ BOMBS = {
     "output": _twice("{{ a }}"),
     "conditions": _twice("{% if a > b and b < a %}{% endif %}"),
     "assignments": _twice("{% set z = a %}"),
-    "many variables": "".join(f"{{% set v{i} = 1 %}}" for i in range(150)) + _twice("{% set z=1 %}"),
+    "many variables": "".join(f"{{% set v{i}=1 %}}" for i in range(150)) + _twice("{% set z=1 %}"),
     "loop object": _twice("{{ loop.index }}"),
     "loop condition": _often("{% for b in n if b > 3000 %}{% endfor %}"),
     "arithmetic": _twice("{% set z = a * b + a - b %}"),
@@ -289,7 +298,7 @@ BOMBS = {
     "deep indented": "{{ deep|tojson(8) }}",
     "escapes in json": "{{ [control]|tojson }}",
     "grown list": "{% set a = ['xxxxxxxx'] %}" + "{% set a = [a, a] %}" * 60 + "{{ a }}",
-    "grown object": "{% set a = {'k': 1} %}" + "{% set a = {'a': a, 'b': a} %}" * 60 + "{{ a == a }}",
+    "grown object": "{% set a = {} %}" + "{% set a = {'a': a, 'b': a} %}" * 60 + "{{ a == a }}",
     "grown text": "{% set a = 'x' %}" + "{% set a = a ~ a %}" * 60 + "{{ a }}",
     "grown sum": "{% set a = [1] %}" + "{% set a = a + a %}" * 60 + "{{ a }}",
     "grown capture": "{% set a %}xx{% endset %}" + "{% set a %}{{a}}{{a}}{% endset %}" * 40 + "{{a}}",

@@ -90,18 +90,17 @@ def test_an_escape_is_refused(source: str, watch: Watch) -> None:
 def test_no_other_spelling_of_an_escape_gets_out(source: str, watch: Watch) -> None:
     spellings = list(mutations(source))
     outcomes = [attempt(spelling, watch) for spelling in spellings]
-    assert [one for one, seen in zip(spellings, outcomes, strict=True) if not is_harmless(seen)] == []
+    assert [
+        one for one, seen in zip(spellings, outcomes, strict=True) if not is_harmless(seen)
+    ] == []
     assert watch.events == []
 
 
 @pytest.mark.parametrize("source", ESCAPES)
 def test_an_escape_is_no_condition_either(source: str, watch: Watch) -> None:
     for condition in (source, source.strip("{}% ")):
-        try:
-            with watch:
-                parse_predicate(condition, LIMITS).test(fresh_context())
-        except Invalid as refusal:
-            assert refusal.code.startswith("template_")
+        with pytest.raises(Invalid), watch:
+            parse_predicate(condition, LIMITS).test(fresh_context())
     assert watch.events == []
 
 
@@ -139,17 +138,48 @@ def test_a_foreign_object_in_the_data_is_never_touched() -> None:
 
     context = {"trap": Trap(), "inside": {"trap": Trap()}, "listed": [Trap(), Trap()], "one": 1}
     for source in (
-        "{{ trap }}", "x{{ trap }}", "{{ trap.name }}", "{{ trap[0] }}", "{{ trap == 1 }}",
-        "{{ 1 == trap }}", "{% if trap %}{% endif %}", "{{ not trap }}", "{{ trap and 1 }}",
-        "{{ inside }}", "{{ inside.trap }}", "{{ inside['tr' ~ 'ap'] }}", "{{ inside|tojson }}",
-        "{{ listed }}", "{{ listed|sort }}", "{{ listed|join }}", "{{ 1 in listed }}",
-        "{{ listed == listed }}", "{% for x in listed %}{{ x }}{% endfor %}", "{{ listed|first }}",
-        "{{ trap ~ '' }}", "{{ trap + 1 }}", "{{ -trap }}", "{{ trap|default(1, true) }}",
-        "{{ trap|length }}", "{{ trap|date }}", "{{ [trap] }}", "{{ {'a': trap} }}",
-        "{{ {trap: 1} }}", "{{ inside[trap] }}", "{{ one[trap] }}", "{{ trap|sort }}",
-        "{{ trap < 1 }}", "{{ trap in inside }}", "{{ trap in 'x' }}", "{{ trap if trap }}",
-        "{% for x in trap %}{% endfor %}", "{{ 'abc'[trap:] }}", "{{ 'abc' * trap }}",
-        "{{ 'abc'|truncate(trap) }}", "{{ 'abc'|replace(trap, trap) }}", "{{ trap is none }}",
-    ):  # fmt: skip
+        "{{ trap }}",
+        "x{{ trap }}",
+        "{{ trap.name }}",
+        "{{ trap[0] }}",
+        "{{ trap == 1 }}",
+        "{{ 1 == trap }}",
+        "{% if trap %}{% endif %}",
+        "{{ not trap }}",
+        "{{ trap and 1 }}",
+        "{{ inside }}",
+        "{{ inside.trap }}",
+        "{{ inside['tr' ~ 'ap'] }}",
+        "{{ inside|tojson }}",
+        "{{ listed }}",
+        "{{ listed|sort }}",
+        "{{ listed|join }}",
+        "{{ 1 in listed }}",
+        "{{ listed == listed }}",
+        "{% for x in listed %}{{ x }}{% endfor %}",
+        "{{ listed|first }}",
+        "{{ trap ~ '' }}",
+        "{{ trap + 1 }}",
+        "{{ -trap }}",
+        "{{ trap|default(1, true) }}",
+        "{{ trap|length }}",
+        "{{ trap|date }}",
+        "{{ [trap] }}",
+        "{{ {'a': trap} }}",
+        "{{ {trap: 1} }}",
+        "{{ inside[trap] }}",
+        "{{ one[trap] }}",
+        "{{ trap|sort }}",
+        "{{ trap < 1 }}",
+        "{{ trap in inside }}",
+        "{{ trap in 'x' }}",
+        "{{ trap if trap }}",
+        "{% for x in trap %}{% endfor %}",
+        "{{ 'abc'[trap:] }}",
+        "{{ 'abc' * trap }}",
+        "{{ 'abc'|truncate(trap) }}",
+        "{{ 'abc'|replace(trap, trap) }}",
+        "{{ trap is none }}",
+    ):
         with pytest.raises(Invalid):
             parse_template(source, LIMITS).value(context)

@@ -26,15 +26,35 @@ def refusal(source: str, **context: Any) -> Invalid:
 
 def test_there_are_exactly_fifteen() -> None:
     assert set(FILTERS) == {
-        "join", "length", "default", "upper", "lower", "truncate", "tojson", "date", "replace",
-        "trim", "slugify", "first", "last", "sort", "reverse",
-    }  # fmt: skip
+        "join",
+        "length",
+        "default",
+        "upper",
+        "lower",
+        "truncate",
+        "tojson",
+        "date",
+        "replace",
+        "trim",
+        "slugify",
+        "first",
+        "last",
+        "sort",
+        "reverse",
+    }
 
 
 def test_the_tests_are_the_listed_ones() -> None:
     assert set(TESTS) == {
-        "defined", "undefined", "none", "number", "string", "mapping", "sequence", "boolean",
-    }  # fmt: skip
+        "defined",
+        "undefined",
+        "none",
+        "number",
+        "string",
+        "mapping",
+        "sequence",
+        "boolean",
+    }
 
 
 @pytest.mark.parametrize(
@@ -63,7 +83,9 @@ def test_a_date_has_a_default_format() -> None:
     assert value("{{ '2026-05-26T08:00:00Z' | date }}") == "2026-05-26"
 
 
-@pytest.mark.parametrize("moment", ["yesterday", "", "2026-13-01", "x" * 100, 10**15, -(10**15), None, [], True])
+@pytest.mark.parametrize(
+    "moment", ["yesterday", "", "2026-13-01", "x" * 100, 10**15, -(10**15), None, [], True]
+)
 def test_what_is_no_date_is_refused(moment: Any) -> None:
     assert refusal("{{ at | date }}", at=moment).code == "template_value"
 
@@ -225,11 +247,16 @@ def test_filters_give_what_they_say(source: str, shown: Any) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "{{ x | upper(1) }}", "{{ x | join(1, 2, 3) }}", "{{ x | join(e=1) }}", "{{ x | replace }}",
-        "{{ x | replace('a') }}", "{{ x | replace(new='a') }}", "{{ x | join(',', d='') }}",
+        "{{ x | upper(1) }}",
+        "{{ x | join(1, 2, 3) }}",
+        "{{ x | join(e=1) }}",
+        "{{ x | replace }}",
+        "{{ x | replace('a') }}",
+        "{{ x | replace(new='a') }}",
+        "{{ x | join(',', d='') }}",
         "{{ x | truncate(length=1, length=2) }}",
     ],
-)  # fmt: skip
+)
 def test_wrong_arguments_are_refused_when_the_template_is_read(source: str) -> None:
     with pytest.raises(Invalid) as caught:
         parse_template(source, LIMITS)

@@ -1,0 +1,254 @@
+"""The inputs of a run: what was sent, what the trigger sets, what the schema fills in.
+
+A value from the payload wins over the trigger's static inputs, and those win over the
+schema's defaults. A default is filled in where its member is missing: at the top, in
+objects that are there, in the items of lists, and in an object that is missing but
+required, which is then made of the defaults of its members. ``$ref`` and ``allOf`` are
+followed; alternatives are not, because nobody knows yet which one will hold.
+
+A default may be one of three runtime tokens, which become values before validation:
+``$last_fired_at`` (the creation time before the first firing), ``$creator`` and
+``$space_default``. Tokens are only looked for in the schema: the same word in a payload
+or in static inputs is data and stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import Validator, compile_schema
+from mainspring.definition.json_schema.keywords import REFERENCES, References, subschemas
+from mainspring.definition.paths import parse_path
+from mainspring.definition.pointers import under
+from mainspring.definition.words import did_you_mean
+
+TOKENS = ("$last_fired_at", "$creator", "$space_default")
+MOST_FILLED = 1_000
+MOST_LEVELS = 32
+
+_TOKEN = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*\Z")
+_NONE: Final = object()
+_USUAL: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What the runtime tokens stand for in one run."""
+
+    last_fired_at: datetime | None
+    created_at: datetime
+    creator: str
+    space: str
+
+    def value(self, token: str) -> str:
+        match token:
+            case "$last_fired_at":
+                moment = self.last_fired_at or self.created_at
+                return moment.astimezone(UTC).isoformat()
+            case "$creator":
+                return self.creator
+            case "$space_default":
+                return self.space
+            case _:
+                raise Invalid(f"There is no runtime token {token!r}.", code="default_token")
+
+
+def resolve_inputs(
+    schema: Mapping[str, Any] | None,
+    static: Mapping[str, Any],
+    payload_inputs: Mapping[str, Any],
+    tokens: Tokens,
+    limits: Limits | None = None,
+) -> dict[str, Any]:
+    """The inputs a run starts with, or ``Invalid`` with findings under ``/inputs``."""
+    given = {**static, **payload_inputs}
+    if schema is None:
+        return given
+    filled: dict[str, Any] = _Filling(schema, tokens).into(schema, given)
+    findings = compile_schema(schema, limits or _USUAL).findings(filled, "/inputs")
+    if findings:
+        raise Invalid(
+            "The inputs do not fit what this automation expects.",
+            code="inputs_invalid",
+            findings=findings,
+        )
+    return filled
+
+
+def map_payload(
+    mapping: Mapping[str, str], payload: Any, limits: Limits | None = None
+) -> dict[str, Any]:
+    """Inputs picked out of a payload by JSONPath.
+
+    A path of names and positions gives its one value, and nothing at all when it leads
+    nowhere, so that a default can step in. Any other path gives the list of its values.
+    """
+    found: dict[str, Any] = {}
+    for name, text in mapping.items():
+        path = parse_path(text, limits or _USUAL)
+        values = path.find(payload)
+        if not path.singular:
+            found[name] = values
+        elif values:
+            found[name] = values[0]
+    return found
+
+
+def default_findings(schema: Any, at: str = "", limits: Limits | None = None) -> list[Finding]:
+    """Defaults that are no known token, or do not fit the schema they stand in."""
+    found: list[Finding] = []
+    for pointer, node in subschemas(schema):
+        if isinstance(node, Mapping) and "default" in node:
+            here = under(at + pointer, "default")
+            found.extend(_token_findings(node, here))
+            if not _is_token(node["default"]):
+                validator = _validator_at(schema, pointer, node, limits or _USUAL)
+                found.extend(validator.findings(node["default"], here))
+    if not found and isinstance(schema, Mapping):
+        now = datetime.min.replace(tzinfo=UTC)
+        try:
+            _Filling(schema, Tokens(now, now, "", "")).into(schema, {})
+        except Invalid as problem:
+            found.append(Finding(at, problem.detail, problem.code))
+    return found
+
+
+class _Filling:
+    """One pass that puts defaults into a value."""
+
+    __slots__ = ("_left", "_levels", "_references", "_root", "_tokens")
+
+    def __init__(self, root: Mapping[str, Any], tokens: Tokens) -> None:
+        self._root = root
+        self._tokens = tokens
+        self._references: References | None = None
+        self._left = MOST_FILLED
+        self._levels = MOST_LEVELS
+
+    def into(self, schema: Any, value: Any) -> Any:
+        """The value with what was missing; the given value is left as it was."""
+        nodes = self._unconditional(schema)
+        if isinstance(value, Mapping):
+            filled = dict(value)
+            for node in nodes:
+                self._members(node, filled)
+            return filled
+        if isinstance(value, list):
+            for node in nodes:
+                if isinstance(node.get("items"), Mapping):
+                    value = [self.into(node["items"], item) for item in value]
+        return value
+
+    def _members(self, node: Mapping[str, Any], filled: dict[str, Any]) -> None:
+        for name, schema in node.get("properties", {}).items():
+            if name in filled:
+                filled[name] = self.into(schema, filled[name])
+                continue
+            made = self._made(schema, required=name in node.get("required", ()))
+            if made is not _NONE:
+                filled[name] = made
+
+    def _made(self, schema: Any, *, required: bool) -> Any:
+        """The value of a missing member, if the schema has one."""
+        nodes = self._unconditional(schema)
+        for node in nodes:
+            if "default" in node:
+                return self._deeper(schema, self._literal(node["default"]))
+        if required and any("properties" in node for node in nodes):
+            return self._deeper(schema, {}) or _NONE
+        return _NONE
+
+    def _deeper(self, schema: Any, value: Any) -> Any:
+        """Fills what was made, within bounds: a default may lead to itself for ever."""
+        self._left -= 1
+        self._levels -= 1
+        if self._left < 0 or self._levels < 0:
+            detail = "The defaults of the input schema lead to more and more values."
+            raise Invalid(detail, code="inputs_endless_defaults")
+        made = self.into(schema, value)
+        self._levels += 1
+        return made
+
+    def _literal(self, default: Any) -> Any:
+        if _is_token(default):
+            return self._tokens.value(default)
+        return deepcopy(default)
+
+    def _unconditional(self, schema: Any) -> list[Mapping[str, Any]]:
+        """A schema with all that holds whenever it holds."""
+        found: list[Mapping[str, Any]] = []
+        waiting = [schema]
+        while waiting:
+            node = waiting.pop()
+            if not isinstance(node, Mapping) or any(node is known for known in found):
+                continue
+            found.append(node)
+            waiting.extend(node.get("allOf", ()))
+            if "$ref" in node:
+                waiting.append(self._target(node["$ref"]))
+        return found
+
+    def _target(self, reference: Any) -> Any:
+        if self._references is None:
+            self._references = References(self._root)
+        return self._references.target(reference)
+
+
+def _is_token(default: Any) -> bool:
+    return isinstance(default, str) and _TOKEN.match(default) is not None
+
+
+def _token_findings(node: Mapping[str, Any], here: str) -> Iterator[Finding]:
+    default = node["default"]
+    if not _is_token(default):
+        yield from _misplaced(default, here)
+    elif default not in TOKENS:
+        detail = f"There is no runtime token {default!r}; there are {', '.join(TOKENS)}."
+        yield Finding(here, detail, "default_token", did_you_mean(default, TOKENS))
+    elif "string" not in _types(node):
+        detail = f"{default} becomes text, which the type of this schema does not allow."
+        yield Finding(here, detail, "default_token")
+
+
+def _types(node: Mapping[str, Any]) -> list[str]:
+    written = node.get("type", "string")
+    return [written] if isinstance(written, str) else list(written)
+
+
+def _misplaced(default: Any, here: str) -> Iterator[Finding]:
+    """A token inside a larger default would stay a word, and nobody would notice."""
+    waiting: list[tuple[str, Any]] = []
+    if isinstance(default, dict | list):
+        waiting.append((here, default))
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend((under(place, key), item) for key, item in value.items())
+        elif isinstance(value, list):
+            waiting.extend((under(place, number), item) for number, item in enumerate(value))
+        elif value in TOKENS:
+            detail = f"{value} must be the whole default; inside a larger one it stays a word."
+            yield Finding(place, detail, "default_token")
+
+
+def _validator_at(root: Any, pointer: str, node: Mapping[str, Any], limits: Limits) -> Validator:
+    """The validator of one schema inside another, with its references intact."""
+    refers = any(
+        keyword in below
+        for _, below in subschemas(node)
+        if isinstance(below, Mapping)
+        for keyword in REFERENCES
+    )
+    if not refers:
+        return compile_schema(node, limits)
+    whole = {**root, "$id": "urn:mainspring:schema:inputs"}
+    target = f"urn:mainspring:schema:inputs#{quote(pointer)}"
+    return compile_schema({"$ref": target, "$defs": {"inputs": whole}}, limits)

@@ -1,0 +1,133 @@
+"""The command line as a stranger meets it: a process, its words, what it says, its code."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+# A machine under load may be slow; nothing here waits for this long when all is well.
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def said(self) -> str:
+        return self.out + self.err
+
+
+class Mainspring:
+    """The command, on one data folder."""
+
+    def __init__(self, home: Path, **settings: str) -> None:
+        self.home = home
+        self._settings = {f"MAINSPRING_{name.upper()}": text for name, text in settings.items()}
+
+    def __call__(self, *words: str | Path, stdin: bytes = b"", **settings: str) -> Ended:
+        """Runs one command to its end."""
+        ended = subprocess.run(
+            self.command(*words),
+            input=stdin,
+            capture_output=True,
+            env=self.environment(**settings),
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    @contextlib.contextmanager
+    def started(self, *words: str | Path, **settings: str) -> Iterator[subprocess.Popen[str]]:
+        """Starts a command and lets the test deal with it; what is left of it is killed."""
+        process = subprocess.Popen(
+            self.command(*words),
+            env=self.environment(**settings),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+
+    def command(self, *words: str | Path) -> list[str]:
+        return [sys.executable, "-m", "mainspring", *map(str, words)]
+
+    def environment(self, **settings: str) -> dict[str, str]:
+        ours = {f"MAINSPRING_{name.upper()}": text for name, text in settings.items()}
+        kept = {
+            name: text for name, text in os.environ.items() if not name.startswith("MAINSPRING_")
+        }
+        return {
+            **kept,
+            "PYTHONPATH": str(ROOT / "src"),
+            "PYTHONIOENCODING": "utf-8",
+            "MAINSPRING_HOME": str(self.home),
+            **self._settings,
+            **ours,
+        }
+
+
+def line_with(process: subprocess.Popen[str], piece: str) -> str:
+    """The first line that holds this piece; the process must say it before it ends."""
+    assert process.stdout is not None
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        if piece in line:
+            return line
+    raise AssertionError(f"{piece!r} was not said in:\n{''.join(said)}")
+
+
+def rest_of(process: subprocess.Popen[str]) -> str:
+    """Everything until the end."""
+    assert process.stdout is not None
+    said = process.stdout.read()
+    process.wait(PATIENCE)
+    return said
+
+
+@contextlib.contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder under /tmp that the database's user may pass through when root tests."""
+    folder = Path(tempfile.mkdtemp(prefix="mainspring-cli-", dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def definition(name: str, plan: list[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    """A small definition around a plan."""
+    return {"schema_version": "1.1", "name": name, "goal": "A test.", "plan": plan, **more}
+
+
+def step(step_id: str, action: str, **config: Any) -> dict[str, Any]:
+    return {"step_id": step_id, "action": action, "config": config}

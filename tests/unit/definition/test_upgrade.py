@@ -1,0 +1,214 @@
+"""Upgrades: an older document becomes one of today's, with nothing lost on the way."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.model import Definition
+from mainspring.definition.upgrade import upgrade
+from mainspring.definition.validate import read_definition, validate
+from tests.kit.vocabulary import vocabulary
+
+# The digest as the first format prints it.
+DIGEST: dict[str, Any] = {
+    "schema_version": "1.0",
+    "name": "Daily competitor digest",
+    "goal": "Summarize new competitor content and post to Slack",
+    "inputs": {
+        "schema": {
+            "type": "object",
+            "required": ["since"],
+            "properties": {
+                "since": {"type": "string", "format": "date-time", "default": "$last_fired_at"},
+                "tags": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "default": ["competitor"],
+                },
+            },
+        }
+    },
+    "triggers": [
+        {"type": "schedule", "config": {"cron": "0 9 * * 1-5", "timezone": "Africa/Kigali"}}
+    ],
+    "plan": [
+        {
+            "step_id": "research",
+            "action": "agent_task",
+            "config": {
+                "prompt": "Find documents tagged {{inputs.tags}} indexed since {{inputs.since}}. "
+                "Return JSON with bullets and source_doc_ids.",
+                "tools": ["search_space.query", "search_space.fetch_document"],
+                "model": "anthropic/claude-sonnet-4-7",
+                "output_schema": {
+                    "type": "object",
+                    "required": ["bullets", "source_doc_ids"],
+                    "properties": {
+                        "bullets": {"type": "array", "items": {"type": "string"}},
+                        "source_doc_ids": {"type": "array", "items": {"type": "string"}},
+                    },
+                },
+            },
+            "output_as": "summary",
+        },
+        {
+            "step_id": "deliver",
+            "action": "slack_post",
+            "config": {
+                "channel_id": "C0123",
+                "message_template": "*Competitor digest*\n\n"
+                "{% for b in summary.bullets %}• {{b}}\n{% endfor %}",
+            },
+        },
+    ],
+    "execution": {
+        "timeout_seconds": 600,
+        "max_retries": 2,
+        "retry_backoff": "exponential",
+        "concurrency": "drop_if_running",
+        "budget_cap_usd": 1.50,
+        "on_failure": [],
+    },
+    "metadata": {"tags": ["digest"], "created_from_nl": True},
+}
+
+OLD: dict[str, Any] = {
+    "schema_version": "1.0",
+    "name": "Old",
+    "goal": "Use every old name.",
+    "triggers": [
+        {"type": "webhook", "config": {"tz": "left alone"}},
+        {"type": "schedule", "config": {"cron": "0 9 * * *", "tz": "UTC"}},
+    ],
+    "tool_grants": [{"tool": "http_fetch", "params": {"hosts": ["a.example"]}}],
+    "plan": [{"step_id": "read", "action": "http_fetch", "config": {"url": "https://a.example/"}}],
+    "execution": {"max_wall_seconds": 60},
+}
+
+
+def test_a_document_of_the_first_format_upgrades_cleanly() -> None:
+    made, notes = upgrade(DIGEST)
+    definition = Definition.from_json(made)
+    assert definition.schema_version == "1.1"
+    assert definition.execution.concurrency == "drop_if_running"
+    assert definition.execution.write_policy == "always_draft"
+    assert [note.pointer for note in notes] == [
+        "/schema_version",
+        "/execution/cost_cap_daily_usd",
+    ]
+    kept = {key for key in DIGEST if key not in ("schema_version", "execution")}
+    assert {key: made[key] for key in kept} == {key: DIGEST[key] for key in kept}
+
+
+def test_the_digest_lacks_exactly_the_actions_that_are_not_there_yet() -> None:
+    report = validate(DIGEST, vocabulary(), Limits())
+    assert [(found.pointer, found.code) for found in report.findings] == [
+        ("/plan/0/action", "unknown_action"),
+        ("/plan/1/action", "unknown_action"),
+    ]
+    assert "'agent_task'" in report.findings[0].detail
+    assert "'slack_post'" in report.findings[1].detail
+
+
+def test_old_names_become_new_ones_and_each_change_is_told() -> None:
+    made, notes = upgrade(OLD)
+    assert made["triggers"][1]["config"] == {"cron": "0 9 * * *", "timezone": "UTC"}
+    assert made["triggers"][0]["config"] == {"tz": "left alone"}
+    assert made["execution"] == {"timeout_seconds": 60}
+    assert made["grants"] == [{"capability": "http_fetch", "params": {"hosts": ["a.example"]}}]
+    assert "tool_grants" not in made
+    assert [(note.was, note.pointer) for note in notes] == [
+        (None, "/schema_version"),
+        ("/triggers/1/config/tz", "/triggers/1/config/timezone"),
+        ("/tool_grants", "/grants"),
+        ("/tool_grants/0/tool", "/grants/0/capability"),
+        ("/execution/max_wall_seconds", "/execution/timeout_seconds"),
+    ]
+    assert all(note.detail.endswith(".") for note in notes)
+
+
+def test_the_document_that_is_upgraded_is_not_touched() -> None:
+    before = deepcopy(OLD)
+    upgrade(OLD)
+    assert before == OLD
+
+
+@pytest.mark.parametrize(
+    ("budget", "cap"), [(0.5, None), (1, None), (1.5, "1.5"), ("250", "100"), ("x", None)]
+)
+def test_a_run_budget_above_the_new_day_cap_brings_its_own(budget: Any, cap: str | None) -> None:
+    made, _ = upgrade({**OLD, "execution": {"budget_cap_usd": budget}})
+    assert made["execution"].get("cost_cap_daily_usd") == cap
+
+
+def test_findings_stand_where_the_author_wrote_the_value() -> None:
+    document = deepcopy(OLD)
+    document["triggers"] = [{"type": "schedule", "config": {"cron": "0 9 * * *", "tz": "Mars"}}]
+    document["execution"]["max_wall_seconds"] = 0
+    document["tool_grants"][0]["tool"] = "http_fetsch"
+    report = validate(document, vocabulary(), Limits())
+    assert {found.pointer for found in report.findings} == {
+        "/triggers/0/config/tz",
+        "/execution/max_wall_seconds",
+        "/tool_grants/0/tool",
+        "/plan/0/action",
+    }
+
+
+def test_an_old_name_beside_its_new_one_is_shown_to_the_author() -> None:
+    document = {**OLD, "execution": {"max_wall_seconds": 60, "timeout_seconds": 90}}
+    report = validate({**document, "triggers": []}, vocabulary(), Limits())
+    assert [(found.pointer, found.code) for found in report.findings] == [
+        ("/execution/max_wall_seconds", "additional_properties")
+    ]
+
+
+@pytest.mark.parametrize("part", ["triggers", "tool_grants", "execution"])
+@pytest.mark.parametrize("value", [None, 5, "x", [5], {"a": 1}, [{"config": 5}]])
+def test_parts_of_any_other_shape_are_left_to_the_validator(part: str, value: Any) -> None:
+    upgrade({**OLD, part: value})
+    assert validate({**OLD, part: value}, vocabulary(), Limits()) is not None
+
+
+def test_a_document_of_today_is_returned_as_it_is() -> None:
+    document = {"schema_version": "1.1"}
+    assert upgrade(document) == (document, ())
+    assert upgrade({}) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("2.0", "a newer release is needed"),
+        ("1.2", "a newer release is needed"),
+        ("0.9", "There is no version"),
+        ("latest", "There is no version"),
+        ("9" * 5000, "There is no version"),
+        (1.0, "is text"),
+        (None, "is text"),
+        (["1.0"], "is text"),
+    ],
+)
+def test_a_version_nobody_can_read_is_refused_with_a_sentence(version: Any, words: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        upgrade({"schema_version": version})
+    (finding,) = caught.value.findings
+    assert (finding.pointer, finding.code) == ("/schema_version", "unknown_version")
+    assert words in finding.detail
+    assert len(finding.detail) < 250
+    report = validate({"schema_version": version}, vocabulary(), Limits())
+    assert report.findings == (finding,)
+
+
+def test_a_stored_definition_is_read_in_any_format_it_was_kept_in() -> None:
+    assert read_definition(OLD).execution.timeout_seconds == 60
+    with pytest.raises(Invalid) as caught:
+        read_definition({**OLD, "plan": []})
+    assert caught.value.findings[0].pointer == "/plan"
+    with pytest.raises(Invalid):
+        read_definition("x")

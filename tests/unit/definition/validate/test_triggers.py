@@ -1,0 +1,190 @@
+"""Triggers: schedules that fire, mappings that lead somewhere, inputs that are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.registry import Registry
+from mainspring.definition.validate import validate
+from tests.kit.definitions import LIMITS, WORDS, document, inputs, judged, told
+
+DECLARED = inputs(
+    ["topic"],
+    topic={"type": "string", "minLength": 2, "default": "news"},
+    limit={"type": "integer"},
+)
+
+
+def schedule(cron: Any = "0 9 * * *", **more: Any) -> dict[str, Any]:
+    config = {"cron": cron, "timezone": "UTC", **more.pop("config", {})}
+    return {"type": "schedule", "config": config, **more}
+
+
+def webhook(**mapping: Any) -> dict[str, Any]:
+    return {"type": "webhook", "config": {"input_mapping": mapping}}
+
+
+def event(kind: Any, **filters: Any) -> dict[str, Any]:
+    return {"type": "event", "config": {"event_type": kind, "filters": filters}}
+
+
+def verdict(trigger: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
+    return told(judged(triggers=[trigger], **more).findings)
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        schedule(),
+        schedule("@daily"),
+        schedule(config={"misfire": "fire_all", "catch_up_seconds": 43_200}),
+        schedule(inputs={"topic": "sport", "limit": 3}),
+        schedule(enabled=False),
+        {"type": "webhook"},
+        webhook(topic="$.a.b", limit="$.items[0].n"),
+        event("drive.file_added"),
+        event("drive.file_added", name={"ends_with": ".pdf"}),
+    ],
+)
+def test_a_sound_trigger_is_accepted(trigger: dict[str, Any]) -> None:
+    report = judged(triggers=[trigger], inputs=DECLARED)
+    assert report.findings == ()
+    assert report.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("trigger", "place", "code"),
+    [
+        (schedule("0 9 * *"), "cron", "cron_fields"),
+        (schedule("0 0 9 * * *"), "cron", "cron_fields"),
+        (schedule("0 0 31 2 *"), "cron", "cron_never"),
+        (schedule("@reboot"), "cron", "cron_unsupported"),
+        (schedule(5), "cron", "type"),
+        (schedule(config={"timezone": "Europe/Berlinn"}), "timezone", "format"),
+        (schedule(config={"timezone": 5}), "timezone", "type"),
+        (schedule(config={"misfire": "twice"}), "misfire", "enum"),
+        (schedule(config={"catch_up_seconds": -1}), "catch_up_seconds", "minimum"),
+        (schedule(config={"tz": "UTC"}), "tz", "additional_properties"),
+        (webhook(topic="$.a["), "input_mapping/topic", "path_syntax"),
+        (webhook(topic=5), "input_mapping/topic", "type"),
+        (webhook(topik="$.a"), "input_mapping/topik", "unknown_input"),
+        (event("files.*"), "event_type", "pattern"),
+        (event(5), "event_type", "type"),
+        (event("a.b", name={"like": 5}), "filters/name/like", "filter_operator"),
+        (event("a.b", name={"regex": "("}), "filters/name/regex", "filter_pattern"),
+    ],
+)
+def test_a_trigger_that_cannot_work_is_refused_at_its_place(
+    trigger: dict[str, Any], place: str, code: str
+) -> None:
+    assert verdict(trigger, inputs=DECLARED) == [(f"/triggers/0/config/{place}", code)]
+
+
+def test_missing_settings_are_named() -> None:
+    assert verdict({"type": "schedule", "config": {}}) == [
+        ("/triggers/0/config/cron", "required"),
+        ("/triggers/0/config/timezone", "required"),
+    ]
+    assert verdict({"type": "event"}) == [("/triggers/0/config/event_type", "required")]
+
+
+@pytest.mark.parametrize(
+    ("cron", "warned"),
+    [("*/14 * * * *", True), ("* * * * *", True), ("*/15 * * * *", False), ("0 * * * *", False)],
+)
+def test_a_schedule_below_fifteen_minutes_is_accepted_with_a_warning(
+    cron: str, warned: bool
+) -> None:
+    report = judged(triggers=[schedule(cron)])
+    assert report.ok
+    assert told(report.warnings) == [("/triggers/0/config/cron", "fires_often")] * warned
+
+
+def test_an_event_that_nobody_publishes_is_accepted_with_the_nearest_name() -> None:
+    report = judged(triggers=[event("drive.file_add")])
+    assert report.ok
+    (warning,) = report.warnings
+    assert warning.code == "unknown_event_type"
+    assert warning.suggestion == "Did you mean 'drive.file_added'?"
+
+
+@pytest.mark.parametrize(
+    ("fixed", "found"),
+    [
+        ({"topic": "x"}, [("topic", "min_length")]),
+        ({"topic": 5, "limit": "ten"}, [("limit", "type"), ("topic", "type")]),
+        ({"topc": "news"}, [("topc", "unknown_input")]),
+    ],
+)
+def test_fixed_inputs_are_judged_by_the_schema(
+    fixed: dict[str, Any], found: list[tuple[str, str]]
+) -> None:
+    assert verdict(schedule(inputs=fixed), inputs=DECLARED) == [
+        (f"/triggers/0/inputs/{name}", code) for name, code in found
+    ]
+
+
+def test_a_schedule_must_give_what_is_required() -> None:
+    declared = inputs(["a", "b", "c"], a={}, b={"default": 1}, c={"type": "string"})
+    report = judged(triggers=[schedule(inputs={"c": "x"})], inputs=declared)
+    assert told(report.findings) == [("/triggers/0/inputs", "missing_input")]
+    assert "'a'" in report.findings[0].detail
+    assert judged(triggers=[{"type": "webhook"}], inputs=declared).ok
+    filled = {"type": "object", "properties": {"deep": {"default": 1}}}
+    assert judged(triggers=[schedule()], inputs=inputs(["a"], a=filled)).ok
+
+
+def test_a_type_that_is_not_installed_is_told() -> None:
+    report = validate(document(triggers=[{"type": "webhook"}]), Registry(), LIMITS)
+    assert ("/triggers/0/type", "unknown_trigger") in told(report.findings)
+
+
+OWN = "0190a000-0000-7000-8000-000000000001"
+OTHER = "0190a000-0000-7000-8000-000000000002"
+
+
+@pytest.mark.parametrize(
+    ("filters", "loops"),
+    [
+        (None, True),
+        ({}, True),
+        ({"status": "failed"}, True),
+        ({"automation_name": "Test"}, True),
+        ({"automation_name": {"in": ["Other", "Test"]}}, True),
+        ({"automation_name": {"starts_with": "T"}}, True),
+        ({"automation_name": {"exists": True}}, True),
+        ({"$or": [{"automation_name": "Other"}, {"status": "failed"}]}, True),
+        ({"$not": {"automation_name": "Other"}}, True),
+        ({"automation_id": {"exists": True}}, True),
+        ({"automation_id": {"not_equals": OTHER}}, True),
+        ({"automation_id": {"starts_with": "0190"}}, True),
+        ({"automation_name": "Other"}, False),
+        ({"automation_name": {"not_equals": "Test"}}, False),
+        ({"automation_name": {"regex": "^O"}}, False),
+        ({"automation_name.first": "x"}, False),
+        ({"$not": {"automation_name": "Test"}}, False),
+        ({"$and": [{"status": "failed"}, {"automation_name": "Other"}]}, False),
+        ({"$or": [{"automation_name": "A"}, {"automation_name": "B"}]}, False),
+        ({"automation_id": OTHER}, False),
+        ({"automation_id": {"in": [OTHER]}}, False),
+    ],
+)
+def test_a_trigger_that_could_follow_its_own_runs_is_refused(
+    filters: dict[str, Any] | None, loops: bool
+) -> None:
+    trigger = event("automation.run.failed")
+    trigger["config"]["filters"] = filters
+    if filters is None:
+        del trigger["config"]["filters"]
+    found = [("/triggers/0/config/filters", "self_subscription")] * loops
+    assert verdict(trigger) == found
+
+
+def test_an_automation_that_has_an_id_is_recognised_by_it() -> None:
+    trigger = event("automation.run.succeeded", automation_id={"equals": OWN})
+    made = document(triggers=[trigger])
+    assert validate(made, WORDS, LIMITS).ok
+    assert validate(made, WORDS, LIMITS, automation_id=OTHER).ok
+    assert not validate(made, WORDS, LIMITS, automation_id=OWN).ok
