@@ -80,12 +80,12 @@ def _without_comments(path: Path) -> str:
 def _texts(path: Path) -> Iterator[str]:
     """Every string of a module but its docstrings, computed pieces marked as such."""
     tree = parsed(path)
-    told = {
+    skipped = {
         id(node.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    inside = {
+    skipped |= {
         id(piece)
         for node in ast.walk(tree)
         if isinstance(node, ast.JoinedStr)
@@ -94,7 +94,7 @@ def _texts(path: Path) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             yield "".join(map(_piece, node.values))
-        elif isinstance(node, ast.Constant) and id(node) not in told | inside:
+        elif isinstance(node, ast.Constant) and id(node) not in skipped:
             yield str(node.value)
 
 

@@ -20,6 +20,7 @@ import uvloop
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import Arena, arena_on
+from tests.crash.nursery import Nursery
 from tests.crash.storms import Tide, freeze_workers, kill_workers, strike_postgres
 from tests.crash.verdict import (
     Evidence,
@@ -78,12 +79,13 @@ async def rage(asked: argparse.Namespace, chance: random.Random) -> Figures:
         "poll": asked.poll, "slots": asked.slots, "least_ms": 5.0, "most_ms": asked.step_ms,
     }  # fmt: skip
     with open_folder() as folder:
-        server = EmbeddedServer(folder / "home")
+        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
         await server.start_async()
         try:
-            async with arena_on(server, folder, **orders) as arena:
+            async with arena_on(server, nursery, folder, **orders) as arena:
                 return await _rage(arena, server, asked, chance)
         finally:
+            nursery.close()
             await server.stop_async()
 
 

@@ -33,6 +33,7 @@ from tests.crash import witness
 from tests.crash.capabilities import Stunts
 from tests.crash.crew import Crew, Member
 from tests.crash.ledger import Ledger
+from tests.crash.nursery import Nursery
 from tests.crash.worker_process import Orders
 
 # A step of a plan and the item it was for.
@@ -148,6 +149,24 @@ class Arena:
 
         return await self.until(ended, seconds, f"{len(wanted)} runs have ended")
 
+    async def until_ended(self, member: Member, seconds: float) -> int:
+        """Waits until a worker has ended by itself; answers its exit code."""
+
+        async def ended() -> bool:
+            return not member.alive
+
+        await self.until(ended, seconds, f"worker {member.pid} has ended")
+        assert member.exit_code is not None
+        return member.exit_code
+
+    async def let_leases_run_out(self) -> None:
+        """What waiting would do, at once."""
+
+        async def expire(connection: Connection) -> None:
+            await connection.execute("UPDATE workers SET lease_until = now()")
+
+        await self.ask(expire)
+
     async def registered(self) -> set[int]:
         """The processes whose worker has a lease that has not run out."""
 
@@ -169,12 +188,12 @@ class Arena:
 
 
 @asynccontextmanager
-async def arena_at(url: str, folder: Path, **orders: Any) -> AsyncIterator[Arena]:
+async def arena_at(url: str, nursery: Nursery, folder: Path, **orders: Any) -> AsyncIterator[Arena]:
     """An arena over an empty database."""
     ledger = Ledger(folder / "ledger")
     registry = build_registry(Limits(), capabilities=Stunts(ledger).capabilities())
     settings = Settings(home=folder, database_url=url)
-    crew = Crew(Orders(url, str(folder), str(ledger.path), **orders), folder)
+    crew = Crew(nursery, Orders(url, str(folder), str(ledger.path), **orders), folder)
     async with AsyncExitStack() as stack:
         stack.callback(ledger.close)
         house = await stack.enter_async_context(open_house(settings, registry=registry))
@@ -185,7 +204,9 @@ async def arena_at(url: str, folder: Path, **orders: Any) -> AsyncIterator[Arena
 
 
 @asynccontextmanager
-async def arena_on(server: EmbeddedServer, folder: Path, **orders: Any) -> AsyncIterator[Arena]:
+async def arena_on(
+    server: EmbeddedServer, nursery: Nursery, folder: Path, **orders: Any
+) -> AsyncIterator[Arena]:
     """An arena over a database of its own on a running server."""
     name = f"arena_{next(_databases)}"
     connection = await asyncpg.connect(server.dsn)
@@ -193,5 +214,5 @@ async def arena_on(server: EmbeddedServer, folder: Path, **orders: Any) -> Async
         await connection.execute(f"CREATE DATABASE {name}")
     finally:
         await connection.close()
-    async with arena_at(server.dsn_for(name), folder, **orders) as arena:
+    async with arena_at(server.dsn_for(name), nursery, folder, **orders) as arena:
         yield arena

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.store.embedded import EmbeddedServer
+from tests.crash.nursery import Nursery
 from tests.kit.postgres import data_home, open_folder
 
 __all__ = ["data_home"]
@@ -28,6 +29,16 @@ def durable_server() -> Iterator[EmbeddedServer]:
             yield server
         finally:
             server.stop()
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """Where all workers come from."""
+    opened = Nursery.open()
+    try:
+        yield opened
+    finally:
+        opened.close()
 
 
 @pytest.fixture

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.crash.worker_process import MODULE, Orders
-from tests.kit.processes import ROOT
+from tests.crash.nursery import Nursery
+from tests.crash.worker_process import Orders
 
 _TAIL = 2_000
 
@@ -30,16 +28,17 @@ class Kill:
 class Member:
     """One worker process."""
 
-    process: subprocess.Popen[bytes]
+    nursery: Nursery
+    pid: int
     log: Path
 
     @property
-    def pid(self) -> int:
-        return self.process.pid
+    def exit_code(self) -> int | None:
+        return self.nursery.exit_code(self.pid)
 
     @property
     def alive(self) -> bool:
-        return self.process.poll() is None
+        return self.exit_code is None
 
     @property
     def frozen(self) -> bool:
@@ -50,13 +49,14 @@ class Member:
         return False
 
     def signal(self, which: signal.Signals) -> None:
-        self.process.send_signal(which)
+        if self.alive:
+            os.kill(self.pid, which)
 
     def kill(self) -> Kill:
         """SIGKILL; the moment is taken before the signal is sent."""
         at_ns = time.time_ns()
-        self.process.kill()
-        self.process.wait()
+        self.signal(signal.SIGKILL)
+        self.nursery.await_end(self.pid)
         return Kill(self.pid, at_ns)
 
 
@@ -64,6 +64,7 @@ class Member:
 class Crew:
     """All worker processes of one arena, the dead ones too."""
 
+    nursery: Nursery
     orders: Orders
     folder: Path
     members: list[Member] = field(default_factory=list)
@@ -74,28 +75,16 @@ class Crew:
 
     def start(self, **changes: Any) -> Member:
         """One more worker, with orders of its own where they differ."""
-        orders = replace(self.orders, **changes)
         log = self.folder / f"worker-{len(self.members)}.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", MODULE, orders.as_json()],
-                cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-            )
-        member = Member(process, log)
+        pid = self.nursery.start(replace(self.orders, **changes), log)
+        member = Member(self.nursery, pid, log)
         self.members.append(member)
         return member
 
     def end(self) -> None:
         """Kills whatever is left, frozen or not."""
-        for member in self.members:
-            if member.alive:
-                member.kill()
-            if member.process.stdin is not None:
-                member.process.stdin.close()
+        for member in self.alive:
+            member.kill()
 
     def words(self) -> str:
         """The last things the workers said, for the message of a failed test."""
@@ -103,5 +92,5 @@ class Crew:
         for member in self.members:
             text = member.log.read_text(errors="replace")[-_TAIL:].strip()
             if text:
-                said.append(f"worker {member.pid} (exit {member.process.poll()}):\n{text}")
+                said.append(f"worker {member.pid} (exit {member.exit_code}):\n{text}")
         return "\n".join(said)

@@ -9,6 +9,7 @@ from pathlib import Path
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import FIVE_STEPS, Arena, arena_on
 from tests.crash.crew import Member
+from tests.crash.nursery import Nursery
 from tests.crash.verdict import (
     foreign_writes,
     gather,
@@ -34,9 +35,11 @@ FROZEN_INSIDE = {
 
 
 async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on_working(
-    durable_server: EmbeddedServer, folder: Path
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
 ) -> None:
-    async with arena_on(durable_server, folder, lease=LEASE, heartbeat=0.4, slots=3) as arena:
+    async with arena_on(
+        durable_server, nursery, folder, lease=LEASE, heartbeat=0.4, slots=3
+    ) as arena:
         automation = await arena.save(FIVE_STEPS)
         early = await arena.dispatch(automation, 5 * len(POINTS))
         sleepers = [arena.crew.start(point=point, nth=nth, fate="freeze") for point, nth in POINTS]
@@ -48,7 +51,7 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
             member.signal(signal.SIGCONT)
         await arena.until_at_work(*sleepers)
         heir.signal(signal.SIGTERM)
-        assert heir.process.wait(10) == 0
+        assert await arena.until_ended(heir, 10) == 0
         late = await arena.dispatch(automation, 12)
         await arena.until_final(30)
         found = await gather(arena)
@@ -63,9 +66,9 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
 
 
 async def test_a_worker_frozen_inside_a_transaction_keeps_nobody_from_its_runs(
-    durable_server: EmbeddedServer, folder: Path
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
 ) -> None:
-    async with arena_on(durable_server, folder, lease=LEASE, heartbeat=0.4) as arena:
+    async with arena_on(durable_server, nursery, folder, lease=LEASE, heartbeat=0.4) as arena:
         automation = await arena.save(FROZEN_INSIDE)
         await arena.dispatch(automation, 1)
         sleeper = arena.crew.start()

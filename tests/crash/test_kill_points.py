@@ -12,6 +12,7 @@ from pathlib import Path
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import FIVE_STEPS, Arena, arena_on
 from tests.crash.crew import Member
+from tests.crash.nursery import Nursery
 from tests.crash.verdict import gather, offences
 
 STEP_COMMITS = 6
@@ -23,19 +24,18 @@ PASSAGES = [
         for nth in range(1, STEP_COMMITS + 1)
     ),
 ]
-TOGETHER = 4
 
 
 async def test_a_death_at_any_commit_point_loses_and_repeats_nothing(
-    durable_server: EmbeddedServer, folder: Path
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
 ) -> None:
-    async with arena_on(durable_server, folder, lease=2.0, slots=1) as arena:
+    async with arena_on(durable_server, nursery, folder, lease=2.0, slots=1) as arena:
         automation = await arena.save(FIVE_STEPS)
-        for start in range(0, len(PASSAGES), TOGETHER):
-            group = PASSAGES[start : start + TOGETHER]
-            await arena.dispatch(automation, len(group))
-            doomed = [arena.crew.start(point=point, nth=nth) for point, nth in group]
-            await _until_dead(arena, doomed)
+        await arena.dispatch(automation, len(PASSAGES))
+        # No lease runs out before all are dead, or one run would meet several of them.
+        doomed = [arena.crew.start(point=point, nth=nth, lease=600) for point, nth in PASSAGES]
+        await _until_dead(arena, doomed)
+        await arena.let_leases_run_out()
         arena.crew.start(slots=8)
         await arena.until_final(30)
         found = await gather(arena)
@@ -51,4 +51,4 @@ async def _until_dead(arena: Arena, doomed: list[Member]) -> None:
     async def all_dead() -> bool:
         return not any(member.alive for member in doomed)
 
-    await arena.until(all_dead, 20, "each doomed worker has reached its point")
+    await arena.until(all_dead, 40, "each doomed worker has reached its point")

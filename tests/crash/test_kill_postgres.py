@@ -8,6 +8,7 @@ from pathlib import Path
 from mainspring.store.embedded import EmbeddedServer, dsn_at
 from mainspring.store.ownership import read_owner
 from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
+from tests.crash.nursery import Nursery
 from tests.crash.storms import Tide, strike_postgres
 from tests.crash.verdict import gather, offences
 from tests.kit.processes import first_line, module_process, wait_until
@@ -17,13 +18,13 @@ RESUME_SECONDS = 5.0
 
 
 async def test_workers_outlive_their_database_and_nothing_is_lost(
-    data_home: Path, folder: Path, chance: random.Random
+    data_home: Path, nursery: Nursery, folder: Path, chance: random.Random
 ) -> None:
     server = EmbeddedServer(data_home)
     await server.start_async()
     try:
         async with arena_on(
-            server, folder, lease=10.0, heartbeat=2.0, slots=8, least_ms=5, most_ms=30
+            server, nursery, folder, lease=10.0, heartbeat=2.0, slots=8, least_ms=5, most_ms=30
         ) as arena:
             workers = [arena.crew.start() for _ in range(3)]
             await arena.until_at_work(*workers)
@@ -41,7 +42,7 @@ async def test_workers_outlive_their_database_and_nothing_is_lost(
 
 
 async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(
-    data_home: Path, folder: Path, chance: random.Random
+    data_home: Path, nursery: Nursery, folder: Path, chance: random.Random
 ) -> None:
     with module_process("tests.kit.owner_process", [str(data_home)]) as owner:
         first_line(owner)
@@ -49,7 +50,7 @@ async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(
         assert found_owner is not None
         url = dsn_at(found_owner.socket)
         async with arena_at(
-            url, folder, lease=10.0, heartbeat=2.0, slots=4, least_ms=5, most_ms=30
+            url, nursery, folder, lease=10.0, heartbeat=2.0, slots=4, least_ms=5, most_ms=30
         ) as arena:
             workers = [arena.crew.start() for _ in range(2)]
             await arena.until_at_work(*workers)

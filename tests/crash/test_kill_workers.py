@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import arena_on
+from tests.crash.nursery import Nursery
 from tests.crash.storms import Tide, kill_workers
 from tests.crash.verdict import gather, offences, seconds_after, takeover_delays
 
@@ -14,10 +15,10 @@ RUNS, KILLS, LEASE, POLL = 200, 12, 2.0, 0.2
 
 
 async def test_two_hundred_runs_survive_the_death_of_their_workers(
-    durable_server: EmbeddedServer, folder: Path, chance: random.Random
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
 ) -> None:
     async with arena_on(
-        durable_server, folder, lease=LEASE, poll=POLL, slots=8, least_ms=5, most_ms=40
+        durable_server, nursery, folder, lease=LEASE, poll=POLL, slots=8, least_ms=5, most_ms=40
     ) as arena:
         tide = await Tide.of_five_steps(arena, RUNS, KILLS)
         kills = await kill_workers(arena, tide, chance, workers=3, pause=0.5)

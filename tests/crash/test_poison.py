@@ -9,6 +9,7 @@ from uuid import UUID
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import FIVE_STEPS, Arena, arena_on
+from tests.crash.nursery import Nursery
 from tests.crash.verdict import Evidence, gather, misrecorded_steps, repeated_steps
 
 GOOD, WORKERS, LEASE = 60, 2, 1.0
@@ -35,10 +36,17 @@ _SPOIL = """
 
 
 async def test_a_run_that_kills_its_workers_ends_dead_and_blocks_nobody(
-    durable_server: EmbeddedServer, folder: Path
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
 ) -> None:
     async with arena_on(
-        durable_server, folder, lease=LEASE, heartbeat=0.3, slots=16, least_ms=5, most_ms=30
+        durable_server,
+        nursery,
+        folder,
+        lease=LEASE,
+        heartbeat=0.3,
+        slots=16,
+        least_ms=5,
+        most_ms=30,
     ) as arena:
         good = await _dispatched(arena, FIVE_STEPS, GOOD // 2)
         (poison,) = await _dispatched(arena, POISON, 1)

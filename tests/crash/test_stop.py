@@ -10,6 +10,7 @@ from uuid import UUID
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import FIVE_STEPS, Arena, arena_on
+from tests.crash.nursery import Nursery
 from tests.crash.verdict import (
     SECOND,
     Evidence,
@@ -36,10 +37,10 @@ def hanging(name: str) -> dict[str, Any]:
 
 
 async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
-    durable_server: EmbeddedServer, folder: Path
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
 ) -> None:
     async with arena_on(
-        durable_server, folder, lease=LEASE, heartbeat=1.0, stop=STOP, slots=2 * EACH
+        durable_server, nursery, folder, lease=LEASE, heartbeat=1.0, stop=STOP, slots=2 * EACH
     ) as arena:
         short = await arena.dispatch(await arena.save(hanging("short")), EACH)
         long = await arena.dispatch(await arena.save(hanging("long")), EACH)
@@ -53,7 +54,7 @@ async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
         (folder / "short").touch()
         later = await arena.dispatch(await arena.save(FIVE_STEPS), 5)
         await arena.until_final(20, later)
-        exit_code = leaving.process.wait(STOP + 5)
+        exit_code = await arena.until_ended(leaving, STOP + 5)
         left_ns = time.time_ns()
         await _until_hanging(arena, 3 * EACH)
         (folder / "long").touch()

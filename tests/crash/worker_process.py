@@ -28,7 +28,7 @@ from mainspring.wiring import build_registry, build_worker, open_house
 from tests.crash.capabilities import Stunts
 from tests.crash.ledger import Ledger
 
-MODULE = "tests.crash.worker_process"
+STDIN = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,10 @@ class Orders:
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Orders:
+        return cls(**json.loads(text))
 
     def settings(self) -> Settings:
         return Settings(
@@ -81,7 +85,7 @@ async def work(orders: Orders) -> None:
     stunts = Stunts(ledger, orders.least_ms, orders.most_ms)
     registry = build_registry(Limits(), capabilities=stunts.capabilities())
     loop = asyncio.get_running_loop()
-    loop.add_reader(sys.stdin.fileno(), _end_with_the_parent)
+    loop.add_reader(STDIN, _end_with_the_parent)
     async with open_house(orders.settings(), registry=registry) as house:
         worker = build_worker(house, hook=hook_of(orders))
         loop.add_signal_handler(signal.SIGTERM, worker.stop)
@@ -89,10 +93,15 @@ async def work(orders: Orders) -> None:
 
 
 def _end_with_the_parent() -> None:
-    if not os.read(sys.stdin.fileno(), 1):
+    if not os.read(STDIN, 1):
         os._exit(1)
 
 
-if __name__ == "__main__":
+def run(orders: Orders) -> None:
+    """Works until it is stopped or killed."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    uvloop.run(work(Orders(**json.loads(sys.argv[1]))))
+    uvloop.run(work(orders))
+
+
+if __name__ == "__main__":
+    run(Orders.from_json(sys.argv[1]))

@@ -191,6 +191,14 @@ COMPLETE = Capability(
     annotations=Annotations(seconds=30.0),
 )  # fmt: skip
 
+ADMIN = Capability(
+    id="admin_reset",
+    description="Forgets everything.",
+    input_schema=_object([]),
+    output_schema=_object([]),
+    handler=_call,
+)
+
 RUN_EVENTS = tuple(
     EventType(f"automation.run.{end}", f"A run {end}.", {"type": "object"})
     for end in ("succeeded", "failed")
@@ -201,7 +209,7 @@ def vocabulary() -> Registry:
     """Every word that the tests of the language use."""
     return Registry(
         actions=[TRANSFORM, DELAY, FOR_EACH, NOTIFICATION, CALLBACK, SLOW],
-        capabilities=[HTTP_FETCH, KV_GET, KV_SET, POST, COMPLETE],
+        capabilities=[HTTP_FETCH, KV_GET, KV_SET, POST, COMPLETE, ADMIN],
         triggers=[schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER],
         events=[*RUN_EVENTS, EventType("drive.file_added", "A file arrived.", {"type": "object"})],
     )

@@ -79,155 +79,155 @@ class World:
         return self.runner.run(inside())
 
 
-def machine(world: World) -> type[RuleBasedStateMachine]:
-    """The machine over one world; Hypothesis makes an instance for each example."""
+class Runs(RuleBasedStateMachine):
+    """Everything that may happen to runs, in any order."""
 
-    class Runs(RuleBasedStateMachine):
-        def __init__(self) -> None:
-            super().__init__()
-            self.expected: dict[UUID, Expected] = {}
-            self.claims: list[tuple[ClaimedRun, int]] = []
-            self.workers: list[int] = []
+    # Set by the test: one database serves all examples.
+    world: World
 
-        @initialize()
-        def start(self) -> None:
-            world.do(
-                lambda tx: tx.execute("TRUNCATE runs, steps, calls, artifacts, events, workers")
-            )
-            self.workers = [self._registered(), self._registered()]
+    def __init__(self) -> None:
+        super().__init__()
+        self.expected: dict[UUID, Expected] = {}
+        self.claims: list[tuple[ClaimedRun, int]] = []
+        self.workers: list[int] = []
 
-        def _registered(self) -> int:
-            return world.do(lambda tx: queue.register(tx, "model", 3600))
+    @initialize()
+    def start(self) -> None:
+        self.world.do(
+            lambda tx: tx.execute("TRUNCATE runs, steps, calls, artifacts, events, workers")
+        )
+        self.workers = [self._registered(), self._registered()]
 
-        @precondition(lambda self: len(self.expected) < 2)
-        @rule()
-        def dispatch(self) -> None:
-            request = Request(world.workspace_id, world.automation_id)
-            run = NewRun(new_id(), request, 1, "fast", {}, None, False, None, None, 0)
-            world.do(lambda tx: insert_runs(tx, [run]))
-            self.expected[run.id] = Expected()
+    def _registered(self) -> int:
+        return self.world.do(lambda tx: queue.register(tx, "model", 3600))
 
-        @rule(worker=WORKERS)
-        def claim(self, worker: int) -> None:
-            number = self.workers[worker]
-            for run in world.do(lambda tx: queue.claim(tx, QUEUES, 2, number)):
-                self._claimed(run, worker, suspect=False)
-            for run in world.do(lambda tx: queue.claim_suspects(tx, QUEUES, 2, number, 9)):
-                self._claimed(run, worker, suspect=True)
+    @precondition(lambda self: len(self.expected) < 2)
+    @rule()
+    def dispatch(self) -> None:
+        request = Request(self.world.workspace_id, self.world.automation_id)
+        run = NewRun(new_id(), request, 1, "fast", {}, None, False, None, None, 0)
+        self.world.do(lambda tx: insert_runs(tx, [run]))
+        self.expected[run.id] = Expected()
 
-        def _claimed(self, run: ClaimedRun, worker: int, *, suspect: bool) -> None:
-            expected = self.expected[run.id]
-            assert expected.status in ("pending", "waiting")
-            assert bool(expected.takeovers) is suspect
-            expected.status, expected.progress = "running", False
-            expected.fence += 1
-            assert run.fence == expected.fence
-            assert run.cancelled is expected.cancel_asked
-            self.claims.append((run, worker))
+    @rule(worker=WORKERS)
+    def claim(self, worker: int) -> None:
+        number = self.workers[worker]
+        for run in self.world.do(lambda tx: queue.claim(tx, QUEUES, 2, number)):
+            self._claimed(run, worker, suspect=False)
+        for run in self.world.do(lambda tx: queue.claim_suspects(tx, QUEUES, 2, number, 9)):
+            self._claimed(run, worker, suspect=True)
 
-        def _owner(self, run: ClaimedRun) -> bool:
-            expected = self.expected[run.id]
-            return expected.status == "running" and expected.fence == run.fence
+    def _claimed(self, run: ClaimedRun, worker: int, *, suspect: bool) -> None:
+        expected = self.expected[run.id]
+        assert expected.status in ("pending", "waiting")
+        assert bool(expected.takeovers) is suspect
+        expected.status, expected.progress = "running", False
+        expected.fence += 1
+        assert run.fence == expected.fence
+        assert run.cancelled is expected.cancel_asked
+        self.claims.append((run, worker))
 
-        @precondition(lambda self: self.claims)
-        @rule(data=st.data())
-        def record(self, data: st.DataObject) -> None:
-            run, _ = data.draw(st.sampled_from(self.claims))
-            expected = self.expected[run.id]
-            name = f"step_{expected.records}"
-            unit = Unit(run, [StepRow(name, "", 1, "succeeded", 0, run.started_at, {"n": 1})])
-            owner = self._owner(run)
-            assert self._flushed(unit) is owner
-            if owner:
-                expected.records += 1
-                expected.progress = True
+    def _owner(self, run: ClaimedRun) -> bool:
+        expected = self.expected[run.id]
+        return expected.status == "running" and expected.fence == run.fence
 
-        @precondition(lambda self: self.claims)
-        @rule(data=st.data(), status=st.sampled_from(["succeeded", "failed", "waiting", "pending"]))
-        def end(self, data: st.DataObject, status: RunStatus) -> None:
-            run, _ = data.draw(st.sampled_from(self.claims))
-            expected = self.expected[run.id]
-            owner = self._owner(run)
-            same = expected.status == status and expected.fence == run.fence
-            assert self._flushed(Unit(run, end=End(status))) is (owner or same)
-            if owner:
-                expected.status = status
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data())
+    def record(self, data: st.DataObject) -> None:
+        run, _ = data.draw(st.sampled_from(self.claims))
+        expected = self.expected[run.id]
+        name = f"step_{expected.records}"
+        unit = Unit(run, [StepRow(name, "", 1, "succeeded", 0, run.started_at, {"n": 1})])
+        owner = self._owner(run)
+        assert self._flushed(unit) is owner
+        if owner:
+            expected.records += 1
+            expected.progress = True
 
-        def _flushed(self, unit: Unit) -> bool:
-            async def flush() -> bool:
-                async with world.database.acquire() as connection:
-                    (accepted,) = await world.recorder.flush(connection, [unit])
-                    return accepted
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data(), status=st.sampled_from(["succeeded", "failed", "waiting", "pending"]))
+    def end(self, data: st.DataObject, status: RunStatus) -> None:
+        run, _ = data.draw(st.sampled_from(self.claims))
+        expected = self.expected[run.id]
+        owner = self._owner(run)
+        same = expected.status == status and expected.fence == run.fence
+        assert self._flushed(Unit(run, end=End(status))) is (owner or same)
+        if owner:
+            expected.status = status
 
-            return world.runner.run(flush())
+    def _flushed(self, unit: Unit) -> bool:
+        async def flush() -> bool:
+            async with self.world.database.acquire() as connection:
+                (accepted,) = await self.world.recorder.flush(connection, [unit])
+                return accepted
 
-        @rule(worker=WORKERS)
-        def lose(self, worker: int) -> None:
-            number = self.workers[worker]
-            past = "UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = $1"
-            world.do(lambda tx: tx.execute(past, number))
-            world.runner.run(rescue(world.database, LIMITS))
-            for run, holder in self.claims:
-                if holder == worker and self._owner(run):
-                    self._lost(self.expected[run.id])
-            assert world.do(lambda tx: queue.claim(tx, QUEUES, 9, number)) == []
-            self.workers[worker] = self._registered()
+        return self.world.runner.run(flush())
 
-        def _lost(self, expected: Expected) -> None:
-            expected.takeovers = 1 if expected.progress else expected.takeovers + 1
-            expected.fence += 1
-            expected.status = "dead" if expected.takeovers >= LIMITS.takeovers else "pending"
+    @rule(worker=WORKERS)
+    def lose(self, worker: int) -> None:
+        number = self.workers[worker]
+        past = "UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = $1"
+        self.world.do(lambda tx: tx.execute(past, number))
+        self.world.runner.run(rescue(self.world.database, LIMITS))
+        for run, holder in self.claims:
+            if holder == worker and self._owner(run):
+                self._lost(self.expected[run.id])
+        assert self.world.do(lambda tx: queue.claim(tx, QUEUES, 9, number)) == []
+        self.workers[worker] = self._registered()
 
-        @precondition(lambda self: self.expected)
-        @rule(data=st.data())
-        def cancel(self, data: st.DataObject) -> None:
-            run_id = data.draw(st.sampled_from(sorted(self.expected)))
-            expected = self.expected[run_id]
-            control = Control(world.database, world.waker)
-            if expected.status in FINAL:
-                with pytest.raises(Clash):
-                    world.runner.run(control.cancel(world.workspace_id, run_id))
-                return
-            said = world.runner.run(control.cancel(world.workspace_id, run_id))
-            expected.cancel_asked = True
-            if expected.status == "running":
-                assert said == "cancelling"
-            else:
-                expected.status = "cancelled"
-                expected.fence += 1
+    def _lost(self, expected: Expected) -> None:
+        expected.takeovers = 1 if expected.progress else expected.takeovers + 1
+        expected.fence += 1
+        expected.status = "dead" if expected.takeovers >= LIMITS.takeovers else "pending"
 
-        @precondition(lambda self: self.expected)
-        @rule(data=st.data())
-        def retry(self, data: st.DataObject) -> None:
-            run_id = data.draw(st.sampled_from(sorted(self.expected)))
-            expected = self.expected[run_id]
-            control = Control(world.database, world.waker)
-            if expected.status not in {"failed", "cancelled", "dead"}:
-                with pytest.raises(Clash):
-                    world.runner.run(control.retry(world.workspace_id, run_id))
-                return
-            world.runner.run(control.retry(world.workspace_id, run_id))
-            expected.status, expected.takeovers, expected.cancel_asked = "pending", 0, False
+    @precondition(lambda self: self.expected)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        run_id = data.draw(st.sampled_from(sorted(self.expected)))
+        expected = self.expected[run_id]
+        control = Control(self.world.database, self.world.waker)
+        if expected.status in FINAL:
+            with pytest.raises(Clash):
+                self.world.runner.run(control.cancel(self.world.workspace_id, run_id))
+            return
+        said = self.world.runner.run(control.cancel(self.world.workspace_id, run_id))
+        expected.cancel_asked = True
+        if expected.status == "running":
+            assert said == "cancelling"
+        else:
+            expected.status = "cancelled"
             expected.fence += 1
 
-        @invariant()
-        def the_database_agrees(self) -> None:
-            rows = world.do(lambda tx: tx.fetch(
-                "SELECT r.id, r.status, r.fence, r.takeovers, r.worker, r.finished_at, "
-                "(SELECT count(*) FROM steps s WHERE s.workspace_id = r.workspace_id "
-                "AND s.run_id = r.id) AS records FROM runs r"
-            ))  # fmt: skip
-            assert {row["id"] for row in rows} == self.expected.keys()
-            for row in rows:
-                expected = self.expected[row["id"]]
-                said = (row["status"], row["fence"], row["takeovers"], row["records"])
-                assert said == (
-                    expected.status, expected.fence, expected.takeovers, expected.records,
-                )  # fmt: skip
-                assert (row["worker"] is not None) is (expected.status == "running")
-                assert (row["finished_at"] is not None) is (expected.status in FINAL)
+    @precondition(lambda self: self.expected)
+    @rule(data=st.data())
+    def retry(self, data: st.DataObject) -> None:
+        run_id = data.draw(st.sampled_from(sorted(self.expected)))
+        expected = self.expected[run_id]
+        control = Control(self.world.database, self.world.waker)
+        if expected.status not in {"failed", "cancelled", "dead"}:
+            with pytest.raises(Clash):
+                self.world.runner.run(control.retry(self.world.workspace_id, run_id))
+            return
+        self.world.runner.run(control.retry(self.world.workspace_id, run_id))
+        expected.status, expected.takeovers, expected.cancel_asked = "pending", 0, False
+        expected.fence += 1
 
-    return Runs
+    @invariant()
+    def the_database_agrees(self) -> None:
+        rows = self.world.do(lambda tx: tx.fetch(
+            "SELECT r.id, r.status, r.fence, r.takeovers, r.worker, r.finished_at, "
+            "(SELECT count(*) FROM steps s WHERE s.workspace_id = r.workspace_id "
+            "AND s.run_id = r.id) AS records FROM runs r"
+        ))  # fmt: skip
+        assert {row["id"] for row in rows} == self.expected.keys()
+        for row in rows:
+            expected = self.expected[row["id"]]
+            said = (row["status"], row["fence"], row["takeovers"], row["records"])
+            assert said == (
+                expected.status, expected.fence, expected.takeovers, expected.records,
+            )  # fmt: skip
+            assert (row["worker"] is not None) is (expected.status == "running")
+            assert (row["finished_at"] is not None) is (expected.status in FINAL)
 
 
 def test_any_order_of_events_keeps_every_run_with_one_owner_and_one_record_per_step(
@@ -239,8 +239,9 @@ def test_any_order_of_events_keeps_every_run_with_one_owner_and_one_record_per_s
         database = runner.run(Database.open(Settings(database_url=url)))
         try:
             world = runner.run(_world(runner, database))
+            Runs.world = world
             run_state_machine_as_test(
-                machine(world),
+                Runs,
                 settings=settings(
                     max_examples=40, stateful_step_count=40, deadline=None,
                     suppress_health_check=list(HealthCheck),

@@ -234,33 +234,45 @@ def _is_plain(value: Any) -> bool:
     return True
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.one_of(sources, tokens, junk), contexts)
 def test_a_template_gives_plain_data_or_a_refusal(source: str, context: dict[str, Any]) -> None:
     before = json.dumps(context)
-    begun = time.thread_time()
     code, made = _outcome(lambda: parse_template(source, SMALL).value(context))
-    spent = time.thread_time() - begun
     assert code != "value" or _is_plain(made)
     assert json.dumps(context) == before
-    assert spent < SECONDS
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
+@given(st.one_of(sources, tokens, junk), seeds)
+def test_a_template_ends_in_time_on_large_data(source: str, seed: int) -> None:
+    chance = Random(seed)
+    context = {
+        "a": {"items": "x" * chance.randrange(100_000), "name": list(range(2_000)), "a": None},
+        "rows": [{"a": number, "name": f"row {number}"} for number in range(1_000)],
+    }
+    spent: list[float] = []
+    # Only the best of a few tries is the template's own time.
+    while len(spent) < 3 and min(spent, default=SECONDS) >= SECONDS:
+        begun = time.thread_time()
+        _outcome(lambda: parse_template(source, LIMITS).value(context))
+        spent.append(time.thread_time() - begun)
+    assert min(spent) < SECONDS
+
+
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(sources, tokens), contexts)
 def test_rendering_is_deterministic_down_to_the_fuel(source: str, context: dict[str, Any]) -> None:
     code, template = _outcome(lambda: parse_template(source, SMALL))
-    assume(code == "value")
-    runs = []
-    for _ in range(2):
-        meter = Meter(SMALL)
-        runs.append(
-            (_outcome(lambda meter=meter: template.render_with(context, meter)), meter.fuel)
-        )
-    assert runs[0] == runs[1]
+    if code != "value":
+        return
+    first, second = Meter(SMALL), Meter(SMALL)
+    once = _outcome(lambda: template.render_with(context, first))
+    again = _outcome(lambda: template.render_with(context, second))
+    assert (once, first.fuel) == (again, second.fuel)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(sources, tokens, junk), contexts)
 def test_a_template_that_was_read_has_no_syntax_error_left(
     source: str, context: dict[str, Any]
@@ -281,7 +293,7 @@ def test_a_template_that_was_read_has_no_syntax_error_left(
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(expressions, tokens, junk), contexts)
 def test_bare_and_braced_conditions_agree(source: str, context: dict[str, Any]) -> None:
     bare, first = _outcome(lambda: parse_predicate(source, SMALL).test(context))

@@ -40,6 +40,11 @@ class Finding:
         return shown
 
 
+def _storable(text: str) -> str:
+    """A sentence may quote what another system sent; what cannot be kept is marked."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
 class Problem(Exception):
     """Something did not work, said so that a person or a program can act on it."""
 
@@ -59,6 +64,7 @@ class Problem(Exception):
         retry_after: float | None = None,
         retryable: bool | None = None,
     ) -> None:
+        detail = _storable(detail)
         super().__init__(detail)
         self.detail = detail
         self.code = code or self.kind

@@ -6,7 +6,7 @@ The table is part of the generated reference, so a limit that is not here does n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mainspring.contracts.errors import Invalid
@@ -43,7 +43,7 @@ class Limits:
     filter_depth: int = _limit(16, "levels", "Nesting of one filter.")
     regex_bytes: int = _limit(1_000, "bytes", "One regular expression.")
     http_request_bytes: int = _limit(1_048_576, "bytes", "A request body sent outside.")
-    http_response_bytes: int = _limit(1_048_576, "bytes", "A response body, decoded.")
+    http_response_bytes: int = _limit(409_600, "bytes", "A response body, decoded.")
     http_redirects: int = _limit(5, "hops", "Redirects followed, each checked again.")
     http_seconds: int = _limit(60, "s", "One outbound request, from dialling to the last byte.")
     secret_bytes: int = _limit(8_192, "bytes", "The value of one secret.")
@@ -55,9 +55,10 @@ class Limits:
 
 def all_limits() -> Iterator[tuple[str, int, str, str]]:
     """Name, default, unit and sentence of each limit, for the reference."""
-    entry: Field[Any]
+    defaults = Limits()
     for entry in fields(Limits):
-        yield entry.name, int(entry.default), entry.metadata["unit"], entry.metadata["sentence"]
+        default: int = getattr(defaults, entry.name)
+        yield entry.name, default, entry.metadata["unit"], entry.metadata["sentence"]
 
 
 def with_overrides(overrides: Mapping[str, int]) -> Limits:

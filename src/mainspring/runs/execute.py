@@ -8,14 +8,14 @@ step costs one commit and the last one shares it with the end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Problem, TimedOut, as_problem, from_dict
+from mainspring.contracts.errors import Exhausted, Problem, TimedOut, as_problem, from_dict
 from mainspring.contracts.outcome import Wait
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import RunFailure, Scope, build_run_context
@@ -73,6 +73,8 @@ class Execution:
         self.interrupt: Interrupt | None = None
         # Set when the worker stops: the step under way may finish, no other begins.
         self.stopping = False
+        # Answers whether the worker's lease still lasts.
+        self.holds: Callable[[], bool] = lambda: True
         execution = version.program.execution
         self.posture = Posture(version.grants, execution.write_policy)
         self.purse = Purse(Decimal(execution.budget_cap_usd), run.cost_usd)
@@ -277,6 +279,12 @@ class Execution:
         text: str | None = None,
     ) -> None:  # fmt: skip
         """Adds a row to the unit and to the journal; the next commit makes it durable."""
+        if len(self.journal.steps) > self.engine.limits.step_records:
+            raise Exhausted(
+                f"The run has more than {self.engine.limits.step_records} step records.",
+                code="too_many_records",
+                retryable=False,
+            )
         error = None if problem is None else problem.as_dict()
         name, now = step.step_id, self.engine.clock.now()
         self.unit.steps.append(
@@ -293,6 +301,9 @@ class Execution:
         """Before a step begins: what came before is durable, and nobody asked to stop."""
         if self.unit.steps or self.unit.calls:
             await self._commit()
+        if not self.holds():
+            # Held up for longer than the lease: somebody else may have done this step.
+            raise LostRun
         if self.stopping:
             raise HandBack
 

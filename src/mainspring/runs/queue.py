@@ -88,6 +88,7 @@ _PUT_BACK = """
                   AND s.run_id = r.id AND s.fence = r.fence
             ) THEN 1 ELSE r.takeovers + 1 END AS takeovers
         FROM runs r WHERE r.worker = ANY($1::int4[]) AND r.status = 'running'
+          AND ($4::uuid[] IS NULL OR r.id = ANY($4::uuid[]))
         FOR UPDATE OF r
     )
     UPDATE runs r
@@ -117,16 +118,6 @@ _CANCELLED = """
 
 # What a worker still owns according to the table; anything else it holds, it lost.
 _OWNED = "SELECT id, fence FROM runs WHERE worker = $1 AND status = 'running'"
-
-_LET_GO = """
-    UPDATE runs SET fence = fence + 1, worker = NULL, due_at = now(),
-        takeovers = takeovers + 1,
-        status = CASE WHEN takeovers + 1 >= $3 THEN 'dead' ELSE 'pending' END,
-        reason = CASE WHEN takeovers + 1 >= $3 THEN 'cannot_start' END,
-        outcome = CASE WHEN takeovers + 1 >= $3 THEN 'failed' END,
-        finished_at = CASE WHEN takeovers + 1 >= $3 THEN now() END
-    WHERE worker = $1 AND status = 'running' AND id = ANY($2::uuid[])
-"""
 
 
 async def claim(tx: Transaction, queues: Sequence[str], most: int, worker: int) -> list[ClaimedRun]:
@@ -173,10 +164,12 @@ async def leave(tx: Transaction, worker: int) -> None:
 
 
 async def put_back(
-    tx: Transaction, workers: Sequence[int], takeovers: int, evidence: dict[str, Any]
-) -> Sequence[Any]:
-    """Returns the runs of lost workers to the queue, or ends the ones that are poison."""
-    return await tx.fetch(_PUT_BACK, list(workers), takeovers, evidence)
+    tx: Transaction, workers: Sequence[int], takeovers: int, evidence: dict[str, Any],
+    only: Sequence[UUID] | None = None,
+) -> Sequence[Any]:  # fmt: skip
+    """Returns the runs of workers to the queue, or ends the ones that are poison."""
+    runs = None if only is None else list(only)
+    return await tx.fetch(_PUT_BACK, list(workers), takeovers, evidence, runs)
 
 
 async def lost_workers(tx: Transaction) -> list[tuple[int, str]]:
@@ -202,8 +195,3 @@ async def cancelled(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:
 async def owned(tx: Transaction, worker: int) -> set[tuple[UUID, int]]:
     """What the table says this worker holds, with the fences."""
     return {(row["id"], row["fence"]) for row in await tx.fetch(_OWNED, worker)}
-
-
-async def let_go(tx: Transaction, worker: int, runs: Sequence[UUID], takeovers: int) -> None:
-    """Puts back runs that this worker claimed and could not start."""
-    await tx.execute(_LET_GO, worker, list(runs), takeovers)

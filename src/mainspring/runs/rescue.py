@@ -35,9 +35,18 @@ async def rescue(database: Database, limits: Limits) -> int:
     return moved
 
 
+async def return_strays(
+    database: Database, limits: Limits, worker: int, runs: Sequence[UUID]
+) -> None:
+    """Puts back runs that a worker claimed and could not start."""
+    async with database.transaction() as tx:
+        await _put_back(tx, [worker], ["this one, which could not start it"], limits, runs)
+
+
 async def _put_back(
-    tx: Transaction, workers: Sequence[int], names: Sequence[str], limits: Limits
-) -> int:
+    tx: Transaction, workers: Sequence[int], names: Sequence[str], limits: Limits,
+    only: Sequence[UUID] | None = None,
+) -> int:  # fmt: skip
     if not workers:
         return 0
     evidence = Fault(
@@ -46,7 +55,7 @@ async def _put_back(
         code="poison",
         suggestion="Look at the step after the last recorded one; retry the run once mended.",
     ).as_dict()
-    rows = await queue.put_back(tx, workers, limits.takeovers, evidence)
+    rows = await queue.put_back(tx, workers, limits.takeovers, evidence, only)
     dead = [row for row in rows if row["status"] == "dead"]
     await append_events(tx, [_event(row) for row in dead])
     return len(rows)

@@ -7,9 +7,9 @@ The functions here decide and compute; what they do to the run goes through the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from mainspring.actions.call import call_directly
 from mainspring.contracts.clock import Clock
@@ -18,24 +18,43 @@ from mainspring.contracts.errors import Fault, Invalid, Problem, TimedOut, as_pr
 from mainspring.contracts.outcome import Done, Nothing, Wait
 from mainspring.definition.json_text import check_value
 from mainspring.definition.program import ProgramStep
+from mainspring.definition.templates import Scope
 from mainspring.gate.ask import Ask, plain
+from mainspring.gate.budget import Purse
 from mainspring.gate.call import LEASE_LOST
+from mainspring.gate.policy import Posture
 from mainspring.gate.record import dumps
-
-if TYPE_CHECKING:
-    from mainspring.definition.templates import Scope
-    from mainspring.runs.execute import Execution
+from mainspring.runs.engine import Engine
+from mainspring.runs.journal import RunJournal
+from mainspring.runs.outcome import Tally
+from mainspring.runs.rows import ClaimedRun, Unit
 
 
 class LostRun(BaseException):
     """Another worker owns the run now; nothing more may be done or written."""
 
 
+class Walk(Protocol):
+    """What a try at a step needs of the execution it belongs to."""
+
+    engine: Engine
+    run: ClaimedRun
+    journal: RunJournal
+    unit: Unit
+    tally: Tally
+    posture: Posture
+    purse: Purse
+
+    async def walk_item(
+        self, steps: Sequence[ProgramStep], scope: Scope, item: str
+    ) -> Mapping[str, Any]: ...
+
+
 @dataclass(slots=True)
 class Attempt:
     """One try at a step, and what its handler is given (a contracts StepContext)."""
 
-    execution: Execution
+    execution: Walk
     step: ProgramStep
     scope: Scope
     actor: Actor

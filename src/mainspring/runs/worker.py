@@ -8,21 +8,22 @@ number of workers do the same beside each other and need no leader.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import platform
 import random
-import socket
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Problem, as_problem
+from mainspring.contracts.errors import as_problem
 from mainspring.runs import queue
 from mainspring.runs.engine import Engine
 from mainspring.runs.execute import Execution, Interrupt
 from mainspring.runs.journal import RunJournal, read_journal
-from mainspring.runs.rescue import rescue, undecodable
+from mainspring.runs.rescue import rescue, return_strays, undecodable
 from mainspring.runs.rows import ClaimedRun
 from mainspring.runs.versions import Versions
 from mainspring.settings import Settings
@@ -63,7 +64,8 @@ class Worker:
         self._listener = listener
         self._settings = settings
         self._id = 0
-        self._name = f"{socket.gethostname()}/{os.getpid()}"
+        self._lease_end = 0.0
+        self._name = f"{platform.node()}/{os.getpid()}"
         # By claim, not by run: a worker that lost a run may claim the same run again.
         self._running: dict[Claim, tuple[Execution, asyncio.Task[None]]] = {}
         # Claimed, and not yet executing: its version or its journal is being read.
@@ -97,9 +99,13 @@ class Worker:
             for task in loops:
                 task.cancel()
             await asyncio.gather(*loops, return_exceptions=True)
-            await self._engine.writer.aclose()
             await self._listener.aclose()
-            await self._retrying(self._leave)
+            # A database that is away must not keep a worker from stopping; what could not
+            # be handed back is put back when the lease has run out.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_HAND_BACK_SECONDS):
+                    await self._engine.writer.aclose()
+                    await self._retrying(self._leave)
 
     def _duties(self) -> list[tuple[float, Callable[[], Awaitable[None]]]]:
         lease = self._settings.lease_seconds
@@ -120,11 +126,20 @@ class Worker:
                 self._freed.clear()
                 await self._freed.wait()
                 continue
-            claimed = await self._retrying(partial(self._claim, free))
+            claimed = await self._claimed(free)
             for run in claimed:
                 self._begin(run)
             if len(claimed) < free and not self._stop.is_set():
                 await self._listener.wait(self._settings.poll_seconds)
+
+    async def _claimed(self, free: int) -> list[ClaimedRun]:
+        """Nothing while the database is away or refuses; the next round asks again."""
+        try:
+            return await self._claim(free)
+        except Exception as error:
+            if not is_lost_connection(error):
+                log.exception("No run could be claimed: %s", as_problem(error).detail)
+            return []
 
     async def _claim(self, free: int) -> list[ClaimedRun]:
         queues = self._settings.queues
@@ -160,14 +175,15 @@ class Worker:
         task = asyncio.current_task()
         assert task is not None
         try:
-            version = await self._versions.load(run)
+            version = await self._retrying(partial(self._versions.load, run))
             journal = RunJournal()
             if run.resumed:
                 journal = await self._retrying(partial(self._read_journal, run))
             execution = Execution(self._engine, run, version, journal)
             execution.stopping = self._stop.is_set()
-        except Problem as problem:
-            await self._engine.writer.write(undecodable(run, problem))
+            execution.holds = self._holds
+        except Exception as error:
+            await self._engine.writer.write(undecodable(run, as_problem(error)))
             return
         self._running[run.id, run.fence] = (execution, task)
         del self._starting[run.id, run.fence]
@@ -184,15 +200,23 @@ class Worker:
 
     # --- the lease
 
+    def _holds(self) -> bool:
+        """Whether the lease lasts, counted from before it was asked for."""
+        return self._clock.monotonic() < self._lease_end
+
     async def _register(self) -> int:
+        asked = self._clock.monotonic()
         async with self._database.transaction() as tx:
-            return await queue.register(tx, self._name, self._settings.lease_seconds)
+            number = await queue.register(tx, self._name, self._settings.lease_seconds)
+        self._lease_end = asked + self._settings.lease_seconds
+        return number
 
     async def _leave(self) -> None:
         async with self._database.transaction() as tx:
             await queue.leave(tx, self._id)
 
     async def _beat(self) -> None:
+        asked = self._clock.monotonic()
         async with self._database.transaction() as tx:
             now = await queue.beat(tx, self._id, self._settings.lease_seconds)
             owned = await queue.owned(tx, self._id)
@@ -202,6 +226,7 @@ class Worker:
                 self._interrupt(claim, "lost")
             self._id = await self._register()
             return
+        self._lease_end = asked + self._settings.lease_seconds
         self._clock.sync(now)
         await self._return_strays(owned)
 
@@ -211,12 +236,11 @@ class Worker:
         One round of grace tells them from runs that were claimed this very moment.
         """
         strays = owned - self._running.keys() - self._starting.keys()
-        lost = sorted(strays & self._strays)
-        self._strays = strays - set(lost)
+        lost = strays & self._strays
+        self._strays = strays - lost
         if lost:
-            async with self._database.transaction() as tx:
-                ids = [run_id for run_id, _ in lost]
-                await queue.let_go(tx, self._id, ids, self._engine.limits.takeovers)
+            ids = sorted(run_id for run_id, _ in lost)
+            await return_strays(self._database, self._engine.limits, self._id, ids)
 
     async def _rescue(self) -> None:
         await rescue(self._database, self._engine.limits)
@@ -273,6 +297,5 @@ class Worker:
             except Exception as error:
                 if not is_lost_connection(error):
                     raise
-                await self._database.recover()
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 1.0)

@@ -10,6 +10,9 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
+# Smaller differences are left alone, so that moments in one process keep their order.
+_JOURNEY_SECONDS = 0.05
+
 
 class DatabaseClock:
     """A contracts Clock that follows the database."""
@@ -19,7 +22,9 @@ class DatabaseClock:
         self._seen = time.monotonic()
 
     def sync(self, moment: datetime) -> None:
-        """Takes over the database's time."""
+        """Takes over the database's time; a hair's breadth of difference is the journey."""
+        if abs((moment - self.now()).total_seconds()) < _JOURNEY_SECONDS:
+            return
         self._moment = moment.astimezone(UTC)
         self._seen = time.monotonic()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shutil
 import stat
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ SOCKET_NAME = ".s.PGSQL.5432"
 _SOCKET_PATH_BYTES = 103
 _SHORT_PLACE = Path("/tmp")  # noqa: S108  (the folder below it is checked and private)
 _BUILTIN_LOCALES_SINCE = 17
+_UNFINISHED = "data.new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,8 @@ async def make_cluster(layout: Layout, account: Account, binaries: Binaries) -> 
     Nothing is forced to disk before the end, and everything is before the move: rows
     committed later must not rest on files that a power cut can take away.
     """
-    making = layout.private / "data.new"
-    shutil.rmtree(making, ignore_errors=True)
+    # A name of its own: what a killed predecessor has started may still be writing.
+    making = layout.private / f"{_UNFINISHED}{secrets.token_hex(4)}"
     initdb, postgres = binaries.program("initdb"), binaries.program("postgres")
     steps: list[tuple[list[str | Path], bytes]] = [
         ([initdb, "-D", making, *_initdb_options(binaries.major)], b""),
@@ -120,6 +122,12 @@ async def make_cluster(layout: Layout, account: Account, binaries: Binaries) -> 
             raise start_problem(ended.text, layout.home, account, layout.private)
     making.rename(layout.data)
     _sync(layout.private)
+
+
+def clear_unfinished(layout: Layout) -> None:
+    """Removes what a kill during a first start has left."""
+    for folder in layout.private.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _CREATE = f"CREATE DATABASE {DATABASE}\n".encode()

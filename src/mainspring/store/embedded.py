@@ -26,6 +26,7 @@ from mainspring.store.cluster import (
     SOCKET_NAME,
     USER,
     Layout,
+    clear_unfinished,
     layout_of,
     make_cluster,
     make_folders,
@@ -129,6 +130,7 @@ class EmbeddedServer:
         _refuse_other_version(layout.major, found)
         binaries = within_reach(found, account, self._home)
         make_folders(layout, account)
+        clear_unfinished(layout)
         if layout.major is None:
             await make_cluster(layout, account, binaries)
         _rotate(layout.log)

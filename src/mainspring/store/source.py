@@ -72,6 +72,7 @@ class EmbeddedSource:
         self._visited: str | None = None
         self._one_at_a_time = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
+        self._closed = False
 
     @property
     def dsn(self) -> str:
@@ -88,6 +89,9 @@ class EmbeddedSource:
 
     async def heal(self) -> None:
         async with self._one_at_a_time:
+            if self._closed:
+                # Somebody still asks after the end; the server must not rise again for it.
+                raise unavailable()
             if self._server.alive():
                 return
             if self._attach:
@@ -96,11 +100,13 @@ class EmbeddedSource:
                 await self._server.start_async()
 
     async def close(self) -> None:
+        self._closed = True
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
-        if self._server.owns:
-            await self._server.stop_async()
+        async with self._one_at_a_time:
+            if self._server.owns:
+                await self._server.stop_async()
 
     async def _own_or_visit(self) -> None:
         deadline = time.monotonic() + _GUEST_SECONDS

@@ -383,6 +383,17 @@ async def test_closing_ends_the_server_and_frees_the_folder(used_home: Path) -> 
     await again.close()
 
 
+async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_home: Path) -> None:
+    database = await Database.open(Settings(home=used_home))
+    postgres = postgres_of(database)
+    await database.close()
+
+    with pytest.raises(Upstream):
+        await database.dedicated()
+    assert not is_running(postgres)
+    assert database.server is None
+
+
 @pytest.mark.parametrize(
     ("url", "kind", "code"),
     [

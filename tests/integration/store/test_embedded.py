@@ -289,6 +289,18 @@ def test_root_runs_the_server_as_the_owner_of_the_files(data_home: Path, started
     assert server_account(data).uid == expected
 
 
+def test_files_of_an_ordinary_user_are_served_by_that_user(
+    used_home: Path, started: Starter
+) -> None:
+    user = ordinary_user()
+    subprocess.run(["chown", "-R", str(user.pw_uid), used_home / "postgres"], check=True)
+
+    server = started(used_home)
+
+    assert run(server.dsn, "SELECT 1") == 1
+    assert Path(f"/proc/{server.pid}").stat().st_uid == user.pw_uid
+
+
 def test_nobody_else_may_reach_the_server(data_home: Path, started: Starter) -> None:
     server = started(data_home)
 
@@ -326,6 +338,8 @@ def test_statements_and_values_are_not_kept_in_the_log(used_home: Path, started:
 
     with pytest.raises(asyncpg.UniqueViolationError):
         run(server.dsn, "INSERT INTO once VALUES ('hush')")
+    with pytest.raises(asyncpg.InvalidTextRepresentationError):
+        run(server.dsn, "SELECT word::integer FROM once WHERE word = 'hush'")
 
     assert "hush" not in (used_home / "postgres.log").read_text()
 

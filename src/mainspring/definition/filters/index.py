@@ -11,7 +11,7 @@ Event types match exactly; a type that ends in ``.*`` stands for every type belo
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -28,6 +28,8 @@ MOST_PLACES = 64
 
 # A field's path and the value it must have.
 Demand = tuple[tuple[str, ...], Hashable]
+Demands = tuple[Demand, ...]
+Crowd = Callable[[Demands], int]
 
 
 @dataclass(slots=True)
@@ -53,7 +55,7 @@ class FilterIndex(Generic[Key]):
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._shelves: dict[str, _Shelf[Key]] = {}
-        self._places: dict[Key, tuple[str, tuple[Demand, ...]]] = {}
+        self._places: dict[Key, tuple[str, Demands]] = {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -63,7 +65,7 @@ class FilterIndex(Generic[Key]):
         predicate = compile_filter(written, self._limits)
         self.remove(key)
         shelf = self._shelves.setdefault(event_type, _Shelf())
-        demands = _best(_alternatives(written), shelf)
+        demands = _best(written, shelf)
         for path, value in demands:
             branch = shelf.fields
             for part in path:
@@ -139,26 +141,26 @@ def _indexed(value: Any) -> Hashable:
     return ("flag", value) if isinstance(value, bool) else value
 
 
-def _alternatives(written: Mapping[str, Any]) -> Iterator[tuple[Demand, ...]]:
+def _alternatives(written: Mapping[str, Any], crowd: Crowd) -> Iterator[Demands]:
     """Sets of demands of which one at least must be met for the filter to hold."""
     for key, value in written.items():
         if key == ALL:
             for member in value:
-                yield from _alternatives(member)
+                yield from _alternatives(member, crowd)
         elif key == ANY:
-            yield from _one_of_each(value)
+            yield from _one_of_each(value, crowd)
         elif key != NOT:
             yield from _demanded(parse_path(key), value)
 
 
-def _one_of_each(members: list[Mapping[str, Any]]) -> Iterator[tuple[Demand, ...]]:
-    """The fewest demands that cover every branch; nothing if a branch has none."""
-    shortest = [min(_alternatives(member), key=len, default=()) for member in members]
-    if all(shortest):
-        yield tuple(dict.fromkeys(demand for demands in shortest for demand in demands))
+def _one_of_each(members: list[Mapping[str, Any]], crowd: Crowd) -> Iterator[Demands]:
+    """Demands that cover every branch; nothing if a branch has none."""
+    chosen = [min(_alternatives(member, crowd), key=crowd, default=()) for member in members]
+    if all(chosen):
+        yield tuple(dict.fromkeys(demand for demands in chosen for demand in demands))
 
 
-def _demanded(path: tuple[str, ...], value: Any) -> Iterator[tuple[Demand, ...]]:
+def _demanded(path: tuple[str, ...], value: Any) -> Iterator[Demands]:
     if is_scalar(value):
         yield ((path, _indexed(value)),)
     elif "equals" in value and is_scalar(value["equals"]):
@@ -167,14 +169,13 @@ def _demanded(path: tuple[str, ...], value: Any) -> Iterator[tuple[Demand, ...]]
         yield tuple((path, choice) for choice in dict.fromkeys(map(_indexed, value["in"])))
 
 
-def _best(alternatives: Iterator[tuple[Demand, ...]], shelf: _Shelf[Key]) -> tuple[Demand, ...]:
-    usable = [demands for demands in alternatives if len(demands) <= MOST_PLACES]
-    return min(usable, key=lambda demands: _crowd(demands, shelf), default=())
+def _best(written: Mapping[str, Any], shelf: _Shelf[Key]) -> Demands:
+    def crowd(demands: Demands) -> int:
+        """How many filters are already kept in the places a filter would go to."""
+        return len(demands) + sum(len(_kept_at(shelf.fields, demand)) for demand in demands)
 
-
-def _crowd(demands: tuple[Demand, ...], shelf: _Shelf[Key]) -> int:
-    """How many filters are already kept in the places a filter would go to."""
-    return len(demands) + sum(len(_kept_at(shelf.fields, demand)) for demand in demands)
+    usable = [each for each in _alternatives(written, crowd) if len(each) <= MOST_PLACES]
+    return min(usable, key=crowd, default=())
 
 
 def _kept_at(root: _Branch[Key], demand: Demand) -> Mapping[Key, Predicate]:

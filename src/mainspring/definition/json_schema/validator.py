@@ -29,7 +29,11 @@ PATTERN_TABLE_BYTES = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """One schema, ready to judge values."""
+    """One schema, ready to judge values.
+
+    Only the parts that the schema speaks of are looked at; whether a value is JSON in
+    all its parts is the question of ``check_value``.
+    """
 
     _compiled: jsonschema_rs.Draft202012Validator
     _schema: Any

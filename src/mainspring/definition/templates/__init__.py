@@ -31,9 +31,10 @@ from mainspring.definition.templates.template import (
     parse_template,
     render_template,
 )
+from mainspring.definition.templates.tokens import has_syntax
 
 __all__ = [
     "FILTERS", "RESERVED", "TESTS", "CompiledConfig", "Predicate", "Reference", "RunFacts",
     "RunFailure", "Scope", "Template", "build_run_context", "compile_config",
-    "evaluate_predicate", "parse_predicate", "parse_template", "render_template",
+    "evaluate_predicate", "has_syntax", "parse_predicate", "parse_template", "render_template",
 ]  # fmt: skip

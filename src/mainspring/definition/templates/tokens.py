@@ -3,7 +3,8 @@
 Jinja2 lends its lexer rules and its parser; nothing else of it is used, so no Python
 source is ever made from a template. The tokens are counted, and numbers and text
 literals are decoded here rather than there, so that nothing is computed from a literal
-before its size is known and no warning or foreign exception can leave this module.
+before its size is known and no warning or foreign exception can leave this module. The
+lexer writes every line end of a template as a line feed; data keeps its own.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from mainspring.definition.validate.loops import Own
 from mainspring.definition.validate.names import check_names
 from mainspring.definition.validate.outline import read_outline
 from mainspring.definition.validate.permissions import check_grants
-from mainspring.definition.validate.report import Report, Sheet
+from mainspring.definition.validate.report import MOST_FINDINGS, Report, Sheet, SheetFull
 from mainspring.definition.validate.shape import check_shape, shape_findings
 from mainspring.definition.validate.steps import check_steps, condition, template_schema
 from mainspring.definition.validate.triggers import Place, check_triggers
@@ -57,8 +57,12 @@ def validate(
         current, notes = upgrade(document)
     except Invalid as error:
         return Report(error.findings)
-    sheet = Sheet()
-    definition = _judge(current, vocabulary, limits, automation_id, sheet)
+    sheet, definition = Sheet(), None
+    try:
+        definition = _judge(current, vocabulary, limits, automation_id, sheet)
+    except SheetFull:
+        detail = f"Only the first {MOST_FINDINGS} problems are listed; there are more."
+        sheet.doubtful("", detail, "more_findings", "Mend these, then ask again.")
     findings = _in_order(sheet.findings, notes)
     warnings = _in_order(sheet.warnings, notes)
     if findings or definition is None:

@@ -21,7 +21,7 @@ def check_inputs(outline: Outline, limits: Limits, sheet: Sheet) -> Mapping[str,
         return None
     findings = check_schema(schema, limits, _AT)
     if findings:
-        sheet.findings += findings
+        sheet.add(findings)
         return None
     if schema.get("type", "object") != "object":
         sheet.wrong(
@@ -31,5 +31,5 @@ def check_inputs(outline: Outline, limits: Limits, sheet: Sheet) -> Mapping[str,
             'Write "type": "object" and put the inputs into properties.',
         )
         return None
-    sheet.findings += default_findings(schema, _AT, limits)
+    sheet.add(default_findings(schema, _AT, limits))
     return schema

@@ -26,7 +26,9 @@ def check_grants(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None
             continue
         for need in needs(step.action or "", step.config or {}, vocabulary):
             used.add(need.capability)
-            if need.capability not in vocabulary.capabilities:
+            if need.capability.startswith(NEVER_GRANTED):
+                _report_never(under(step.pointer, "action"), need, sheet)
+            elif need.capability not in vocabulary.capabilities:
                 _report_unknown(step, need, vocabulary, sheet)
             elif _leads_nowhere(step, need):
                 _report_url(step, sheet)
@@ -54,8 +56,7 @@ def _written(entries: list[Any], vocabulary: Vocabulary, sheet: Sheet) -> list[G
 
 def _check_written(grant: Grant, at: str, vocabulary: Vocabulary, sheet: Sheet) -> None:
     if grant.capability.startswith(NEVER_GRANTED):
-        detail = f"{grant.capability} is for administrators and can never be granted."
-        sheet.wrong(f"{at}/capability", detail, "never_granted", "Remove the grant.")
+        _report_never(f"{at}/capability", grant, sheet)
         return
     if grant.capability not in vocabulary.capabilities:
         detail = f"There is no capability called {grant.capability[:100]!r}."
@@ -88,6 +89,11 @@ def _check_bound(
         sheet.wrong(at, detail, "unknown_argument", did_you_mean(key, arguments))
     elif key.startswith("max_") and (isinstance(bound, bool) or not isinstance(bound, int | float)):
         sheet.wrong(at, f"{key} is an upper bound and must be a number.", "type")
+
+
+def _report_never(at: str, grant: Grant, sheet: Sheet) -> None:
+    detail = f"{grant.capability[:100]} is for administrators and can never be granted."
+    sheet.wrong(at, detail, "never_granted", "Remove it.")
 
 
 def _report_unknown(step: StepOutline, need: Grant, vocabulary: Vocabulary, sheet: Sheet) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.grant import Grant
 from mainspring.definition.model import Definition
 from mainspring.definition.upgrade import Note
+
+MOST_FINDINGS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +41,33 @@ class Report:
         return self.definition
 
 
+class SheetFull(Exception):
+    """More is wrong than anybody wants to read at once."""
+
+
 @dataclass(slots=True)
 class Sheet:
-    """Where the passes write down what they find; one document, one sheet."""
+    """Where the passes write down what they find; one document, one sheet.
+
+    It has room for so many findings and no more: looking for the right word beside each
+    of a hundred thousand wrong ones would hold everybody up.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
 
     def wrong(self, pointer: str, detail: str, code: str, suggestion: str | None = None) -> None:
-        self.findings.append(Finding(pointer, detail, code, suggestion))
+        self.add([Finding(pointer, detail, code, suggestion)])
 
     def doubtful(self, pointer: str, detail: str, code: str, suggestion: str | None = None) -> None:
-        self.warnings.append(Finding(pointer, detail, code, suggestion))
+        self.doubt(Finding(pointer, detail, code, suggestion))
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            if len(self.findings) >= MOST_FINDINGS:
+                raise SheetFull
+            self.findings.append(finding)
+
+    def doubt(self, finding: Finding) -> None:
+        if len(self.warnings) < MOST_FINDINGS:
+            self.warnings.append(finding)

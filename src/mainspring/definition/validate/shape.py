@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -59,19 +59,18 @@ def check_shape(document: Mapping[str, Any], outline: Outline, sheet: Sheet) -> 
     try:
         definition = Definition.from_json(document)
     except ValidationError as error:
-        sheet.findings += shape_findings(error)
+        sheet.add(shape_findings(error))
     for step in outline.steps():
         if step.known is not None and step.known.nested is not None and step.config is not None:
             _check_nested(step.config.get(step.known.nested), step.nested_pointer, sheet)
     return definition
 
 
-def shape_findings(error: ValidationError, at: str = "", parts: Parts = PARTS) -> list[Finding]:
+def shape_findings(error: ValidationError, at: str = "", parts: Parts = PARTS) -> Iterator[Finding]:
     """What the model refused, as findings below a place."""
-    return [
-        Finding(under(at, *one["loc"]), _sentence(one), _code(one), _suggestion(one, parts))
-        for one in error.errors(include_url=False)
-    ]
+    for one in error.errors(include_url=False):
+        pointer = under(at, *one["loc"])
+        yield Finding(pointer, _sentence(one), _code(one), _suggestion(one, parts))
 
 
 def _check_nested(value: Any, pointer: str, sheet: Sheet) -> None:
@@ -81,7 +80,7 @@ def _check_nested(value: Any, pointer: str, sheet: Sheet) -> None:
     try:
         read_steps(value)
     except ValidationError as error:
-        sheet.findings += shape_findings(error, pointer, {("*",): Step})
+        sheet.add(shape_findings(error, pointer, {("*",): Step}))
 
 
 def _code(error: ErrorDetails) -> str:

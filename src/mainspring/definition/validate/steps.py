@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Finding, Invalid, Problem
+from mainspring.contracts.errors import Invalid, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.json_schema import check_schema
 from mainspring.definition.pointers import under
 from mainspring.definition.templates import (
     Predicate,
@@ -32,6 +34,8 @@ from mainspring.definition.validate.wildcards import config_findings
 from mainspring.definition.words import did_you_mean
 
 _SCOPE = "x-mainspring-scope"
+# Every step of a plan may have such a condition, and all of them are asked at once.
+_FUEL = 2_000
 
 
 def check_steps(
@@ -97,7 +101,7 @@ class _Words:
         pointer = under(step.pointer, "when")
         try:
             predicate = condition(step.when, self._limits)
-            never = not predicate.references and not predicate.test({})
+            never = not predicate.references and not _outcome(predicate)
         except Problem as error:
             self._sheet.wrong(pointer, error.detail, error.code, error.suggestion)
             return
@@ -119,15 +123,22 @@ class _Words:
             step.config, template_schema(step.known, step.capability), self._limits
         )
         for problem in config.problems:
-            self._sheet.findings.append(
-                Finding(at + problem.pointer, problem.detail, problem.code, problem.suggestion)
+            self._sheet.wrong(
+                at + problem.pointer, problem.detail, problem.code, problem.suggestion
             )
         if schema is not None:
-            self._sheet.findings += config_findings(config, schema, self._limits, at)
+            self._sheet.add(config_findings(config, schema, self._limits, at))
+        if step.known is not None and step.known.output_schema is None:
+            self._check_declared(step.config.get("output_schema"), under(at, "output_schema"))
         for pointer, template in config.templates:
             # A step with a condition of its own has most likely asked already.
             doubts = step.when is None
             self._check_references(template.references, names, at + pointer, doubts=doubts)
+
+    def _check_declared(self, schema: Any, at: str) -> None:
+        """Such an action leaves the shape of its output to the step."""
+        if isinstance(schema, dict):
+            self._sheet.add(check_schema(schema, self._limits, at))
 
     def _check_references(
         self, references: Iterable[Reference], names: Names, pointer: str, *, doubts: bool
@@ -135,9 +146,14 @@ class _Words:
         for reference in references:
             problem = problem_with(reference, names, pointer)
             if problem is not None:
-                self._sheet.findings.append(problem)
+                self._sheet.add([problem])
             elif doubts and (doubt := doubt_about(reference, names, pointer)) is not None:
-                self._sheet.warnings.append(doubt)
+                self._sheet.doubt(doubt)
+
+
+def _outcome(predicate: Predicate) -> bool:
+    """What a condition that reads nothing always comes to, found out on a small budget."""
+    return replace(predicate, limits=replace(predicate.limits, template_fuel=_FUEL)).test({})
 
 
 @lru_cache(maxsize=512)

@@ -52,7 +52,7 @@ def check_triggers(outline: Outline, place: Place, sheet: Sheet) -> None:
         if trigger.config is not None:
             at = under(trigger.pointer, "config")
             found = compile_schema(known.config_schema, place.limits).findings(trigger.config, at)
-            sheet.findings += [one for one in found if not _read_elsewhere(one, at)]
+            sheet.add(one for one in found if not _read_elsewhere(one, at))
             _check_config(trigger, place, sheet)
         if place.inputs_schema is not None:
             _check_inputs(trigger, place.inputs_schema, place.limits, sheet)
@@ -128,7 +128,7 @@ def _check_event(config: Mapping[str, Any], place: Place, at: str, sheet: Sheet)
     kind, filters = config.get("event_type"), config.get("filters")
     if filters is not None:
         found = filter_findings(filters, place.limits, under(at, "filters"))
-        sheet.findings += found
+        sheet.add(found)
         if found:
             return
     if not isinstance(kind, str):
@@ -167,11 +167,11 @@ def _check_inputs(
                 )
     judge = {key: part for key, part in schema.items() if key != "required"}
     at = under(trigger.pointer, "inputs")
-    sheet.findings += [
+    sheet.add(
         finding
         for finding in compile_schema(judge, limits).findings(fixed, at)
         if finding.code != "additional_properties"
-    ]
+    )
     if trigger.type == "schedule":
         _check_required(trigger, schema, fixed, limits, sheet)
 

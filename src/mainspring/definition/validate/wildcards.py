@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 import jsonschema_rs
@@ -30,6 +31,7 @@ from mainspring.definition.json_schema.validator import (
 from mainspring.definition.json_text import canonical
 from mainspring.definition.pointers import parts_of
 from mainspring.definition.templates import CompiledConfig
+from mainspring.definition.validate.report import MOST_FINDINGS
 
 Path = tuple[str, ...]
 
@@ -63,13 +65,13 @@ def config_findings(
         tuple(parts_of(pointer)): template.expression is not None
         for pointer, template in config.templates
     }
-    found = {
-        finding: None
+    found = (
+        finding
         for error in _errors(text).iter_errors(config.source)
         if _is_certain(error, open_places)
         for finding in findings_of(error, schema, at)
-    }
-    return list(found)
+    )
+    return list(dict.fromkeys(islice(found, MOST_FINDINGS + 1)))
 
 
 def _is_certain(error: jsonschema_rs.ValidationError, open_places: Mapping[Path, bool]) -> bool:

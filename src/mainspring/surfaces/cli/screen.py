@@ -66,6 +66,8 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Decimal():
             return format(value.normalize(), "f")
+        case Mapping():
+            return dict(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 

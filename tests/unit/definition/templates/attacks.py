@@ -301,7 +301,7 @@ BOMBS = {
     "grown object": "{% set a = {} %}" + "{% set a = {'a': a, 'b': a} %}" * 60 + "{{ a == a }}",
     "grown text": "{% set a = 'x' %}" + "{% set a = a ~ a %}" * 60 + "{{ a }}",
     "grown sum": "{% set a = [1] %}" + "{% set a = a + a %}" * 60 + "{{ a }}",
-    "grown capture": "{% set a %}xx{% endset %}" + "{% set a %}{{a}}{{a}}{% endset %}" * 40 + "{{a}}",
+    "grown capture": "{% set a = 'x' %}" + "{% set a %}{{a}}{{a}}{% endset %}" * 40 + "{{a}}",
     "grown depth": "{% set a = [] %}" + "{% set a = [a] %}" * 200 + "{{ a|tojson }}",
     "text times": "{{ 'A' * 10**8 }}",
     "times text": "{{ 10**8 * 'A' }}",

@@ -136,6 +136,11 @@ def test_a_grant_that_means_nothing_is_refused(
     assert told(judged(grants=[grant]).findings) == [(f"/grants/0/{place}", code)]
 
 
+def test_a_step_cannot_call_what_is_for_administrators() -> None:
+    report = judged(step("a", "admin_reset", config={}))
+    assert told(report.findings) == [("/plan/0/action", "never_granted")]
+
+
 def test_a_grant_that_no_step_uses_is_pointed_out() -> None:
     report = judged(grants=[{"capability": "automation_kv.get"}])
     assert report.ok

@@ -10,6 +10,7 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.grant import Grant
 from mainspring.definition.validate import validate
+from mainspring.definition.validate.report import MOST_FINDINGS
 from tests.kit.definitions import LIMITS, WORDS, document, judged, loop, shape, step, told
 
 
@@ -127,3 +128,11 @@ def test_the_canonical_form_of_what_was_accepted_is_accepted() -> None:
     report = judged(loop("all", shape("inner", "{{ item }}")), triggers=[{"type": "webhook"}])
     again = validate(report.accepted().as_dict(), WORDS, LIMITS)
     assert again.definition == report.definition
+
+
+def test_a_flood_of_mistakes_is_cut_off_and_says_so() -> None:
+    flood = {f"execuion{number}": 1 for number in range(10_000)}
+    report = validate({**document(), **flood}, WORDS, LIMITS)
+    assert len(report.findings) == MOST_FINDINGS
+    assert told(report.warnings) == [("", "more_findings")]
+    assert not report.ok

@@ -229,6 +229,13 @@ def test_a_shape_that_the_step_declares_is_what_later_steps_may_read() -> None:
     assert not judged(slow, shape("use", "{{ slow.b }}")).ok
 
 
+def test_a_shape_that_the_step_declares_must_be_a_schema() -> None:
+    slow = step("slow", "slow_report", config={"output_schema": {"$ref": "https://a.example/"}})
+    assert told(judged(slow).findings) == [
+        ("/plan/0/config/output_schema/$ref", "schema_reference")
+    ]
+
+
 @pytest.mark.parametrize(
     ("place", "ok"),
     [

@@ -1,0 +1,411 @@
+"""The command line, as a stranger meets it: processes, words, exit codes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.commands import (
+    EXAMPLES,
+    PATIENCE,
+    ROOT,
+    Ended,
+    Mainspring,
+    definition,
+    line_with,
+    rest_of,
+    step,
+)
+from tests.acceptance.conftest import Write
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+QUICK_LEASE = {"lease_seconds": "2", "heartbeat_seconds": "0.5"}
+
+
+# --- bad input; the unit tests hold the whole list
+
+
+def test_bad_files_are_refused_and_nothing_is_stored(untouched: Mainspring, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_bytes(b'{"name": "a", "name": "b"}')
+
+    ended = untouched("run", bad)
+    assert ended.code == 2
+    assert "/name" in ended.err
+    ended = untouched("validate", bad, tmp_path, tmp_path / "nowhere.json", "/dev/zero")
+    assert ended.code == 2
+    assert "Traceback" not in ended.said
+    assert not untouched.home.exists()
+
+
+def test_inputs_that_do_not_fit_store_nothing(untouched: Mainspring) -> None:
+    ended = untouched("run", EXAMPLES / "delay.json", "--input", "seconds=-1")
+
+    assert ended.code == 2
+    assert "/inputs/seconds" in ended.err
+    assert not untouched.home.exists()
+
+
+def test_a_data_folder_that_cannot_be_used_is_named(untouched: Mainspring) -> None:
+    untouched.home.write_text("not a folder")
+
+    ended = untouched("runs")
+
+    assert ended.code == 2, ended.said
+    assert str(untouched.home) in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("words", [("logs", "00000000"), ("cancel", "nosuch"), ("retry", "")])
+def test_a_run_that_is_not_there_is_a_sentence(
+    mainspring: Mainspring, words: tuple[str, ...]
+) -> None:
+    ended = mainspring(*words)
+
+    assert ended.code in {1, 2}, ended.said
+    assert ended.out == ""
+    assert "run" in ended.err
+    assert "Traceback" not in ended.err
+
+
+# --- a run from its first line to its history
+
+
+def test_a_run_is_shown_step_by_step_and_can_be_read_afterwards(
+    mainspring: Mainspring, write: Write
+) -> None:
+    path = write(
+        definition(
+            "Greeter",
+            [
+                step("names", "transform_data", output=["Ada", "Grace"]),
+                step(
+                    "greet",
+                    "for_each",
+                    items="{{ steps.names }}",
+                    steps=[step("hello", "transform_data", output="Hello {{ item }}")],
+                ),
+                {**step("never", "transform_data", output=1), "when": "steps.names == []"},
+                step("tell", "notification", title="Greeted \u001b[31mall"),
+            ],
+        )
+    )
+
+    ended = mainspring("run", path)
+
+    assert ended.code == 0, ended.said
+    assert ended.err == ""
+    lines = [line.split()[:2] for line in ended.out.splitlines() if line.startswith("  ")]
+    for wanted in (["✓", "names"], ["✓", "hello[0]"], ["✓", "hello[1]"], ["✓", "greet"]):
+        assert wanted in lines
+    assert ["–", "never"] in lines
+    assert "may call inbox.post_notification" in ended.out
+    assert "Succeeded" in ended.out
+    found = UUID.search(ended.out)
+    assert found is not None
+    _check_history(mainspring, found[0])
+
+
+def _check_history(mainspring: Mainspring, run_id: str) -> None:
+    listed = mainspring("runs", "--automation", "Greeter", "--status", "succeeded", "--json").json
+    assert [run["id"] for run in listed["runs"]] == [run_id]
+    assert run_id in mainspring("runs").out
+
+    run = mainspring("logs", run_id[:-4], "--json").json
+    assert run["status"] == "succeeded"
+    assert run["outcome"] == "effects"
+    assert {row["step"]: row["status"] for row in run["steps"]}["never"] == "skipped"
+    assert [call["capability"] for call in run["calls"]] == ["inbox.post_notification"]
+
+    shown = mainspring("logs", run_id, "--calls")
+    assert shown.code == 0
+    assert "inbox.post_notification: kept" in shown.out
+    assert "\x1b" not in shown.out
+
+    inbox = mainspring("inbox")
+    assert "Greeted \\u001b[31mall" in inbox.out
+    assert "\x1b" not in inbox.out
+    assert mainspring("inbox", "--json").json["notifications"][0]["title"] == "Greeted \x1b[31mall"
+
+
+def test_a_program_gets_one_json_value_and_nothing_else(
+    mainspring: Mainspring, write: Write
+) -> None:
+    path = write(definition("For programs", [step("answer", "transform_data", output={"n": 42})]))
+
+    ended = mainspring("run", path, "--json")
+
+    assert ended.code == 0
+    assert ended.err == ""
+    assert ended.json["output"] == {"n": 42}
+    assert [row["step"] for row in ended.json["steps"]] == ["answer"]
+
+
+def test_a_definition_may_come_by_a_pipe(mainspring: Mainspring, write: Write) -> None:
+    path = write(definition("Piped", [step("answer", "transform_data", output="{{ run.id }}")]))
+
+    ended = mainspring("run", "-", "--json", stdin=path.read_bytes())
+
+    assert ended.code == 0, ended.said
+    assert ended.json["output"] == ended.json["id"]
+
+
+def test_a_reader_who_goes_away_does_not_break_off_the_run(
+    mainspring: Mainspring, write: Write
+) -> None:
+    path = write(definition("Unread", [step("a", "transform_data", output=1)]))
+
+    ended = subprocess.run(
+        ["/bin/sh", "-c", '"$@" | head -n 1; exit ${PIPESTATUS:-0}', "sh",
+         *mainspring.command("run", path)],
+        env=mainspring.environment(), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+    assert ended.stderr == ""
+    run = mainspring("logs", "last", "--json").json
+    assert (run["automation"], run["status"]) == ("Unread", "succeeded")
+
+
+# --- the exit code is the outcome
+
+
+def test_nothing_to_do_is_no_success(mainspring: Mainspring, write: Write) -> None:
+    idle = {**step("a", "transform_data", output=1), "when": "{{ inputs.go }}"}
+    inputs = {"schema": {"type": "object", "properties": {"go": {"default": False}}}}
+
+    ended = mainspring("run", write(definition("Idle", [idle], inputs=inputs)))
+
+    assert ended.code == 3, ended.said
+    assert "Nothing to do" in ended.out
+
+
+def test_a_failure_is_told_with_its_step_and_can_be_retried_from_there(
+    mainspring: Mainspring, write: Write
+) -> None:
+    plan = [
+        step("first", "automation_kv.set", key="k", value="{{ run.id }}"),
+        step("then", "http_fetch", url="http://127.0.0.1:9/"),
+    ]
+    path = write(definition("Doomed", plan))
+
+    failed = mainspring("run", path)
+    assert failed.code == 4, failed.said
+    assert "then: 127.0.0.1 leads to an address that is not public" in failed.out
+    assert "MAINSPRING_EGRESS_ALLOW" in failed.out
+
+    again = mainspring("retry", "last", "--json")
+    assert again.code == 4
+    assert again.json["attempt"] == 2
+    rows = [(row["step"], row["attempt"]) for row in again.json["steps"]]
+    assert rows == [("first", 1), ("then", 1), ("then", 2)]
+    shown = mainspring("retry", "last")
+    assert "done before" in shown.out
+
+
+def test_a_run_that_ended_well_is_neither_cancelled_nor_retried(
+    mainspring: Mainspring, write: Write
+) -> None:
+    done = mainspring("run", write(definition("Done", [step("a", "transform_data", output=1)])))
+    assert done.code == 0
+
+    for command in ("cancel", "retry"):
+        ended = mainspring(command, "last", "--json")
+        assert ended.code == 1
+        assert ended.json["status"] == 409
+
+
+# --- waiting, cancelling, leaving, dying
+
+
+def _nap(name: str, seconds: float, **more: object) -> dict[str, object]:
+    plan = [step("nap", "delay", seconds=seconds), step("after", "transform_data", output="awake")]
+    return definition(name, plan, **more)
+
+
+def test_ctrl_c_cancels_the_run(mainspring: Mainspring, write: Write) -> None:
+    with mainspring.started("run", write(_nap("Long nap", 600))) as process:
+        line_with(process, "waiting until")
+        process.send_signal(signal.SIGINT)
+        said = rest_of(process)
+
+    assert process.returncode == 7, said
+    assert "Cancelled" in said
+    assert mainspring("logs", "last", "--json").json["status"] == "cancelled"
+
+
+def test_a_run_that_was_left_is_finished_by_a_worker(mainspring: Mainspring, write: Write) -> None:
+    with mainspring.started("run", write(_nap("Left alone", 3))) as process:
+        line_with(process, "waiting until")
+        process.send_signal(signal.SIGTERM)
+        said = rest_of(process)
+    assert process.returncode == 10, said
+
+    with mainspring.started("worker", "--queues", "fast", "--slots", "2") as worker:
+        line_with(worker, "Working on fast with 2 slots")
+        line_with(worker, "succeeded")
+        worker.send_signal(signal.SIGTERM)
+        assert "The worker has stopped." in rest_of(worker)
+    assert worker.returncode == 0
+    assert mainspring("logs", "last", "--json").json["output"] == "awake"
+
+
+def test_waiting_may_be_given_a_limit(mainspring: Mainspring, write: Write) -> None:
+    ended = mainspring("run", write(_nap("Too long", 600)), "--timeout", "0.5", "--json")
+
+    assert ended.code == 10, ended.said
+    assert ended.json["status"] == "unfinished"
+    assert mainspring("cancel", ended.json["id"]).code == 0
+
+
+def test_two_commands_stand_beside_each_other_and_the_second_run_is_dropped(
+    mainspring: Mainspring, write: Write
+) -> None:
+    path = write(_nap("One at a time", 4, execution={"concurrency": "drop_if_running"}))
+
+    with mainspring.started("run", path) as first:
+        line_with(first, "waiting until")
+        second = mainspring("run", path)
+        said = rest_of(first)
+
+    assert second.code == 8, second.said
+    assert "drop_if_running" in second.out
+    assert first.returncode == 0, said
+
+
+def test_a_run_whose_process_was_killed_is_resumed_by_the_next_command(
+    mainspring: Mainspring, write: Write
+) -> None:
+    numbers = list(range(300))
+    inner = [step("note", "automation_kv.set", key="n/{{ item }}", value="{{ run.id }}")]
+    plan = [step("walk", "for_each", items=numbers, steps=inner)]
+    with mainspring.started("run", write(definition("Killed", plan)), **QUICK_LEASE) as process:
+        line_with(process, "✓ note[20]")
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
+
+    # A second command stays long enough for the lease of the first to run out.
+    ended = mainspring("run", write(_nap("Bystander", 6)), **QUICK_LEASE)
+    assert ended.code == 0, ended.said
+    assert "1 earlier run is being resumed." in ended.out
+    run = _run_of(mainspring, "Killed")
+    if run["status"] != "succeeded":
+        with mainspring.started("worker", **QUICK_LEASE) as worker:
+            line_with(worker, f"{run['id']} succeeded")
+    rows = mainspring("logs", str(run["id"]), "--json").json["steps"]
+    done = [row["item"] for row in rows if row["step"] == "note"]
+    assert sorted(done, key=int) == [str(number) for number in numbers]
+
+
+def _run_of(mainspring: Mainspring, name: str) -> dict[str, object]:
+    runs = mainspring("runs", "--automation", name, "--json").json["runs"]
+    assert len(runs) == 1
+    found: dict[str, object] = runs[0]
+    return found
+
+
+# --- on a terminal
+
+
+def _on_a_terminal(command: list[str], environment: dict[str, str]) -> Ended:
+    """Runs a command with a terminal of 100 columns as its output."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    process = subprocess.Popen(
+        command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
+    )
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            piece = os.read(ours, 65_536)
+        except OSError:
+            break
+        said += piece
+    os.close(ours)
+    return Ended(process.wait(PATIENCE), said.decode(), "")
+
+
+def test_a_terminal_shows_what_goes_on_and_how_long_it_sleeps(
+    mainspring: Mainspring, write: Write
+) -> None:
+    command = mainspring.command("run", write(_nap("Shown", 1)))
+    environment = {**mainspring.environment(), "TERM": "xterm-256color"}
+
+    ended = _on_a_terminal(command, environment)
+
+    assert ended.code == 0, ended.said
+    assert "goes on in" in ended.out
+    assert re.search(r"\x1b\[[0-9;]*32m✓", ended.out)
+    assert "\x1b[?25h" in ended.out
+
+    quiet = _on_a_terminal(command, {**environment, "NO_COLOR": "1"})
+    assert "32m" not in quiet.out
+
+
+def test_a_hidden_prompt_asks_for_a_secret(mainspring: Mainspring) -> None:
+    kept = mainspring("secrets", "set", "api_token", "--json", stdin=b"s3cr3t-value\n")
+    assert kept.code == 0, kept.said
+    assert kept.json["name"] == "api_token"
+
+    listed = mainspring("secrets", "list")
+    assert "api_token" in listed.out
+    assert "s3cr3t-value" not in kept.said + listed.said
+    key = mainspring.home / "master.key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert mainspring("secrets", "delete", "api_token").code == 0
+    assert mainspring("secrets", "delete", "api_token").code == 1
+
+
+# --- the machine, and the command itself
+
+
+def test_the_doctor_finds_a_healthy_machine_healthy(mainspring: Mainspring) -> None:
+    ended = mainspring("doctor", "--json")
+
+    assert ended.code == 0, ended.said
+    assert ended.json["healthy"] is True
+    names = {check["name"] for check in ended.json["checks"]}
+    assert {"python", "postgres", "data folder", "disk", "templates", "database"} <= names
+
+
+def test_the_doctor_names_what_is_wrong_and_what_to_do(untouched: Mainspring) -> None:
+    untouched.home.write_text("not a folder")
+    key = untouched.home.with_name("open.key")
+    key.write_text("not a key")
+    key.chmod(0o644)
+
+    ended = untouched("doctor", master_key_file=str(key))
+
+    assert ended.code == 1
+    wrong = [line for line in ended.out.splitlines() if line.startswith("✗")]
+    assert [line.split()[1] for line in wrong] == ["data", "master", "database"]
+    assert "MAINSPRING_HOME" in ended.out
+    assert "0600" in ended.out
+
+
+def test_the_version_is_the_packages_own(untouched: Mainspring) -> None:
+    text = (ROOT / "src" / "mainspring" / "__init__.py").read_text(encoding="utf-8")
+    version = re.search(r'__version__ = "(.+)"', text)
+    assert version is not None
+
+    assert untouched("--version").out == f"mainspring {version[1]}\n"
+    assert not untouched.home.exists()
+
+
+def test_another_data_folder_may_be_named(untouched: Mainspring) -> None:
+    other = untouched.home.with_name("other")
+
+    ended = untouched("--home", other, "runs")
+
+    assert ended.code == 0, ended.said
+    assert other.is_dir()
+    assert not untouched.home.exists()

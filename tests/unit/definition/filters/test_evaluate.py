@@ -1,0 +1,161 @@
+"""What each operator means, for values of every kind and for paths that lead nowhere."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.filters import compile_filter
+
+LIMITS = Limits()
+PAYLOAD: dict[str, Any] = {
+    "text": "Invoice 2026.pdf",
+    "number": 3,
+    "float": 2.5,
+    "zero": 0,
+    "yes": True,
+    "no": False,
+    "null": None,
+    "empty": "",
+    "list": ["a", 1, True, None, {"k": 1}],
+    "object": {"name": "Ada", "tags": [{"id": 7}], "0": "zero", "deep": {"er": {"est": 1}}},
+    "a.b": "dotted",
+    "$cost": 5,
+    "back\\slash": "yes",
+    "big": 2**60 + 1,
+}
+
+
+def holds(written: Any, payload: Any = PAYLOAD) -> bool:
+    return compile_filter(written, LIMITS)(payload)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {},
+        {"text": "Invoice 2026.pdf"},
+        {"number": 3},
+        {"number": 3.0},
+        {"float": {"equals": 2.5}},
+        {"yes": True},
+        {"null": None},
+        {"empty": ""},
+        {"object.name": "Ada"},
+        {"object.tags.0.id": 7},
+        {"object.0": "zero"},
+        {"object.deep.er.est": 1},
+        {"list.1": 1},
+        {"a\\.b": "dotted"},
+        {"\\$cost": 5},
+        {"back\\\\slash": "yes"},
+        {"big": 2**60 + 1},
+        {"list": {"equals": ["a", 1.0, True, None, {"k": 1}]}},
+        {"object.deep": {"equals": {"er": {"est": 1}}}},
+        {"number": {"not_equals": 4}},
+        {"number": {"not_equals": "3"}},
+        {"yes": {"not_equals": 1}},
+        {"null": {"not_equals": 0}},
+        {"text": {"starts_with": "Inv", "ends_with": ".pdf", "contains": "2026"}},
+        {"text": {"contains": ""}},
+        {"list": {"contains": "a"}},
+        {"list": {"contains": None}},
+        {"list": {"contains": True}},
+        {"text": {"regex": "\\d{4}"}},
+        {"text": {"regex": "^Invoice .*pdf$"}},
+        {"number": {"gt": 2, "gte": 3, "lt": 3.5, "lte": 3}},
+        {"zero": {"lt": 0.1}},
+        {"number": {"in": [1, 3.0]}},
+        {"text": {"in": ["x", "Invoice 2026.pdf"]}},
+        {"yes": {"in": [1, True]}},
+        {"number": {"not_in": [1, "3"]}},
+        {"yes": {"not_in": [1]}},
+        {"null": {"exists": True}},
+        {"missing": {"exists": False}},
+        {"object.missing": {"exists": False}},
+        {"text.length": {"exists": False}},
+        {"list.9": {"exists": False}},
+        {"$and": [{"number": 3}, {"yes": True}]},
+        {"$or": [{"number": 4}, {"yes": True}]},
+        {"$not": {"number": 4}},
+        {"$not": {"missing": 1}},
+        {"$not": {"$or": [{"number": 4}, {"number": 5}]}},
+        {"number": 3, "$or": [{"no": True}, {"no": False}], "$not": {"zero": 1}},
+    ],
+)
+def test_these_hold(written: Any) -> None:
+    assert holds(written) is True
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"text": "invoice 2026.pdf"},
+        {"number": "3"},
+        {"number": True},
+        {"yes": 1},
+        {"no": 0},
+        {"zero": False},
+        {"null": "null"},
+        {"null": False},
+        {"empty": None},
+        {"big": float(2**60)},
+        {"list": {"equals": ["a", 1, 1, None, {"k": 1}]}},
+        {"list": {"equals": ["a"]}},
+        {"object.deep": {"equals": {"er": {"est": True}}}},
+        {"number": {"not_equals": 3.0}},
+        {"text": {"starts_with": "inv"}},
+        {"number": {"starts_with": "3"}},
+        {"list": {"starts_with": "a"}},
+        {"text": {"contains": 2026}},
+        {"list": {"contains": 2}},
+        {"list": {"contains": "k"}},
+        {"object": {"contains": "name"}},
+        {"number": {"regex": "3"}},
+        {"null": {"regex": ".*"}},
+        {"text": {"gt": 0}},
+        {"yes": {"gte": 1}},
+        {"null": {"lte": 0}},
+        {"number": {"gt": 3}},
+        {"number": {"in": ["3", True]}},
+        {"number": {"not_in": [3.0]}},
+        {"null": {"exists": False}},
+        {"number": {"exists": True, "gt": 9}},
+        {"list.a": {"exists": True}},
+        {"list.-1": {"exists": True}},
+        {"list.99999999999999999999": {"exists": True}},
+        {"list.٣": {"exists": True}},
+        {"a.b": "dotted"},
+        {"$and": [{"number": 3}, {"yes": False}]},
+        {"$or": [{"number": 4}, {"yes": False}]},
+        {"$not": {}},
+        {"$not": {"number": 3}},
+    ],
+)
+def test_these_do_not_hold(written: Any) -> None:
+    assert holds(written) is False
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"equals": None}, {"not_equals": 1}, {"starts_with": ""}, {"ends_with": ""},
+        {"contains": ""}, {"regex": ".*"}, {"gt": -1}, {"gte": -1}, {"lt": 1}, {"lte": 1},
+        {"in": [None]}, {"not_in": [1]}, {"exists": True},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["missing", "object.missing", "text.part", "list.99"])
+def test_a_missing_path_is_false_for_every_operator_but_exists_false(
+    condition: dict[str, Any], path: str
+) -> None:
+    assert holds({path: condition}) is False
+    assert holds({path: {"exists": False}}) is True
+
+
+def test_a_payload_may_be_any_mapping() -> None:
+    payload = MappingProxyType({"a": MappingProxyType({"b": 1})})
+    assert holds({"a.b": 1}, payload)
+    assert not holds({"a.b": 2}, payload)

@@ -1,0 +1,58 @@
+"""Patterns: linear, bounded in size and in the text they read."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.patterns import BadPattern, compile_pattern
+
+LIMITS = Limits()
+
+
+def test_a_pattern_is_found_anywhere_or_covers_the_whole() -> None:
+    pattern = compile_pattern("b+", LIMITS)
+    assert pattern.found_in("abba")
+    assert not pattern.covers("abba")
+    assert pattern.covers("bb")
+    assert compile_pattern("^é.$", LIMITS).found_in("é😀")
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["(", "[", "a**", "(?=a)", "(?<!a)b", "(a)\\1", "(?P<x>a)(?P=x)", "\\pL{1000}", "\ud800",
+     "a" * 1001, "((a{0,100}){0,100}){0,100}", "\\", "(?R)"],
+)  # fmt: skip
+def test_what_cannot_run_in_linear_time_is_refused_with_a_sentence(source: str) -> None:
+    with pytest.raises(BadPattern) as caught:
+        compile_pattern(source, LIMITS)
+    assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["(x+x+)+y", "(a|a)*b", "(a|aa)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*a){25}b",
+     "a[ab]{500}c", "(?:[ab]{1,30}){1,30}c", "(?:a?){400}a{400}c", "(?i)\\w{300}c"],
+)  # fmt: skip
+@pytest.mark.parametrize("letters", ["a", "ab", "x"])
+def test_no_text_holds_a_pattern_up(source: str, letters: str) -> None:
+    pattern = compile_pattern(source, LIMITS)
+    for length in (pattern.longest, 1_000_000):
+        text = (letters * length)[: length - 1] + "!"
+        begun = time.thread_time()
+        pattern.found_in(text)
+        assert time.thread_time() - begun < 0.15
+
+
+def test_a_text_too_long_for_its_pattern_does_not_match() -> None:
+    pattern = compile_pattern("a[ab]{500}b", LIMITS)
+    text = "a" + "b" * 501
+    assert pattern.found_in(text)
+    assert not pattern.found_in(text + "x" * pattern.longest)
+    assert compile_pattern("needle", LIMITS).found_in("x" * 250_000 + "needle")
+
+
+def test_half_a_character_is_in_no_pattern() -> None:
+    assert not compile_pattern(".", LIMITS).found_in("\ud800")

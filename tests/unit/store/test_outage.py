@@ -1,0 +1,96 @@
+"""Errors of the driver: which are worth another try, and what a person is told."""
+
+from __future__ import annotations
+
+import asyncpg
+import pytest
+
+from mainspring.contracts.errors import (
+    Clash,
+    Exhausted,
+    Fault,
+    Invalid,
+    Missing,
+    Problem,
+    TimedOut,
+    Upstream,
+)
+from mainspring.store.outage import (
+    database_problem,
+    is_collision,
+    is_lost_connection,
+    unavailable,
+)
+
+SECRET = "postgresql://u:hidden@host/x"
+
+LOST = [
+    asyncpg.ConnectionDoesNotExistError(SECRET),
+    asyncpg.AdminShutdownError(SECRET),
+    asyncpg.CrashShutdownError(SECRET),
+    asyncpg.CannotConnectNowError(SECRET),
+    asyncpg.TooManyConnectionsError(SECRET),
+    asyncpg.InterfaceError("connection is closed"),
+    asyncpg.InterfaceError("cannot perform operation: connection is closed"),
+    asyncpg.InterfaceError("cannot call Transaction.start(): the underlying connection is closed"),
+    asyncpg.InternalClientError("cannot switch to state 12; another operation is in progress"),
+]
+NOT_LOST = [
+    asyncpg.InterfaceError("cannot perform operation: another operation is in progress"),
+    asyncpg.InterfaceError("pool is closing"),
+    asyncpg.UniqueViolationError(SECRET),
+    asyncpg.DeadlockDetectedError(SECRET),
+    asyncpg.DiskFullError(SECRET),
+    asyncpg.DatabaseDroppedError(SECRET),
+    # A block may do more than talk to the database; its own breaks are not ours.
+    ConnectionResetError(SECRET),
+    ValueError(SECRET),
+    Missing("nothing"),
+    Upstream("another system"),
+]
+TOLD: list[tuple[BaseException, type[Problem], str, bool]] = [
+    (asyncpg.ConnectionDoesNotExistError(SECRET), Upstream, "database_unavailable", True),
+    (OSError(SECRET), Upstream, "database_unavailable", True),
+    (asyncpg.DiskFullError(SECRET), Exhausted, "disk_full", True),
+    (asyncpg.SerializationError(SECRET), Clash, "database_collision", True),
+    (asyncpg.QueryCanceledError(SECRET), TimedOut, "database_slow", True),
+    (asyncpg.InvalidPasswordError(SECRET), Invalid, "database_sign_in", False),
+    (asyncpg.InvalidCatalogNameError(SECRET), Invalid, "database_missing", False),
+    (asyncpg.ClientConfigurationError(SECRET), Invalid, "database_address", False),
+    (asyncpg.UndefinedTableError(SECRET), Fault, "database_error", True),
+]
+
+
+@pytest.mark.parametrize("error", LOST, ids=repr)
+def test_a_lost_connection_is_recognised(error: Exception) -> None:
+    assert is_lost_connection(error)
+    assert is_lost_connection(unavailable())
+
+
+@pytest.mark.parametrize("error", NOT_LOST, ids=repr)
+def test_nothing_else_is_taken_for_a_lost_connection(error: Exception) -> None:
+    assert not is_lost_connection(error)
+
+
+def test_two_transactions_that_met_are_a_collision() -> None:
+    assert is_collision(asyncpg.SerializationError())
+    assert is_collision(asyncpg.DeadlockDetectedError())
+    assert not is_collision(asyncpg.UniqueViolationError())
+
+
+@pytest.mark.parametrize(("error", "kind", "code", "retryable"), TOLD, ids=lambda v: repr(v)[:30])
+def test_an_error_is_told_by_kind_and_without_its_own_words(
+    error: Exception, kind: type[Problem], code: str, retryable: bool
+) -> None:
+    problem = database_problem(error)
+
+    assert type(problem) is kind
+    assert problem.code == code
+    assert problem.retryable is retryable
+    assert "hidden" not in str(problem.as_dict())
+
+
+def test_a_problem_stays_what_it_is() -> None:
+    problem = Missing("nothing")
+
+    assert database_problem(problem) is problem
