@@ -27,7 +27,7 @@ from tests.acceptance.commands import (
 )
 from tests.acceptance.conftest import Write
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+RUN_LINE = re.compile(r"^  run +([0-9a-f]{8}-[0-9a-f-]{27})$", re.MULTILINE)
 QUICK_LEASE = {"lease_seconds": "2", "heartbeat_seconds": "0.5"}
 
 
@@ -110,9 +110,9 @@ def test_a_run_is_shown_step_by_step_and_can_be_read_afterwards(
     assert ["–", "never"] in lines
     assert "may call inbox.post_notification" in ended.out
     assert "Succeeded" in ended.out
-    found = UUID.search(ended.out)
+    found = RUN_LINE.search(ended.out)
     assert found is not None
-    _check_history(mainspring, found[0])
+    _check_history(mainspring, found[1])
 
 
 def _check_history(mainspring: Mainspring, run_id: str) -> None:

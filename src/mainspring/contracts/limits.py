@@ -35,6 +35,7 @@ class Limits:
     kv_value_bytes: int = _limit(65_536, "bytes", "One value in automation_kv.")
     kv_keys: int = _limit(10_000, "keys", "Keys of one automation in automation_kv.")
     template_bytes: int = _limit(8_192, "bytes", "The source of one template.")
+    templates_bytes: int = _limit(65_536, "bytes", "All templates of one definition together.")
     template_output: int = _limit(1_000_000, "characters", "What one template may render.")
     template_value: int = _limit(1_000_000, "characters", "Any value inside a template.")
     template_fuel: int = _limit(200_000, "steps", "Operations of one render.")

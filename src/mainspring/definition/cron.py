@@ -30,6 +30,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.json_values import refused
 from mainspring.definition.words import did_you_mean
 
 LONGEST = 256
@@ -99,13 +100,15 @@ class Cron:
 def parse_cron(text: str) -> Cron:
     """A cron expression, or ``Invalid`` with a sentence that says what to change."""
     if len(text) > LONGEST:
-        raise _invalid("cron_long", f"A cron expression has at most {LONGEST} characters.")
+        raise refused(
+            Finding("", f"A cron expression has at most {LONGEST} characters.", "cron_long")
+        )
     fields = tuple(_spelled_out(text).upper().split())
     if len(fields) != 5:
         raise _wrong_count(fields)
     sentence = _unsupported(fields)
     if sentence is not None:
-        raise _invalid("cron_unsupported", sentence)
+        raise refused(Finding("", sentence, "cron_unsupported"))
     plain = tuple(_RANGE_OF_ONE.sub(r"\1", part) for part in fields)
     try:
         sim = CronSim(" ".join(plain), _START)
@@ -204,8 +207,8 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        detail = "There is no time zone of this name."
-        raise _invalid("unknown_timezone", detail) from None
+        finding = Finding("", "There is no time zone of this name.", "unknown_timezone")
+        raise refused(finding) from None
 
 
 def _offset(moment: datetime) -> timedelta:
@@ -221,24 +224,25 @@ def _spelled_out(text: str) -> str:
     if word in ALIASES:
         return ALIASES[word]
     if word == "@reboot":
-        raise _invalid(
-            "cron_unsupported",
-            "@reboot is not a time; there is no machine whose start would fire it.",
-        )
-    raise _invalid(
-        "cron_alias", f"There is no cron shorthand {word[:20]!r}.", did_you_mean(word, ALIASES)
-    )
+        detail = "@reboot is not a time; there is no machine whose start would fire it."
+        raise refused(Finding("", detail, "cron_unsupported"))
+    hint = did_you_mean(word, ALIASES)
+    raise refused(Finding("", f"There is no cron shorthand {word[:20]!r}.", "cron_alias", hint))
 
 
 def _wrong_count(fields: tuple[str, ...]) -> Invalid:
     if not fields:
-        return _invalid("cron_empty", "The cron expression is empty.")
-    detail = (
-        "A cron expression has five fields: minute, hour, day of month, month and "
-        f"day of week. This one has {len(fields)}."
-    )
+        return refused(Finding("", "The cron expression is empty.", "cron_empty"))
     hint = "Leave out the seconds and the year." if len(fields) in {6, 7} else None
-    return _invalid("cron_fields", detail, hint)
+    return refused(
+        Finding(
+            "",
+            "A cron expression has five fields: minute, hour, day of month, month and "
+            f"day of week. This one has {len(fields)}.",
+            "cron_fields",
+            hint,
+        )
+    )
 
 
 def _unsupported(fields: tuple[str, ...]) -> str | None:
@@ -257,15 +261,18 @@ def _unreadable(reason: str, fields: tuple[str, ...]) -> Invalid:
     name = reason.removeprefix("Bad ")
     names = list(_TAKES)
     if name not in names:
-        return _invalid("cron_field", "The cron expression cannot be read.")
+        return refused(Finding("", "The cron expression cannot be read.", "cron_field"))
     written = fields[names.index(name)]
     if name == "day-of-month" and _readable_day(written):
         return _never()
-    detail = (
-        f"The {name} field {written[:40]!r} cannot be read: it takes {_TAKES[name]}, "
-        "with lists (1,2), ranges (1-5) and steps (*/5)."
+    return refused(
+        Finding(
+            "",
+            f"The {name} field {written[:40]!r} cannot be read: it takes {_TAKES[name]}, "
+            "with lists (1,2), ranges (1-5) and steps (*/5).",
+            "cron_field",
+        )
     )
-    return _invalid("cron_field", detail)
 
 
 def _readable_day(written: str) -> bool:
@@ -306,11 +313,10 @@ def _days_apart(cron: Cron) -> int:
 
 
 def _never() -> Invalid:
-    return _invalid(
-        "cron_never", "This cron expression never fires: no date fits its days and months."
+    return refused(
+        Finding(
+            "",
+            "This cron expression never fires: no date fits its days and months.",
+            "cron_never",
+        )
     )
-
-
-def _invalid(code: str, detail: str, suggestion: str | None = None) -> Invalid:
-    finding = Finding("", detail, code, suggestion)
-    return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)

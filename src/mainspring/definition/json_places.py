@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.definition.pointers import under
 
@@ -22,17 +23,20 @@ _WORD = re.compile(r'[ \t\r\n]*+("(?:[^"\\]++|\\.)*+"?|[\[\]{}:,]|[^\s\[\]{}:,"]
 _CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
 _NUMBER = re.compile(r"-?\d[-+.eE\d]*\Z", re.ASCII)
 
-_SENTENCES = {
-    "json_depth": "The document is nested more than {levels} levels deep.",
-    "json_digits": "A number has more than {digits} digits.",
-    "json_duplicate_key": "The key {note!r} appears twice in the same object.",
-    "json_constant": "NaN and Infinity are not JSON numbers.",
-    "json_overflow": "A number is too large to be represented.",
-    "json_surrogate": "A text contains half of a surrogate pair, which is not a character.",
-    "json_nul": "A text contains the NUL character, which cannot be kept.",
-    "json_trailing": "After the end of the JSON value there is more text.",
-    "json_syntax": "This is not JSON: {note}.",
-}
+_RULES = (
+    Finding("", "The document is nested more than {levels} levels deep.", "json_depth"),
+    Finding("", "A number has more than {digits} digits.", "json_digits"),
+    Finding("", "The key {note!r} appears twice in the same object.", "json_duplicate_key"),
+    Finding("", "NaN and Infinity are not JSON numbers.", "json_constant"),
+    Finding("", "A number is too large to be represented.", "json_overflow"),
+    Finding(
+        "", "A text contains half of a surrogate pair, which cannot be kept.", "json_surrogate"
+    ),
+    Finding("", "A text contains the NUL character, which cannot be kept.", "json_nul"),
+    Finding("", "After the end of the JSON value there is more text.", "json_trailing"),
+    Finding("", "This is not JSON: {note}.", "json_syntax"),
+)
+_SENTENCES = {rule.code: rule.detail for rule in _RULES}
 _SYNTAX = (
     ("Expecting property name", "a key in double quotes is expected here"),
     ("Expecting ':'", "a colon is expected after the key"),
@@ -55,10 +59,7 @@ class Place:
     note: str = ""
 
     def sentence(self, limits: Limits | None) -> str:
-        bounds = limits or Limits()
-        return _SENTENCES[self.code or "json_syntax"].format(
-            levels=bounds.json_depth, digits=bounds.json_digits, note=_reason(self.note)
-        )
+        return sentence(self.code or "json_syntax", limits, self.note)
 
 
 @dataclass(slots=True)
@@ -69,6 +70,14 @@ class _Level:
     keys: set[str] = field(default_factory=set)
     at: str | int = 0
     key_next: bool = True
+
+
+def sentence(code: str, limits: Limits | None = None, note: str = "") -> str:
+    """What a broken rule is called when a person is told."""
+    bounds = limits or Limits()
+    return _SENTENCES[code].format(
+        levels=bounds.json_depth, digits=bounds.json_digits, note=_reason(note)
+    )
 
 
 def text_fault(text: str) -> str | None:

@@ -21,10 +21,10 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NoReturn
 
-from mainspring.contracts.errors import Invalid
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_places import Place, place_of, text_fault
-from mainspring.definition.json_values import canonical, check_value, content_hash, refusal
+from mainspring.definition.json_values import canonical, check_value, content_hash, refused
 
 __all__ = ["canonical", "check_value", "content_hash", "read_json"]
 
@@ -58,7 +58,7 @@ def read_json(text: bytes | str, limits: Limits) -> Any:
     if len(data) > limits.json_bytes:
         raise _too_large(limits)
     if not source.strip(" \t\r\n"):
-        raise refusal("json_empty", "There is no JSON here: the text is empty.")
+        raise refused(Finding("", "There is no JSON here: the text is empty.", "json_empty"))
     try:
         _measure(data, limits)
         return _parsed(source)
@@ -85,17 +85,13 @@ def _decoded(text: bytes | str) -> tuple[str, bytes]:
         try:
             source = data.decode()
         except UnicodeDecodeError as error:
-            raise refusal(
-                "json_encoding",
-                f"The text is not UTF-8: byte {error.start} cannot be read.",
-                suggestion="Send the document as UTF-8, without a byte order mark.",
-            ) from None
+            detail = f"The text is not UTF-8: byte {error.start} cannot be read."
+            hint = "Send the document as UTF-8, without a byte order mark."
+            raise refused(Finding("", detail, "json_encoding", hint)) from None
     if source.startswith("\ufeff"):
-        raise refusal(
-            "json_byte_order_mark",
-            "The text begins with a byte order mark, which JSON does not allow.",
-            suggestion="Save the document as UTF-8 without a byte order mark.",
-        )
+        detail = "The text begins with a byte order mark, which JSON does not allow."
+        hint = "Save the document as UTF-8 without a byte order mark."
+        raise refused(Finding("", detail, "json_byte_order_mark", hint))
     return source, data
 
 
@@ -187,7 +183,8 @@ def _all_texts_sound(value: Any) -> bool:
 
 
 def _too_large(limits: Limits) -> Invalid:
-    return refusal("json_too_large", f"The document is larger than {limits.json_bytes:,} bytes.")
+    detail = f"The document is larger than {limits.json_bytes:,} bytes."
+    return refused(Finding("", detail, "json_too_large"))
 
 
 def _syntax_place(source: str, error: json.JSONDecodeError, place: Place | None) -> Place:
@@ -204,4 +201,4 @@ def _refusal_at(source: str, place: Place, limits: Limits | None) -> Invalid:
         line = source.count("\n", 0, place.offset) + 1
         column = place.offset - source.rfind("\n", 0, place.offset)
         detail = f"{detail} (line {line}, column {column})"
-    return refusal(place.code or "json_syntax", detail, place.pointer)
+    return refused(Finding(place.pointer, detail, place.code or "json_syntax"))

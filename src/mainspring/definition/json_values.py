@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_places import text_fault
+from mainspring.definition.json_places import sentence, text_fault
 from mainspring.definition.pointers import under
 
 _STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
@@ -32,7 +33,7 @@ def check_value(value: Any, limits: Limits, at: str = "") -> None:
         _Walk(limits).check(value, limits.json_depth)
     except _Unfit as unfit:
         pointer = under(at, *reversed(unfit.path))
-        raise refusal(unfit.code, unfit.detail, pointer) from None
+        raise refused(replace(unfit.finding, pointer=pointer)) from None
 
 
 def canonical(value: Any) -> bytes:
@@ -65,19 +66,19 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def refusal(code: str, detail: str, pointer: str = "", suggestion: str | None = None) -> Invalid:
-    """One problem with one finding that says the same, at its place."""
-    finding = Finding(pointer, detail, code, suggestion)
-    return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)
+def refused(finding: Finding) -> Invalid:
+    """A problem with one finding, which says the same at its place."""
+    return Invalid(
+        finding.detail, code=finding.code, findings=[finding], suggestion=finding.suggestion
+    )
 
 
 class _Unfit(Exception):
     """A decoded value is not JSON; the path grows while the walk unwinds."""
 
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(code)
-        self.code = code
-        self.detail = detail
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.code)
+        self.finding = finding
         self.path: list[str | int] = []
 
 
@@ -98,7 +99,7 @@ class _Walk:
         kind = type(value)
         if kind is dict or kind is list:
             if levels <= 0:
-                raise _Unfit("json_depth", "The value is nested too deeply.")
+                raise _Unfit(Finding("", "The value is nested too deeply.", "json_depth"))
             self._take(len(value))
             if kind is dict:
                 self._members(value, levels - 1)
@@ -108,17 +109,19 @@ class _Walk:
             _check_text(value)
         elif kind is float:
             if not math.isfinite(value):
-                raise _Unfit("json_constant", "NaN and infinity are not JSON numbers.")
+                raise _Unfit(Finding("", "NaN and infinity are not JSON numbers.", "json_constant"))
         elif kind is int:
             self._check_integer(value)
         elif kind is not bool and value is not None:
-            raise _Unfit("json_type", f"A value of the type {kind.__name__} is not JSON.")
+            raise _Unfit(
+                Finding("", f"A value of the type {kind.__name__} is not JSON.", "json_type")
+            )
 
     def _members(self, value: dict[Any, Any], levels: int) -> None:
         for key, item in value.items():
             # A bad key must not become part of the pointer, which is kept as well.
             if type(key) is not str:
-                raise _Unfit("json_key", "Every key of an object must be text.")
+                raise _Unfit(Finding("", "Every key of an object must be text.", "json_key"))
             _check_text(key)
             try:
                 self.check(item, levels)
@@ -137,20 +140,18 @@ class _Walk:
     def _take(self, parts: int) -> None:
         self.parts -= parts
         if self.parts < 0:
-            raise _Unfit("json_too_large", "The value has too many parts.")
+            raise _Unfit(Finding("", "The value has too many parts.", "json_too_large"))
 
     def _check_integer(self, value: int) -> None:
         # Ten binary digits are at least three decimal ones.
         if value.bit_length() > 64 and value.bit_length() * 3 // 10 > self.digits:
-            raise _Unfit("json_digits", "The number has too many digits.")
+            raise _Unfit(Finding("", "The number has too many digits.", "json_digits"))
 
 
 def _check_text(text: str) -> None:
     code = text_fault(text)
-    if code == "json_nul":
-        raise _Unfit(code, "Text must not contain the NUL character.")
     if code is not None:
-        raise _Unfit(code, "The text contains half of a surrogate pair.")
+        raise _Unfit(Finding("", sentence(code), code))
 
 
 def _spelled(value: Any) -> Any:

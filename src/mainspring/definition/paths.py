@@ -15,8 +15,9 @@ from typing import Any
 
 from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError
 
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
+from mainspring.definition.json_values import refused
 from mainspring.definition.path_walk import Meter, TooCostly, Unusable, Walk, compile_query
 
 LONGEST = 1_000
@@ -38,8 +39,13 @@ class Path:
         try:
             return self._walk(root, root, Meter(MOST_STEPS))
         except TooCostly:
-            detail = "This path looks at too many places of the value it was given."
-            raise _invalid("path_too_costly", detail) from None
+            raise refused(
+                Finding(
+                    "",
+                    "This path looks at too many places of the value it was given.",
+                    "path_too_costly",
+                )
+            ) from None
 
     def first(self, value: Any, default: Any = None) -> Any:
         """The first value the path leads to; the default if there is none."""
@@ -50,29 +56,25 @@ class Path:
 def parse_path(text: str, limits: Limits) -> Path:
     """A JSONPath, or ``Invalid`` with the place and the reason."""
     if len(text) > LONGEST:
-        raise _invalid("path_long", f"A path has at most {LONGEST:,} characters.")
+        raise refused(Finding("", f"A path has at most {LONGEST:,} characters.", "path_long"))
     if not text.startswith("$"):
         hint = f"Write $.{text[:40]}" if text[:1].isalpha() else None
-        raise _invalid("path_syntax", "A JSONPath begins with $.", hint)
+        raise refused(Finding("", "A JSONPath begins with $.", "path_syntax", hint))
     try:
         query = JSONPathEnvironment().compile(text)
     except JSONPathError as error:
-        raise _invalid("path_syntax", _sentence(error)) from None
+        raise refused(Finding("", _sentence(error), "path_syntax")) from None
     except (ArithmeticError, LookupError, RecursionError, ValueError):
         # Deep brackets and enormous numbers end the reader itself, not the text.
-        raise _invalid("path_syntax", "This JSONPath cannot be read.") from None
+        finding = Finding("", "This JSONPath cannot be read.", "path_syntax")
+        raise refused(finding) from None
     try:
         return Path(text, query.singular_query(), compile_query(query, limits))
     except Unusable as unusable:
-        raise _invalid("path_unusable", str(unusable)) from None
+        raise refused(Finding("", str(unusable), "path_unusable")) from None
 
 
 def _sentence(error: JSONPathError) -> str:
     reason = str(error.args[0]) if error.args else "unknown reason"
     place = "" if error.token is None else f" at character {error.token.index + 1}"
     return f"This JSONPath cannot be read{place}: {reason}."
-
-
-def _invalid(code: str, detail: str, suggestion: str | None = None) -> Invalid:
-    finding = Finding("", detail, code, suggestion)
-    return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Missing
-from mainspring.contracts.ids import new_id
-from mainspring.gate.record import dumps
 from mainspring.runs.dispatch import RUNS_CHANNEL
-from mainspring.runs.events import CANCELLED
+from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, occupied, release_lanes
-from mainspring.runs.rows import FINAL
+from mainspring.runs.rows import FINAL, End
 from mainspring.store.events import append_events
 
 if TYPE_CHECKING:
@@ -21,7 +19,9 @@ if TYPE_CHECKING:
 
 _LOOK = "SELECT status, lane FROM runs WHERE workspace_id = $1 AND id = $2"
 _LOCKED = """
-    SELECT status, automation_id FROM runs WHERE workspace_id = $1 AND id = $2 FOR UPDATE
+    SELECT r.status, r.automation_id, a.name
+    FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    WHERE r.workspace_id = $1 AND r.id = $2 FOR UPDATE OF r
 """
 _CANCEL_NOW = """
     UPDATE runs SET status = 'cancelled', reason = 'cancelled', outcome = 'failed',
@@ -62,7 +62,9 @@ class Control:
                 await tx.execute(_CANCEL_SOON, workspace_id, run_id)
                 return "cancelling"
             await tx.execute(_CANCEL_NOW, workspace_id, run_id)
-            await append_events(tx, [_event(workspace_id, run_id, row["automation_id"])])
+            end = End("cancelled", "cancelled", "failed")
+            event = run_event(workspace_id, run_id, row["automation_id"], row["name"], end)
+            await append_events(tx, [] if event is None else [event])
             await release_lanes(tx, lanes)
         self._waker.wake(RUNS_CHANNEL)
         return "cancelled"
@@ -94,15 +96,3 @@ class Control:
         row = await tx.fetchrow(_LOCKED, workspace_id, run_id)
         assert row is not None
         return row
-
-
-def _event(
-    workspace_id: UUID, run_id: UUID, automation_id: UUID
-) -> tuple[UUID, UUID, str, str, str]:
-    payload = {
-        "run_id": str(run_id),
-        "automation_id": str(automation_id),
-        "status": "cancelled",
-        "outcome": "failed",
-    }
-    return workspace_id, new_id(), CANCELLED.type, str(automation_id), dumps(payload) or "{}"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from mainspring.contracts.event import EventType
-from mainspring.runs.rows import ClaimedRun, End
+from mainspring.contracts.ids import new_id
+from mainspring.gate.record import dumps
+from mainspring.runs.rows import End
+from mainspring.store.events import EventRow
 
 _PAYLOAD: dict[str, Any] = {
     "type": "object",
-    "required": ["run_id", "automation_id", "status", "outcome"],
+    "required": ["run_id", "automation_id", "automation_name", "status", "outcome"],
     "properties": {
         "run_id": {"type": "string", "format": "uuid"},
         "automation_id": {"type": "string", "format": "uuid"},
+        "automation_name": {"type": "string"},
         "status": {"type": "string"},
         "outcome": {"type": ["string", "null"]},
         "reason": {"type": ["string", "null"]},
@@ -35,17 +40,20 @@ _BY_STATUS = {
 }
 
 
-def event_of(run: ClaimedRun, end: End) -> tuple[str, dict[str, Any]] | None:
-    """The event's type and payload, for an end that is final."""
+def run_event(
+    workspace_id: UUID, run_id: UUID, automation_id: UUID, name: str, end: End
+) -> EventRow | None:
+    """The row that tells of an end; None when the run has not ended for good."""
     kind = _BY_STATUS.get(end.status)
     if kind is None:
         return None
     payload: dict[str, Any] = {
-        "run_id": str(run.id),
-        "automation_id": str(run.automation_id),
+        "run_id": str(run_id),
+        "automation_id": str(automation_id),
+        "automation_name": name,
         "status": end.status,
         "outcome": end.outcome,
     }
     if end.reason is not None:
         payload["reason"] = end.reason
-    return kind, payload
+    return workspace_id, new_id(), kind, str(automation_id), dumps(payload) or "{}"

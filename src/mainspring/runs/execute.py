@@ -68,7 +68,7 @@ class Execution:
         self.run = run
         self.version = version
         self.journal = journal
-        self.unit = Unit(run)
+        self.unit = Unit(run, automation=version.name)
         self.tally = Tally()
         self.interrupt: Interrupt | None = None
         # Set when the worker stops: the step under way may finish, no other begins.
@@ -314,7 +314,7 @@ class Execution:
         if not await self.engine.writer.write(self.unit):
             raise LostRun
         self.engine.hook(f"{point}.after")
-        self.unit = Unit(self.run)
+        self.unit = Unit(self.run, automation=self.version.name)
 
     async def _end(self, end: End) -> None:
         self.unit.end = end
@@ -326,7 +326,7 @@ class Execution:
         except Problem as refused:
             # A row the database cannot keep must not keep the run from ending.
             end = self._broken(refused)
-            self.unit = Unit(self.run, end=end)
+            self.unit = Unit(self.run, end=end, automation=self.version.name)
             await self._commit()
         self._tell("run_ended", status=end.status, detail=end)
 

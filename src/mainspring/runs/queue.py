@@ -101,7 +101,9 @@ _PUT_BACK = """
         error = CASE WHEN l.takeovers >= $2 THEN $3::jsonb END
     FROM lost l
     WHERE r.workspace_id = l.workspace_id AND r.id = l.id
-    RETURNING r.workspace_id, r.id, r.automation_id, r.status, r.lane, r.takeovers
+    RETURNING r.workspace_id, r.id, r.automation_id, r.status,
+        (SELECT a.name FROM automations a
+         WHERE a.workspace_id = r.workspace_id AND a.id = r.automation_id) AS name
 """
 
 # Runs that name a worker nobody knows any more: the same as a lost one.

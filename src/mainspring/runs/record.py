@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
-from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.gate.record import dumps, write_calls
-from mainspring.runs.events import event_of
+from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
 from mainspring.runs.rows import End, StepRow, Unit
-from mainspring.store.events import append_events
+from mainspring.store.events import EventRow, append_events
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -165,14 +163,11 @@ def _left_lane(unit: Unit) -> Lane | None:
     return unit.run.workspace_id, unit.run.lane
 
 
-def event_row(ending: tuple[Unit, End]) -> tuple[UUID, UUID, str, str, str] | None:
+def event_row(ending: tuple[Unit, End]) -> EventRow | None:
+    """The event of a run's end."""
     unit, end = ending
-    event = event_of(unit.run, end)
-    if event is None:
-        return None
-    kind, payload = event
-    text = dumps(payload) or "{}"
-    return unit.run.workspace_id, new_id(), kind, str(unit.run.automation_id), text
+    run = unit.run
+    return run_event(run.workspace_id, run.id, run.automation_id, unit.automation, end)
 
 
 def step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:

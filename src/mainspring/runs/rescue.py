@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mainspring.contracts.errors import Fault, Problem
-from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
-from mainspring.gate.record import dumps
 from mainspring.runs import queue
-from mainspring.runs.events import FAILED
+from mainspring.runs.events import run_event
 from mainspring.runs.lanes import STUCK, lock_lanes, release_lanes
 from mainspring.runs.rows import ClaimedRun, End, Unit
 from mainspring.store.events import append_events
@@ -56,21 +54,14 @@ async def _put_back(
         suggestion="Look at the step after the last recorded one; retry the run once mended.",
     ).as_dict()
     rows = await queue.put_back(tx, workers, limits.takeovers, evidence, only)
-    dead = [row for row in rows if row["status"] == "dead"]
-    await append_events(tx, [_event(row) for row in dead])
+    dead = End("dead", "poison", "failed")
+    events = [
+        run_event(row["workspace_id"], row["id"], row["automation_id"], row["name"], dead)
+        for row in rows
+        if row["status"] == "dead"
+    ]
+    await append_events(tx, [event for event in events if event is not None])
     return len(rows)
-
-
-def _event(row: Any) -> tuple[UUID, UUID, str, str, str]:
-    payload = {
-        "run_id": str(row["id"]),
-        "automation_id": str(row["automation_id"]),
-        "status": "dead",
-        "outcome": "failed",
-        "reason": "poison",
-    }
-    source = str(row["automation_id"])
-    return row["workspace_id"], new_id(), FAILED.type, source, dumps(payload) or "{}"
 
 
 async def _unstick(tx: Transaction) -> None:

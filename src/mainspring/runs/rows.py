@@ -95,3 +95,5 @@ class Unit:
     steps: list[StepRow] = field(default_factory=list)
     calls: list[CallRecord] = field(default_factory=list)
     end: End | None = None
+    # The automation's name, for the event that tells of the end.
+    automation: str = ""

@@ -13,6 +13,9 @@ from uuid import UUID
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
+# Workspace, id, type, source and the payload as JSON text.
+EventRow = tuple[UUID, UUID, str, str, str]
+
 _APPEND = """
     INSERT INTO events (workspace_id, id, type, source_id, payload)
     SELECT e.workspace_id, e.id, e.type, e.source_id, e.payload::jsonb
@@ -30,10 +33,8 @@ _READ = """
 """
 
 
-async def append_events(
-    tx: Transaction, events: Sequence[tuple[UUID, UUID, str, str, str]]
-) -> None:
-    """Appends (workspace, id, type, source, payload as JSON text) rows."""
+async def append_events(tx: Transaction, events: Sequence[EventRow]) -> None:
+    """Adds facts to the log, inside the caller's transaction."""
     if events:
         await tx.execute(_APPEND, *(list(column) for column in zip(*events, strict=True)))
 

@@ -103,11 +103,10 @@ async def test_a_resumed_call_that_asks_something_else_fails_clearly(bench: Benc
 async def test_the_old_owner_s_record_is_refused_by_its_fence(bench: Bench) -> None:
     plan = document(step("a", "test.hang"), step("b", "test.note", {"mark": "b"}))
     made = await bench.dispatch(plan)
-    slow = {"heartbeat_seconds": 60.0, "lease_seconds": 60.0}
-    async with bench.worker(**slow):
+    async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0):
         await bench.outside.started.wait()
         await _lose_workers(bench)
-        async with bench.worker(**slow):
+        async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0):
             async with asyncio.timeout(10):
                 while bench.outside.tries[f"{made.run_id}/a/1"] < 2:
                     await asyncio.sleep(0.01)
@@ -149,8 +148,8 @@ async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evid
             async with asyncio.timeout(10):
                 await bench.outside.started.wait()
             await _lose_workers(bench)
-        run = await bench.read(made.run_id)
-        assert run["takeovers"] == takeover
+        assert (await bench.read(made.run_id))["takeovers"] == takeover
+    run = await bench.read(made.run_id)
     assert (run["status"], run["reason"], run["outcome"]) == ("dead", "poison", "failed")
     assert "3 times" in run["error"]["detail"]
     await bench.house.control.retry(bench.house.workspace_id, made.run_id)

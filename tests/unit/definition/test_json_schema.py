@@ -76,6 +76,8 @@ def told(schema: Schema, value: Any) -> list[tuple[str, str, str]]:
          'The key "a" is not allowed: This must match the pattern "^x".'),
         ({"prefixItems": [True], "items": False}, [1, 2], "/at/1", "false_schema",
          "Nothing is allowed here."),
+        ({"prefixItems": [True], "unevaluatedItems": False}, [1, 2], "/at",
+         "unevaluated_items", "This list has items that are not allowed here."),
         ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, "/at/b", "required",
          "The key 'b' is missing."),
     ],

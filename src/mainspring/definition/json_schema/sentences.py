@@ -39,90 +39,130 @@ def findings_of(error: ValidationError, root: Any, at: str) -> Iterator[Finding]
     here = under(at, *error.instance_path)
     match error.kind:
         case Kind.Required(property=name):
-            detail = f"The key {name!r} is missing."
-            yield Finding(under(here, name), detail, "required", _among(name, error))
+            hint = _among(name, error)
+            yield Finding(under(here, name), f"The key {name!r} is missing.", "required", hint)
         case Kind.AdditionalProperties(unexpected=names):
-            yield from _unknown(names, here, "additional_properties", error, root)
+            for name, detail, hint in _unknown(names, error, root):
+                yield Finding(under(here, name), detail, "additional_properties", hint)
         case Kind.UnevaluatedProperties(unexpected=names):
-            yield from _unknown(names, here, "unevaluated_properties", error, root)
+            for name, detail, hint in _unknown(names, error, root):
+                yield Finding(under(here, name), detail, "unevaluated_properties", hint)
         case Kind.AnyOf(context=branches) | Kind.OneOfNotValid(context=branches):
             yield from _no_branch(branches, here, error, root, at)
         case Kind.Enum(options=options):
             yield _not_listed(options, here, error.instance)
         case Kind.PropertyNames(error=inner):
-            detail = f"The key {_short(inner.instance)} is not allowed: {_sentence(inner)}"
+            reason = _sentence(inner, "").detail
+            detail = f"The key {_short(inner.instance)} is not allowed: {reason}"
             yield Finding(under(here, str(inner.instance)), detail, "property_names")
-        case Kind.Format(format="iana-timezone"):
-            suggestion = did_you_mean(str(error.instance), timezones())
-            yield Finding(here, _sentence(error), "format", suggestion)
         case _:
-            yield Finding(here, _sentence(error), _snake(error.kind.name))
+            yield _sentence(error, here)
 
 
-def _sentence(error: ValidationError) -> str:  # noqa: C901 - one line per keyword is a table
+def _sentence(error: ValidationError, here: str) -> Finding:
+    for family in (_number_sentence, _size_sentence, _list_sentence):
+        finding = family(error, here)
+        if finding is not None:
+            return finding
+    return _other(error, here)
+
+
+def _number_sentence(error: ValidationError, here: str) -> Finding | None:
     match error.kind:
-        case Kind.Type(types=["integer"]) if isinstance(error.instance, float):
-            return "This must be a whole number."
-        case Kind.Type(types=types):
-            return f"This must be {_any_of_types(types)}, but it is {_type_of(error.instance)}."
-        case Kind.Constant(expected_value=value):
-            return f"This must be exactly {_short(value)}."
         case Kind.Minimum(limit=limit):
-            return f"This must be at least {limit}."
+            return Finding(here, f"This must be at least {limit}.", "minimum")
         case Kind.Maximum(limit=limit):
-            return f"This must be at most {limit}."
+            return Finding(here, f"This must be at most {limit}.", "maximum")
         case Kind.ExclusiveMinimum(limit=limit):
-            return f"This must be more than {limit}."
+            return Finding(here, f"This must be more than {limit}.", "exclusive_minimum")
         case Kind.ExclusiveMaximum(limit=limit):
-            return f"This must be less than {limit}."
+            return Finding(here, f"This must be less than {limit}.", "exclusive_maximum")
         case Kind.MultipleOf(multiple_of=factor):
-            return f"This must be a multiple of {factor}."
-        case Kind.MinLength(limit=limit):
-            return f"This must have at least {_count(limit, 'character')}."
-        case Kind.MaxLength(limit=limit):
-            return f"This must have at most {_count(limit, 'character')}."
-        case Kind.MinItems(limit=limit):
-            return f"This list must have at least {_count(limit, 'item')}."
-        case Kind.MaxItems(limit=limit):
-            return f"This list must have at most {_count(limit, 'item')}."
-        case Kind.MinProperties(limit=limit):
-            return f"This object must have at least {_count(limit, 'key')}."
-        case Kind.MaxProperties(limit=limit):
-            return f"This object must have at most {_count(limit, 'key')}."
-        case Kind.Pattern(pattern=pattern):
-            return f"This must match the pattern {_short(pattern)}."
-        case Kind.Format(format=name):
-            return f"This must be {LOOKS_LIKE.get(name, f'of the format {name!r}')}."
-        case Kind.UniqueItems():
-            return "No two items of this list may be equal."
-        case Kind.Contains():
-            return _contains(error)
-        case Kind.FalseSchema():
-            return "Nothing is allowed here."
-        case Kind.Not():
-            return "This value is one of those that are not allowed here."
-        case Kind.OneOfMultipleValid():
-            return "This fits more than one of the allowed shapes; it must fit exactly one."
-        case Kind.UnevaluatedItems():
-            return "This list has items that are not allowed here."
+            return Finding(here, f"This must be a multiple of {factor}.", "multiple_of")
         case _:
-            return f"This does not obey the keyword {error.kind.name!r} of its schema."
+            return None
 
 
-def _contains(error: ValidationError) -> str:
-    keyword = error.schema_path[-1] if error.schema_path else ""
-    if keyword == "maxContains":
-        return "This list has too many items of a kind that is limited."
-    return "This list has too few items of a kind that it must contain."
+def _size_sentence(error: ValidationError, here: str) -> Finding | None:
+    match error.kind:
+        case Kind.MinLength(limit=limit):
+            detail = f"This must have at least {_count(limit, 'character')}."
+            return Finding(here, detail, "min_length")
+        case Kind.MaxLength(limit=limit):
+            detail = f"This must have at most {_count(limit, 'character')}."
+            return Finding(here, detail, "max_length")
+        case Kind.MinItems(limit=limit):
+            detail = f"This list must have at least {_count(limit, 'item')}."
+            return Finding(here, detail, "min_items")
+        case Kind.MaxItems(limit=limit):
+            detail = f"This list must have at most {_count(limit, 'item')}."
+            return Finding(here, detail, "max_items")
+        case Kind.MinProperties(limit=limit):
+            detail = f"This object must have at least {_count(limit, 'key')}."
+            return Finding(here, detail, "min_properties")
+        case Kind.MaxProperties(limit=limit):
+            detail = f"This object must have at most {_count(limit, 'key')}."
+            return Finding(here, detail, "max_properties")
+        case _:
+            return None
+
+
+def _list_sentence(error: ValidationError, here: str) -> Finding | None:
+    match error.kind:
+        case Kind.UniqueItems():
+            return Finding(here, "No two items of this list may be equal.", "unique_items")
+        case Kind.UnevaluatedItems():
+            detail = "This list has items that are not allowed here."
+            return Finding(here, detail, "unevaluated_items")
+        case Kind.Contains():
+            return _contains(error, here)
+        case _:
+            return None
+
+
+def _other(error: ValidationError, here: str) -> Finding:
+    match error.kind:
+        case Kind.Type(types=types):
+            return Finding(here, _wrong_type(types, error.instance), "type")
+        case Kind.Constant(expected_value=value):
+            return Finding(here, f"This must be exactly {_short(value)}.", "const")
+        case Kind.Pattern(pattern=pattern):
+            return Finding(here, f"This must match the pattern {_short(pattern)}.", "pattern")
+        case Kind.Format(format=name):
+            return _misformatted(name, here, error.instance)
+        case Kind.FalseSchema():
+            return Finding(here, "Nothing is allowed here.", "false_schema")
+        case Kind.Not():
+            detail = "This value is one of those that are not allowed here."
+            return Finding(here, detail, "not")
+        case Kind.OneOfMultipleValid():
+            detail = "This fits more than one of the allowed shapes; it must fit exactly one."
+            return Finding(here, detail, "one_of")
+        case _:
+            detail = f"This does not obey the keyword {error.kind.name!r} of its schema."
+            return Finding(here, detail, "schema")
+
+
+def _misformatted(name: str, here: str, value: Any) -> Finding:
+    hint = did_you_mean(str(value), timezones()) if name == "iana-timezone" else None
+    wanted = LOOKS_LIKE.get(name, f"of the format {name!r}")
+    return Finding(here, f"This must be {wanted}.", "format", hint)
+
+
+def _contains(error: ValidationError, here: str) -> Finding:
+    if error.schema_path and error.schema_path[-1] == "maxContains":
+        detail = "This list has too many items of a kind that is limited."
+    else:
+        detail = "This list has too few items of a kind that it must contain."
+    return Finding(here, detail, "contains")
 
 
 def _unknown(
-    names: Sequence[str], here: str, code: str, error: ValidationError, root: Any
-) -> Iterator[Finding]:
+    names: Sequence[str], error: ValidationError, root: Any
+) -> Iterator[tuple[str, str, str | None]]:
     allowed = _known_keys(error, root)
     for name in names:
-        detail = f"The key {name!r} is not known here."
-        yield Finding(under(here, name), detail, code, did_you_mean(name, allowed))
+        yield name, f"The key {name!r} is not known here.", did_you_mean(name, allowed)
 
 
 def _known_keys(error: ValidationError, root: Any) -> list[str]:
@@ -165,12 +205,14 @@ def _no_branch(
             yield from findings_of(inner, root, at)
         return
     types = [_wanted_types(branch, error) for branch in branches]
+    detail = f"This fits none of the {len(branches)} allowed shapes."
     if all(types):
         wanted = sorted({name for names in types for name in names})
-        detail = f"This must be {_any_of_types(wanted)}, but it is {_type_of(error.instance)}."
+        detail = _wrong_type(wanted, error.instance)
+    if isinstance(error.kind, Kind.AnyOf):
+        yield Finding(here, detail, "any_of")
     else:
-        detail = f"This fits none of the {len(branches)} allowed shapes."
-    yield Finding(here, detail, _snake(error.kind.name))
+        yield Finding(here, detail, "one_of")
 
 
 def _another_kind(branch: Sequence[ValidationError], error: ValidationError) -> bool:
@@ -188,6 +230,12 @@ def _wanted_types(branch: Sequence[ValidationError], error: ValidationError) -> 
         if isinstance(inner.kind, Kind.Type) and inner.instance_path == error.instance_path:
             return inner.kind.types
     return []
+
+
+def _wrong_type(types: Sequence[str], value: Any) -> str:
+    if types == ["integer"] and isinstance(value, float):
+        return "This must be a whole number."
+    return f"This must be {_any_of_types(types)}, but it is {_type_of(value)}."
 
 
 def _any_of_types(types: Sequence[str]) -> str:
@@ -219,7 +267,3 @@ def _short(value: Any) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _snake(keyword: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in keyword)

@@ -10,12 +10,12 @@ from typing import Any
 
 import jsonschema_rs
 
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema.bounds import Bounds
 from mainspring.definition.json_schema.formats import own_formats
 from mainspring.definition.json_schema.sentences import findings_of
-from mainspring.definition.json_values import canonical, check_value
+from mainspring.definition.json_values import canonical, check_value, refused
 from mainspring.definition.pointers import parts_of, under
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -94,7 +94,7 @@ def compile_schema(
     try:
         return _compile(canonical(_plain(schema)), limits, assert_formats)
     except jsonschema_rs.ValidationError as error:
-        raise _unusable(error) from None
+        raise refused(_unusable(error)) from None
 
 
 @lru_cache(maxsize=512)
@@ -121,16 +121,14 @@ def refuse_to_fetch(uri: str) -> Any:
     raise ValueError("references outside the schema are not followed")
 
 
-def _unusable(error: jsonschema_rs.ValidationError) -> Invalid:
-    pointer = under("", *error.instance_path)
+def _unusable(error: jsonschema_rs.ValidationError) -> Finding:
+    place = under("", *error.instance_path)
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing):
         detail = "The schema has a reference that leads nowhere inside it."
-        code = "schema_reference"
-    elif isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Format):
-        detail, code = "The schema has a pattern that cannot be used.", "schema_pattern"
-    else:
-        detail, code = "The schema does not obey JSON Schema 2020-12.", "schema_invalid"
-    return Invalid(detail, code=code, findings=[Finding(pointer, detail, code)])
+        return Finding(place, detail, "schema_reference")
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Format):
+        return Finding(place, "The schema has a pattern that cannot be used.", "schema_pattern")
+    return Finding(place, "The schema does not obey JSON Schema 2020-12.", "schema_invalid")
 
 
 def _has_unions(text: bytes) -> bool:

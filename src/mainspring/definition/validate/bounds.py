@@ -8,6 +8,7 @@ from typing import Any
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import canonical
 from mainspring.definition.model import Definition, show_money
+from mainspring.definition.templates import has_syntax
 from mainspring.definition.validate.outline import Outline, StepOutline
 from mainspring.definition.validate.report import Sheet
 
@@ -29,7 +30,23 @@ def check_bounds(
     if len(outline.triggers) > limits.triggers:
         detail = f"There are {len(outline.triggers)} triggers; {limits.triggers} are allowed."
         sheet.wrong("/triggers", detail, "too_many_triggers")
+    templates = sum(map(_template_text, (document.get("plan"), document.get("execution"))))
+    if templates > limits.templates_bytes:
+        detail = (
+            f"The templates have {templates:,} characters together; "
+            f"{limits.templates_bytes:,} are allowed."
+        )
+        sheet.wrong("/plan", detail, "too_much_template", "Move long texts into inputs.")
     _check_nesting((*outline.plan, *outline.on_failure), 1, limits, sheet)
+
+
+def _template_text(value: Any, key: str = "") -> int:
+    """How much there is for the template engine to read, below one part of a document."""
+    if isinstance(value, str):
+        return len(value) if key == "when" or has_syntax(value) else 0
+    if isinstance(value, dict):
+        return sum(_template_text(entry, name) for name, entry in value.items())
+    return sum(map(_template_text, value)) if isinstance(value, list) else 0
 
 
 def check_execution(definition: Definition, sheet: Sheet) -> None:

@@ -105,7 +105,9 @@ def server_user(settings: Settings) -> Check:
     if settings.database_url:
         return Check("server account", "ok", _OUTSIDE)
     account = server_account(settings.home / "postgres" / "data")
-    closed = closed_to(account, settings.home) if account.switched else None
+    # A home that is no folder is named by the check of the data folder.
+    place = settings.home if settings.home.is_dir() else settings.home.parent
+    closed = closed_to(account, place) if account.switched else None
     if closed is not None:
         return Check(
             "server account",
