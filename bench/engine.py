@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import uvloop
@@ -20,8 +18,8 @@ from bench.floor import drain_bare, fill
 from bench.stage import fresh_house, plan_of, saved
 from mainspring.wiring import House, build_worker
 
-RESULT = Path(__file__).parent / "results" / "engine.json"
 SIZES = {1: 4_000, 5: 2_000}
+BAR, SIZE_BAR = 0.35, 4_096
 
 
 async def drain_engine(house: House, runs: int) -> float:
@@ -74,24 +72,31 @@ async def size_of_a_run(runs: int = 2_000) -> float:
     return float(after - before) / runs
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--save", action="store_true")
-    parser.add_argument("--rounds", type=int, default=3)
-    chosen = parser.parse_args()
+def measure_all(rounds: int) -> dict[str, Any]:
+    """Every figure of the engine, by name."""
     result: dict[str, Any] = {}
     for steps, runs in SIZES.items():
-        result[f"{steps}-step"] = uvloop.run(measure(steps, runs, chosen.rounds))
+        result[f"{steps}-step"] = uvloop.run(measure(steps, runs, rounds))
     result["bytes per five-step run"] = round(uvloop.run(size_of_a_run()))
-    before = json.loads(RESULT.read_text()) if RESULT.exists() else {}
-    print(f"{'':>10} {'floor/s':>9} {'engine/s':>9} {'ratio':>7} {'last':>7}")
+    return result
+
+
+def show(result: dict[str, Any], before: dict[str, Any]) -> None:
+    """The table, with the last committed ratio beside each."""
+    print(f"{'':>10} {'floor/s':>9} {'engine/s':>9} {'ratio':>7} {'last':>7} {'bar':>6}")
     for name in ("1-step", "5-step"):
         row, last = result[name], before.get(name, {}).get("ratio", "-")
-        print(f"{name:>10} {row['floor']:>9} {row['engine']:>9} {row['ratio']:>7} {last:>7}")
-    print(f"bytes per finished five-step run: {result['bytes per five-step run']}")
-    if chosen.save:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text(json.dumps(result, indent=2) + "\n")
+        print(
+            f"{name:>10} {row['floor']:>9} {row['engine']:>9} {row['ratio']:>7} {last:>7} {BAR:>6}"
+        )
+    size, last = result["bytes per five-step run"], before.get("bytes per five-step run", "-")
+    print(f"bytes of database per finished five-step run: {size} (last {last}, bar {SIZE_BAR})")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    show(measure_all(parser.parse_args().rounds), {})
 
 
 if __name__ == "__main__":

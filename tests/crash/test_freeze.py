@@ -22,8 +22,9 @@ from tests.crash.verdict import (
 )
 
 LEASE = 1.5
-# Between a claim and the first step, before a record, after one, and before the end.
-POINTS = [("claim.after", 1), ("step.before", 5), ("step.after", 6), ("end.before", 2)]
+# Between a claim and the first step, before a record, after one, and before the end; each
+# after some runs, so that what a worker does once in its life is behind it.
+POINTS = [("claim.after", 5), ("step.before", 22), ("step.after", 24), ("end.before", 5)]
 FROZEN_INSIDE = {
     **FIVE_STEPS,
     "name": "frozen inside a transaction",
@@ -41,7 +42,7 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
         durable_server, nursery, folder, lease=LEASE, heartbeat=0.4, slots=3
     ) as arena:
         automation = await arena.save(FIVE_STEPS)
-        early = await arena.dispatch(automation, 5 * len(POINTS))
+        early = await arena.dispatch(automation, 40)
         sleepers = [arena.crew.start(point=point, nth=nth, fate="freeze") for point, nth in POINTS]
         await _until_frozen(arena, sleepers)
         heir = arena.crew.start(slots=8)

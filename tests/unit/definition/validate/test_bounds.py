@@ -40,6 +40,18 @@ def test_a_definition_is_measured_as_it_is_stored() -> None:
     ]
 
 
+def test_templates_are_measured_together_and_plain_texts_are_not() -> None:
+    made = document(
+        shape("a", "{{ run.id }}" + "x" * 200),
+        loop("b", shape("c", "{{ item }}" + "x" * 200)),
+        shape("d", "x" * 5_000),
+    )
+    assert validate(made, WORDS, replace(LIMITS, templates_bytes=500)).ok
+    assert told(validate(made, WORDS, replace(LIMITS, templates_bytes=400)).findings) == [
+        ("/plan", "too_much_template")
+    ]
+
+
 def test_bounds_that_can_never_be_reached_are_pointed_out() -> None:
     report = judged(
         step("a", timeout_seconds=700),

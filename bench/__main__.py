@@ -1,0 +1,38 @@
+"""All benchmarks with one command.
+
+python -m bench            the tables, beside the last committed result
+python -m bench --save     the same, kept as bench/results.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from bench import engine, language, matcher, start
+
+RESULTS = Path(__file__).parent / "results.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    chosen = parser.parse_args()
+    before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    found = engine.measure_all(chosen.rounds)
+    print("Engine against the floor")
+    engine.show(found, before)
+    print("\nThe language")
+    language.main()
+    print("\nEvents against triggers")
+    matcher.main()
+    print("\nStarting")
+    start.main()
+    if chosen.save:
+        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
