@@ -55,9 +55,9 @@ def templates_page() -> str:
     reserved = ", ".join(map(code, sorted(templates.RESERVED)))
     return page(
         "Templates",
-        "The syntax of Jinja, with `if`, `for`, `set` and `with`, these filters and these tests, and "
-        "nothing else: no calls, no attributes of objects, no names but those handed in. A dot "
-        "or a bracket looks up a key or an index. A name that does not exist is an error.",
+        "The syntax of Jinja, with `if`, `for`, `set` and `with`, these filters and these tests, "
+        "and nothing else: no calls, no attributes of objects, no names but those handed in. A "
+        "dot or a bracket looks up a key or an index. A name that does not exist is an error.",
         "## Filters",
         table(("Filter", "Parameters", "Result"), filters),
         "## Tests",

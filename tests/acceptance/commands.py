@@ -9,13 +9,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
+# Settings by their short names: slots, egress_allow …
+Settings = Mapping[str, str]
+NO_SETTINGS: Settings = MappingProxyType({})
 # A machine under load may be slow; nothing here waits for this long when all is well.
 PATIENCE = 120.0
 
@@ -40,28 +44,31 @@ class Ended:
 class Mainspring:
     """The command, on one data folder."""
 
-    def __init__(self, home: Path, **settings: str) -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
-        self._settings = {f"MAINSPRING_{name.upper()}": text for name, text in settings.items()}
 
-    def __call__(self, *words: str | Path, stdin: bytes = b"", **settings: str) -> Ended:
+    def __call__(
+        self, *words: str | Path, stdin: bytes = b"", settings: Settings = NO_SETTINGS
+    ) -> Ended:
         """Runs one command to its end."""
         ended = subprocess.run(
             self.command(*words),
             input=stdin,
             capture_output=True,
-            env=self.environment(**settings),
+            env=self.environment(settings),
             timeout=PATIENCE,
             check=False,
         )
         return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
     @contextlib.contextmanager
-    def started(self, *words: str | Path, **settings: str) -> Iterator[subprocess.Popen[str]]:
+    def started(
+        self, *words: str | Path, settings: Settings = NO_SETTINGS
+    ) -> Iterator[subprocess.Popen[str]]:
         """Starts a command and lets the test deal with it; what is left of it is killed."""
         process = subprocess.Popen(
             self.command(*words),
-            env=self.environment(**settings),
+            env=self.environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -79,7 +86,8 @@ class Mainspring:
     def command(self, *words: str | Path) -> list[str]:
         return [sys.executable, "-m", "mainspring", *map(str, words)]
 
-    def environment(self, **settings: str) -> dict[str, str]:
+    def environment(self, settings: Settings = NO_SETTINGS) -> dict[str, str]:
+        """Nothing of the tester's own settings, and these instead."""
         ours = {f"MAINSPRING_{name.upper()}": text for name, text in settings.items()}
         kept = {
             name: text for name, text in os.environ.items() if not name.startswith("MAINSPRING_")
@@ -89,7 +97,6 @@ class Mainspring:
             "PYTHONPATH": str(ROOT / "src"),
             "PYTHONIOENCODING": "utf-8",
             "MAINSPRING_HOME": str(self.home),
-            **self._settings,
             **ours,
         }
 
@@ -124,9 +131,9 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def definition(name: str, plan: list[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+def definition(name: str, plan: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     """A small definition around a plan."""
-    return {"schema_version": "1.1", "name": name, "goal": "A test.", "plan": plan, **more}
+    return {"schema_version": "1.1", "name": name, "goal": "A test.", "plan": list(plan), **more}
 
 
 def step(step_id: str, action: str, **config: Any) -> dict[str, Any]:

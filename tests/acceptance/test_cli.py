@@ -287,18 +287,20 @@ def test_a_run_whose_process_was_killed_is_resumed_by_the_next_command(
     numbers = list(range(300))
     inner = [step("note", "automation_kv.set", key="n/{{ item }}", value="{{ run.id }}")]
     plan = [step("walk", "for_each", items=numbers, steps=inner)]
-    with mainspring.started("run", write(definition("Killed", plan)), **QUICK_LEASE) as process:
+    with mainspring.started(
+        "run", write(definition("Killed", plan)), settings=QUICK_LEASE
+    ) as process:
         line_with(process, "✓ note[20]")
         process.send_signal(signal.SIGKILL)
         process.wait(PATIENCE)
 
     # A second command stays long enough for the lease of the first to run out.
-    ended = mainspring("run", write(_nap("Bystander", 6)), **QUICK_LEASE)
+    ended = mainspring("run", write(_nap("Bystander", 6)), settings=QUICK_LEASE)
     assert ended.code == 0, ended.said
     assert "1 earlier run is being resumed." in ended.out
     run = _run_of(mainspring, "Killed")
     if run["status"] != "succeeded":
-        with mainspring.started("worker", **QUICK_LEASE) as worker:
+        with mainspring.started("worker", settings=QUICK_LEASE) as worker:
             line_with(worker, f"{run['id']} succeeded")
     rows = mainspring("logs", str(run["id"]), "--json").json["steps"]
     done = [row["item"] for row in rows if row["step"] == "note"]
@@ -383,7 +385,7 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(untouched: Mainspring) ->
     key.write_text("not a key")
     key.chmod(0o644)
 
-    ended = untouched("doctor", master_key_file=str(key))
+    ended = untouched("doctor", settings={"master_key_file": str(key)})
 
     assert ended.code == 1
     wrong = [line for line in ended.out.splitlines() if line.startswith("✗")]

@@ -62,8 +62,9 @@ def _place(name: str, action: str) -> int:
 # --- those that need nobody
 
 
-def _ran(mainspring: Mainspring, name: str, *words: str, **settings: str) -> Ended:
-    ended = mainspring("run", EXAMPLES / name, "--json", *words, **settings)
+def _ran(mainspring: Mainspring, name: str, *words: str, allowed: str = "") -> Ended:
+    settings = {"egress_allow": allowed}
+    ended = mainspring("run", EXAMPLES / name, "--json", *words, settings=settings)
     assert ended.err == ""
     return ended
 
@@ -133,7 +134,7 @@ def test_every_policy_lets_a_single_run_through(mainspring: Mainspring, name: st
 
 
 def test_a_failure_is_tried_again_and_then_told(mainspring: Mainspring) -> None:
-    ended = _ran(mainspring, "retry_and_on_failure.json", egress_allow="127.0.0.1:9")
+    ended = _ran(mainspring, "retry_and_on_failure.json", allowed="127.0.0.1:9")
 
     assert ended.code == 1, ended.said
     rows = [(row["step"], row["attempt"], row["status"]) for row in ended.json["steps"]]
@@ -212,8 +213,8 @@ def test_an_example_that_calls_somebody_reaches_them(
     assert kept.code == 0, kept.said
     with _somebody() as double:
         path = _pointed_at(double, name, tmp_path)
-        allowed = f"127.0.0.1:{double.server_port}"
-        ended = mainspring("run", path, "--json", egress_allow=allowed)
+        settings = {"egress_allow": f"127.0.0.1:{double.server_port}"}
+        ended = mainspring("run", path, "--json", settings=settings)
 
     assert ended.code == 0, ended.said
     ((method, _, headers, body),) = double.seen

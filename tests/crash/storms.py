@@ -87,7 +87,7 @@ async def strike_postgres(
     for way in itertools.islice(ways, tide.blows):
         await tide.flow()
         await asyncio.sleep(chance.uniform(0, pause))
-        await _strike(server, way)
+        await strike(server, way)
         await asyncio.sleep(chance.uniform(0, down))
         await server.start_async()
         # Whatever is left of the portion may be little: there must be something to resume.
@@ -97,7 +97,7 @@ async def strike_postgres(
     return resumed
 
 
-async def _strike(server: EmbeddedServer, way: signal.Signals) -> None:
+async def strike(server: EmbeddedServer, way: signal.Signals) -> None:
     """The signal goes to the server process alone; its children notice by themselves."""
     pid = server.pid
     assert pid is not None

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
+import signal
 from pathlib import Path
 
 from mainspring.store.embedded import EmbeddedServer, dsn_at
 from mainspring.store.ownership import read_owner
 from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
 from tests.crash.nursery import Nursery
-from tests.crash.storms import Tide, strike_postgres
+from tests.crash.storms import Tide, strike, strike_postgres
 from tests.crash.verdict import gather, offences
 from tests.kit.processes import first_line, module_process, wait_until
 
-RUNS, STRIKES = 150, 5
+RUNS, STRIKES = 150, 4
+POINTS = [
+    ("claim.before", 1), ("claim.after", 1), ("step.before", 4), ("step.after", 9),
+    ("end.before", 2), ("end.after", 1),
+]  # fmt: skip
 RESUME_SECONDS = 5.0
 
 
@@ -39,6 +44,53 @@ async def test_workers_outlive_their_database_and_nothing_is_lost(
     assert offences(found) == []
     assert len(resumed) == STRIKES
     assert max(resumed) <= RESUME_SECONDS
+
+
+async def test_postgres_may_die_at_any_commit_point(
+    data_home: Path, nursery: Nursery, folder: Path
+) -> None:
+    server = EmbeddedServer(data_home)
+    await server.start_async()
+    try:
+        async with arena_on(server, nursery, folder, lease=20.0, heartbeat=2.0) as arena:
+            automation = await arena.save(FIVE_STEPS)
+            for point, nth in POINTS:
+                await arena.dispatch(automation, 6)
+                worker = arena.crew.start(point=point, nth=nth, victim=server.pid)
+                wait_until(lambda: not server.alive(), 20, f"Postgres has died at {point}")
+                await server.start_async()
+                await arena.until_final(30)
+                worker.signal(signal.SIGTERM)
+                assert await arena.until_ended(worker, 10) == 0, arena.crew.words()
+            found = await gather(arena)
+    finally:
+        await server.stop_async()
+
+    assert offences(found) == []
+
+
+async def test_a_worker_stops_in_good_order_without_its_database(
+    data_home: Path, nursery: Nursery, folder: Path
+) -> None:
+    server = EmbeddedServer(data_home)
+    await server.start_async()
+    try:
+        async with arena_on(server, nursery, folder, stop=1.0, most_ms=50) as arena:
+            worker = arena.crew.start()
+            await arena.dispatch(await arena.save(FIVE_STEPS), 40)
+            wait_until(lambda: len(arena.ledger.begun()) > 20, 20, "runs are under way")
+            await strike(server, signal.SIGKILL)
+            worker.signal(signal.SIGTERM)
+            # One second for the steps, five to hand back, five to say goodbye.
+            assert await arena.until_ended(worker, 15) == 0
+            await server.start_async()
+            arena.crew.start()
+            await arena.until_final(30)
+            found = await gather(arena)
+    finally:
+        await server.stop_async()
+
+    assert offences(found) == []
 
 
 async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(

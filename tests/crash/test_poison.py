@@ -1,4 +1,4 @@
-"""A run that kills its worker, one that hangs and one that cannot be read: others go on."""
+"""A run that kills its worker, one that hangs and two that cannot be read: others go on."""
 
 from __future__ import annotations
 
@@ -28,11 +28,17 @@ HANGING = {
         }
     ],
 }  # fmt: skip
-UNREADABLE = {**FIVE_STEPS, "name": "unreadable"}
-_SPOIL = """
-    UPDATE definitions d SET document = $2 FROM automation_versions v
-    WHERE v.automation_id = $1 AND d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
-"""
+# What a broken disk or a bad hand could make of what is stored.
+SPOILED = {
+    "unreadable plan": """
+        UPDATE definitions d SET document = '{"schema_version": "1.1", "plan": 5}'
+        FROM automation_versions v WHERE v.automation_id = $1
+            AND d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    """,
+    "unreadable grants": """
+        UPDATE automation_versions SET grants = '[7]' WHERE automation_id = $1
+    """,
+}
 
 
 async def test_a_run_that_kills_its_workers_ends_dead_and_blocks_nobody(
@@ -51,8 +57,7 @@ async def test_a_run_that_kills_its_workers_ends_dead_and_blocks_nobody(
         good = await _dispatched(arena, FIVE_STEPS, GOOD // 2)
         (poison,) = await _dispatched(arena, POISON, 1)
         (hanging,) = await _dispatched(arena, HANGING, 1)
-        (unreadable,) = await _dispatched(arena, UNREADABLE, 1)
-        await _spoil(arena, unreadable)
+        unreadable = [await _spoiled(arena, name) for name in SPOILED]
         good += await _dispatched(arena, FIVE_STEPS, GOOD // 2)
         await _work_until_all_have_ended(arena)
         found = await gather(arena)
@@ -62,9 +67,9 @@ async def test_a_run_that_kills_its_workers_ends_dead_and_blocks_nobody(
     _judge_poison(found, poison)
     assert found.runs[hanging]["status"] == "timed_out"
     assert found.runs[hanging]["reason"] == "step_timeout"
-    row = found.runs[unreadable]
-    assert (row["status"], row["reason"]) == ("failed", "definition_unusable")
-    assert row["error"]["detail"]
+    for row in (found.runs[run] for run in unreadable):
+        assert (row["status"], row["reason"]) == ("failed", "definition_unusable")
+        assert row["error"]["detail"]
 
 
 def _judge_poison(found: Evidence, poison: UUID) -> None:
@@ -80,16 +85,16 @@ async def _dispatched(arena: Arena, document: dict[str, object], count: int) -> 
     return await arena.dispatch(await arena.save(document), count)
 
 
-async def _spoil(arena: Arena, run_id: UUID) -> None:
-    """Makes the stored definition of a run nonsense, as a broken disk or a bad hand would."""
+async def _spoiled(arena: Arena, name: str) -> UUID:
+    """A run that was accepted before its stored definition became nonsense."""
+    automation = await arena.save({**FIVE_STEPS, "name": name})
+    (run_id,) = await arena.dispatch(automation, 1)
 
     async def spoil(connection: Connection) -> None:
-        automation = await connection.fetchval(
-            "SELECT automation_id FROM runs WHERE id = $1", run_id
-        )
-        await connection.execute(_SPOIL, automation, {"schema_version": "1.1", "plan": 5})
+        await connection.execute(SPOILED[name], automation)
 
     await arena.ask(spoil)
+    return run_id
 
 
 async def _work_until_all_have_ended(arena: Arena) -> None:

@@ -16,6 +16,7 @@ from tests.crash.verdict import (
     Evidence,
     gather,
     lost_runs,
+    offences,
     repeated_steps,
     unexplained_executions,
 )
@@ -68,6 +69,23 @@ async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
     assert lost_runs(found) + repeated_steps(found) + unexplained_executions(found) == []
     _judge_short(found, short, leaving.pid)
     _judge_long(found, long, leaving.pid)
+
+
+async def test_runs_that_were_claimed_and_not_begun_are_handed_back(
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+) -> None:
+    async with arena_on(durable_server, nursery, folder, lease=LEASE) as arena:
+        await arena.dispatch(await arena.save(FIVE_STEPS), 8)
+        leaving = arena.crew.start(point="claim.after", fate="stop")
+        assert await arena.until_ended(leaving, STOP + 5) == 0
+        assert set((await arena.statuses(arena.runs)).values()) == {"pending"}
+        arena.crew.start()
+        await arena.until_final(20)
+        found = await gather(arena)
+
+    assert offences(found) == []
+    assert {row["takeovers"] for row in found.runs.values()} == {0}
+    assert {move.pid for move in found.moves if move.is_claim} > {leaving.pid}
 
 
 def _judge_short(found: Evidence, short: list[UUID], leaving: int) -> None:

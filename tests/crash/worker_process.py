@@ -2,8 +2,8 @@
 
     python -m tests.crash.worker_process '{"url": ..., "ledger": ..., ...}'
 
-The one argument is an ``Orders`` as JSON. Given a commit point, the process kills or
-freezes itself the nth time it comes by. It stops in good order on SIGTERM, and at once
+The one argument is an ``Orders`` as JSON. Given a commit point, the process kills, freezes
+or stops itself, or kills somebody else, the nth time it comes by. It stops in good order on SIGTERM, and at once
 when its input ends: nobody is left who would look after it.
 """
 
@@ -30,6 +30,13 @@ from tests.crash.ledger import Ledger
 
 STDIN = 0
 
+Fate = Literal["die", "freeze", "stop"]
+SIGNALS: dict[Fate, signal.Signals] = {
+    "die": signal.SIGKILL,
+    "freeze": signal.SIGSTOP,
+    "stop": signal.SIGTERM,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Orders:
@@ -45,10 +52,11 @@ class Orders:
     slots: int = 8
     least_ms: float = 2.0
     most_ms: float = 10.0
-    # A commit point, at which time there, and what happens then.
+    # A commit point, at which time there, what happens then, and to whom if not itself.
     point: str | None = None
     nth: int = 1
-    fate: Literal["die", "freeze"] = "die"
+    fate: Fate = "die"
+    victim: int | None = None
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
@@ -67,7 +75,6 @@ class Orders:
 
 def hook_of(orders: Orders) -> Hook:
     """Counts how often the chosen point is reached and acts at the nth time."""
-    how = signal.SIGKILL if orders.fate == "die" else signal.SIGSTOP
     left = orders.nth
 
     def hook(point: str) -> None:
@@ -75,7 +82,7 @@ def hook_of(orders: Orders) -> Hook:
         if point == orders.point:
             left -= 1
             if left == 0:
-                os.kill(os.getpid(), how)
+                os.kill(orders.victim or os.getpid(), SIGNALS[orders.fate])
 
     return hook
 

@@ -57,14 +57,16 @@ def digest(arguments: Any) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """The same arguments with every secret shown by its name."""
+    """The same arguments with every secret shown by its name; untouched when there is none."""
+    return _shown(value) if _has_secret(value) else value
+
+
+def _shown(value: Any) -> Any:
     if isinstance(value, SecretText):
         return str(value)
     if isinstance(value, Mapping):
-        return {key: plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
-    return value
+        return {key: _shown(entry) for key, entry in value.items()}
+    return [_shown(entry) for entry in value] if isinstance(value, list) else value
 
 
 def check_secret_places(arguments: Mapping[str, Any], capability: Capability) -> None:
@@ -78,8 +80,9 @@ def check_secret_places(arguments: Mapping[str, Any], capability: Capability) ->
 
 
 def _has_secret(value: Any) -> bool:
-    if isinstance(value, SecretText):
-        return True
-    if isinstance(value, Mapping):
-        return any(_has_secret(entry) for entry in value.values())
-    return isinstance(value, (list, tuple)) and any(_has_secret(entry) for entry in value)
+    # Exact types first: nearly every value that passes here is plain JSON.
+    if type(value) is dict:
+        return any(map(_has_secret, value.values()))
+    if type(value) is list:
+        return any(map(_has_secret, value))
+    return isinstance(value, SecretText)

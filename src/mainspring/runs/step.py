@@ -81,9 +81,10 @@ class Attempt:
         )  # fmt: skip
         answer = await execution.engine.gate.call(ask)
         if answer.record is not None:
+            # The result of a step that is one call is kept once, as the step's output.
             direct = self.step.capability is not None
-            kept = None if direct or answer.error else answer.value
-            execution.unit.calls.append(replace(answer.record, result=kept))
+            record = answer.record if direct else replace(answer.record, result=answer.value)
+            execution.unit.calls.append(record)
         if ask.recorded is None:
             execution.tally.count(answer.outcome)
         if answer.error is not None:

@@ -104,10 +104,10 @@ _ANOTHER_HOME = "Set MAINSPRING_HOME to a folder of this user."
 def server_user(settings: Settings) -> Check:
     if settings.database_url:
         return Check("server account", "ok", _OUTSIDE)
+    if settings.home.exists() and not settings.home.is_dir():
+        return Check("server account", "doubtful", "Unknown, because there is no data folder.")
     account = server_account(settings.home / "postgres" / "data")
-    # A home that is no folder is named by the check of the data folder.
-    place = settings.home if settings.home.is_dir() else settings.home.parent
-    closed = closed_to(account, place) if account.switched else None
+    closed = closed_to(account, settings.home) if account.switched else None
     if closed is not None:
         return Check(
             "server account",
