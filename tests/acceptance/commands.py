@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,13 @@ def open_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def silent_server() -> Iterator[int]:
+    """A port on loopback that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
 
 
 def definition(name: str, plan: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:

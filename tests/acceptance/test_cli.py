@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import termios
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.acceptance.commands import (
     definition,
     line_with,
     rest_of,
+    silent_server,
     step,
 )
 from tests.acceptance.conftest import Write
@@ -258,11 +260,45 @@ def test_a_run_that_was_left_is_finished_by_a_worker(mainspring: Mainspring, wri
     assert mainspring("logs", "last", "--json").json["output"] == "awake"
 
 
+def test_a_second_ctrl_c_leaves_at_once_and_the_next_worker_ends_the_run(
+    mainspring: Mainspring, write: Write
+) -> None:
+    with silent_server() as port:
+        allowed = {"egress_allow": f"127.0.0.1:{port}"}
+        hanging = step("ask", "http_fetch", url=f"http://127.0.0.1:{port}/")
+        path = write(definition("Hanging", [hanging]))
+        with mainspring.started("run", path, settings=allowed) as process:
+            line_with(process, "→ ask")
+            process.send_signal(signal.SIGINT)
+            line_with(process, "Cancelling")
+            process.send_signal(signal.SIGINT)
+            said = rest_of(process)
+
+    # The cancellation may be quicker than the second signal.
+    assert process.returncode in {7, 10}, said
+    if process.returncode == 10:
+        run_id = mainspring("logs", "last", "--json").json["id"]
+        with mainspring.started("worker") as worker:
+            line_with(worker, f"{run_id} cancelled")
+    assert mainspring("logs", "last", "--json").json["status"] == "cancelled"
+
+
+def test_a_run_is_shown_whoever_executes_it(mainspring: Mainspring, write: Write) -> None:
+    with mainspring.started("worker") as worker:
+        line_with(worker, "Working on")
+        for number in range(3):
+            plan = [step("a", "transform_data", output=number), step("b", "delay", seconds=0.2)]
+            ended = mainspring("run", write(definition(f"Shared {number}", plan)))
+
+            assert ended.code == 0, ended.said
+            assert ended.out.count("✓ a") == ended.out.count("✓ b") == 1
+
+
 def test_waiting_may_be_given_a_limit(mainspring: Mainspring, write: Write) -> None:
     ended = mainspring("run", write(_nap("Too long", 600)), "--timeout", "0.5", "--json")
 
     assert ended.code == 10, ended.said
-    assert ended.json["status"] == "unfinished"
+    assert ended.json["status"] == "waiting"
     assert mainspring("cancel", ended.json["id"]).code == 0
 
 
@@ -317,21 +353,26 @@ def _run_of(mainspring: Mainspring, name: str) -> dict[str, object]:
 # --- on a terminal
 
 
-def _on_a_terminal(command: list[str], environment: dict[str, str]) -> Ended:
-    """Runs a command with a terminal of 100 columns as its output."""
+def _on_a_terminal(
+    command: list[str], environment: dict[str, str], typed: Sequence[tuple[str, str]] = ()
+) -> Ended:
+    """Runs a command on a terminal of 100 columns; types each text when it is asked for."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     process = subprocess.Popen(
-        command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
+        command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
     os.close(theirs)
-    said = b""
+    said, answered, waiting = b"", 0, list(typed)
     while True:
         try:
             piece = os.read(ours, 65_536)
         except OSError:
             break
         said += piece
+        if waiting and waiting[0][0].encode() in said[answered:]:
+            answered = len(said)
+            os.write(ours, waiting.pop(0)[1].encode() + b"\n")
     os.close(ours)
     return Ended(process.wait(PATIENCE), said.decode(), "")
 
@@ -354,6 +395,18 @@ def test_a_terminal_shows_what_goes_on_and_how_long_it_sleeps(
 
 
 def test_a_hidden_prompt_asks_for_a_secret(mainspring: Mainspring) -> None:
+    command = mainspring.command("secrets", "set", "typed")
+
+    ended = _on_a_terminal(
+        command, mainspring.environment(), [("Value", "hunter2"), (":", "hunter2")]
+    )
+
+    assert ended.code == 0, ended.said
+    assert "hunter2" not in ended.out
+    assert "The secret typed is in the vault." in ended.out
+
+
+def test_a_secret_goes_in_by_a_pipe_and_does_not_come_out(mainspring: Mainspring) -> None:
     kept = mainspring("secrets", "set", "api_token", "--json", stdin=b"s3cr3t-value\n")
     assert kept.code == 0, kept.said
     assert kept.json["name"] == "api_token"

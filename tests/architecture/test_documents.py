@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_text import read_json
+from mainspring.definition.validate import validate
+from mainspring.wiring import build_registry
 from tests.architecture.tree import ROOT, files_under, shown
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -12,6 +16,8 @@ FENCE = re.compile(r"```.*?```", re.DOTALL)
 DECISIONS = ROOT / "docs" / "decisions"
 DECISION_NAME = re.compile(r"\d{4}-\d{2}-\d{2}(-[a-z0-9]+){4,}\.md")
 DECISION_LINES = 40
+
+TUTORIAL = ROOT / "docs" / "tutorial" / "first-automation.md"
 
 
 def _pages() -> list[Path]:
@@ -73,3 +79,14 @@ def test_a_decision_gives_its_context_and_its_consequences() -> None:
     for path in DECISIONS.glob("*.md"):
         headings = [line for line in path.read_text().splitlines() if line.startswith("## ")]
         assert headings == wanted, path.name
+
+
+def test_the_tutorial_shows_what_the_validator_really_says() -> None:
+    limits = Limits()
+    (printed,) = re.findall(r"```json\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL)
+    (finding,) = validate(read_json(printed, limits), build_registry(limits), limits).findings
+    shown_there = re.sub(r"\s+", " ", TUTORIAL.read_text(encoding="utf-8"))
+
+    assert f"{finding.pointer}: {finding.detail} {finding.suggestion}" in shown_there
+    mended = read_json(printed.replace("notificaton", "notification"), limits)
+    assert validate(mended, build_registry(limits), limits).findings == ()

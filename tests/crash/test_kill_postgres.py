@@ -10,7 +10,7 @@ from mainspring.store.embedded import EmbeddedServer, dsn_at
 from mainspring.store.ownership import read_owner
 from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
 from tests.crash.nursery import Nursery
-from tests.crash.storms import Tide, strike, strike_postgres
+from tests.crash.storms import Tide, strike_postgres
 from tests.crash.verdict import gather, offences
 from tests.kit.processes import first_line, module_process, wait_until
 
@@ -69,53 +69,30 @@ async def test_postgres_may_die_at_any_commit_point(
     assert offences(found) == []
 
 
-async def test_a_worker_stops_in_good_order_without_its_database(
-    data_home: Path, nursery: Nursery, folder: Path
-) -> None:
-    server = EmbeddedServer(data_home)
-    await server.start_async()
-    try:
-        async with arena_on(server, nursery, folder, stop=1.0, most_ms=50) as arena:
-            worker = arena.crew.start()
-            await arena.dispatch(await arena.save(FIVE_STEPS), 40)
-            wait_until(lambda: len(arena.ledger.begun()) > 20, 20, "runs are under way")
-            await strike(server, signal.SIGKILL)
-            worker.signal(signal.SIGTERM)
-            # One second for the steps, five to hand back, five to say goodbye.
-            assert await arena.until_ended(worker, 15) == 0
-            await server.start_async()
-            arena.crew.start()
-            await arena.until_final(30)
-            found = await gather(arena)
-    finally:
-        await server.stop_async()
-
-    assert offences(found) == []
-
-
 async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(
     data_home: Path, nursery: Nursery, folder: Path, chance: random.Random
 ) -> None:
     with module_process("tests.kit.owner_process", [str(data_home)]) as owner:
         first_line(owner)
-        found_owner = read_owner(data_home)
-        assert found_owner is not None
-        url = dsn_at(found_owner.socket)
+        named = read_owner(data_home)
+        assert named is not None
         async with arena_at(
-            url, nursery, folder, lease=10.0, heartbeat=2.0, slots=4, least_ms=5, most_ms=30
+            dsn_at(named.socket), nursery, folder, stop=0.5, slots=4, least_ms=5, most_ms=30
         ) as arena:
-            workers = [arena.crew.start() for _ in range(2)]
-            await arena.until_at_work(*workers)
-            automation = await arena.save(FIVE_STEPS)
-            await arena.dispatch(automation, 60)
-            marks = chance.randrange(1, 60)
+            leaving, staying = arena.crew.start(), arena.crew.start()
+            await arena.until_at_work(leaving, staying)
+            await arena.dispatch(await arena.save(FIVE_STEPS), 60)
+            marks = chance.randrange(10, 100)
             wait_until(lambda: len(arena.ledger.begun()) >= marks, 20, "runs are under way")
             owner.kill()
             owner.wait()
+            # A worker stops in good order also while its database is away.
+            leaving.signal(signal.SIGTERM)
+            assert await arena.until_ended(leaving, 15) == 0
             with module_process("tests.kit.owner_process", [str(data_home)]) as heir:
                 first_line(heir)
                 await arena.until_final(60)
                 found = await gather(arena)
-            assert [member.pid for member in arena.crew.alive] == [w.pid for w in workers]
+            assert [member.pid for member in arena.crew.alive] == [staying.pid]
 
     assert offences(found) == []

@@ -3,8 +3,8 @@
     python -m tests.crash.worker_process '{"url": ..., "ledger": ..., ...}'
 
 The one argument is an ``Orders`` as JSON. Given a commit point, the process kills, freezes
-or stops itself, or kills somebody else, the nth time it comes by. It stops in good order on SIGTERM, and at once
-when its input ends: nobody is left who would look after it.
+or stops itself, or kills somebody else, the nth time it comes by. It stops in good order on
+SIGTERM, and at once when its input ends: nobody is left who would look after it.
 """
 
 from __future__ import annotations

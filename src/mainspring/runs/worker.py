@@ -149,7 +149,12 @@ class Worker:
             room, worst = self._suspects_room()
             if room:
                 most = min(room, max(free - len(claimed), 1))
-                claimed += await queue.claim_suspects(tx, queues, most, self._id, worst)
+                suspects = await queue.claim_suspects(tx, queues, most, self._id, worst)
+                more = min(SUSPECTS_TOGETHER, free - len(claimed)) - 1
+                if worst > 1 and more > 0 and [run.takeovers for run in suspects] == [1]:
+                    # The worst of all has lost one worker only, so others may come with it.
+                    suspects += await queue.claim_suspects(tx, queues, more, self._id, 1)
+                claimed += suspects
         self._engine.hook("claim.after")
         return claimed
 
@@ -169,7 +174,7 @@ class Worker:
         task = asyncio.create_task(self._execute(run), name=f"run-{run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: self._finished(claim))
+        task.add_done_callback(lambda _: self._finished(claim, run.takeovers))
 
     async def _execute(self, run: ClaimedRun) -> None:
         task = asyncio.current_task()
@@ -193,10 +198,13 @@ class Worker:
         async with self._database.acquire() as connection:
             return await read_journal(connection, run)
 
-    def _finished(self, claim: Claim) -> None:
+    def _finished(self, claim: Claim, takeovers: int) -> None:
         self._running.pop(claim, None)
         self._starting.pop(claim, None)
         self._freed.set()
+        if takeovers:
+            # Suspects come a few at a time; the next ones need not wait for the poll.
+            self._listener.nudge()
 
     # --- the lease
 

@@ -9,7 +9,7 @@ from mainspring.contracts.errors import from_dict
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, clean
 from mainspring.surfaces.cli.timeline import named
-from mainspring.surfaces.cli.words import count, duration, usd
+from mainspring.surfaces.cli.words import count, duration, program, usd
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -76,9 +76,9 @@ def closing_lines(run: Mapping[str, Any], screen: Screen) -> list[Text]:
     if run["output"] is not None:
         lines += output_lines("output", run["output"])
     lines.append(_fact("run", str(run["id"])))
-    lines += [Text(), Text(f"  mainspring logs {run['id']}", style="bright_black")]
+    lines += [Text(), Text(f"  {program()} logs {run['id']}", style="bright_black")]
     if run["status"] in ("failed", "timed_out", "cancelled", "dead"):
-        lines.append(Text(f"  mainspring retry {run['id']}", style="bright_black"))
+        lines.append(Text(f"  {program()} retry {run['id']}", style="bright_black"))
     return lines
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mainspring.surfaces.cli.screen import Screen
 
 if TYPE_CHECKING:
+    import asyncio
+
     from mainspring.contracts.limits import Limits
     from mainspring.settings import Settings
     from mainspring.surfaces.cli.doors import Doors
@@ -46,6 +47,8 @@ class Desk:
 
 def finish(work: Coroutine[Any, Any, Found]) -> Found:
     """Runs a command's work to its end, on the quicker loop where there is one."""
+    import asyncio
+
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(work)
 

@@ -44,6 +44,11 @@ class Follower:
         self.timeline = Timeline()
         self.left = False
 
+    @property
+    def cancelling(self) -> bool:
+        """Whether somebody has asked for the run's end."""
+        return self._cancelling is not None
+
     def hear(self, moment: Moment) -> None:
         """Called by the worker for every run it has; only one is of interest here."""
         if moment.run_id == self._run_id:
@@ -119,7 +124,7 @@ class Follower:
         if self._cancelling is not None:
             self._leave()
             return
-        self._tell(Line("told", "", words="Cancelling. Ctrl-C again leaves the run unfinished."))
+        self._tell(Line("told", "", words="Cancelling. Ctrl-C again leaves at once."))
         self._cancelling = asyncio.create_task(self._cancel(), name="cancel")
 
     async def _cancel(self) -> None:

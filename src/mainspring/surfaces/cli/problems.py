@@ -91,7 +91,11 @@ def _problem_of(error: Exception) -> Problem:
             return Invalid(str(error), code="bad_setting")
         case typer.Abort():
             return Invalid("Nothing was entered.", code="no_answer")
-    return as_problem(error)
+        case Problem() | TimeoutError():
+            return as_problem(error)
+    unexpected = as_problem(error)
+    unexpected.suggestion = "This is a mistake of ours; please report it with what you did."
+    return unexpected
 
 
 def _for_programs(words: Sequence[str]) -> bool:

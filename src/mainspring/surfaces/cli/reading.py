@@ -25,6 +25,9 @@ LAST = "last"
 # An id begins with its time: fewer characters than this name a stretch of days.
 _SHORTEST_PREFIX = 4
 _NEVER_YEAR = 9999
+_WIDE_COLUMNS = 120
+# The part of an id that is its time, to the millisecond: enough to find the run again.
+_TIME_OF_ID = 13
 _LEVELS = {"info": "told", "warning": "warning", "error": "failed"}
 _STATUS_COLOURS = {
     "succeeded": "green", "failed": "red", "timed_out": "red", "dead": "red",
@@ -66,27 +69,28 @@ async def show_runs(
     if screen.for_programs:
         screen.answer({"runs": runs})
     elif runs:
-        screen.say(_table(runs))
+        screen.say(_table(runs, screen))
     else:
         screen.say("There are no such runs." if status or automation else "There are no runs yet.")
     return exits.DONE
 
 
-def _table(runs: list[dict[str, Any]]) -> Table:
+def _table(runs: list[dict[str, Any]], screen: Screen) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    narrow = screen.console.width < _WIDE_COLUMNS
     table = Table(box=None, pad_edge=False)
     for head in ("Run", "Automation", "Status", "Outcome", "Started", "Took", "Cost"):
         table.add_column(head, no_wrap=head in ("Run", "Status", "Started"), overflow="fold")
     for run in runs:
         reason = f" ({run['reason']})" if run["reason"] and run["status"] == "skipped" else ""
         table.add_row(
-            str(run["id"]),
+            str(run["id"])[: _TIME_OF_ID if narrow else None],
             Text(f"{one_line(run['automation'], 40)} v{run['version']}"),
             Text(f"{run['status']}{reason}", style=_STATUS_COLOURS.get(run["status"], "")),
             run["outcome"] or "",
-            date_time(run["started_at"] or run["created_at"]),
+            (clock_time if narrow else date_time)(run["started_at"] or run["created_at"]),
             _took(run),
             usd(run["cost_usd"]),
         )

@@ -15,6 +15,7 @@ from mainspring.definition.inputs import Tokens, resolve_inputs
 from mainspring.definition.validate import validate
 from mainspring.runs.arrivals import Request
 from mainspring.runs.history import list_runs, read_run
+from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import closing_lines, failed_row
 from mainspring.surfaces.cli.documents import read_document, read_inputs
@@ -23,7 +24,7 @@ from mainspring.surfaces.cli.reading import find, tidy
 from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.summary import introduction
 from mainspring.surfaces.cli.timeline import Line, paint
-from mainspring.surfaces.cli.words import count
+from mainspring.surfaces.cli.words import count, program
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ async def run_file(
 ) -> int:  # fmt: skip
     """Judges the file and the inputs, saves, runs, and shows how it goes."""
     wanted = _judged(desk, screen, file, words, whole)
-    async with _open(desk) as rooms:
+    async with _open(desk, screen) as rooms:
         await _tell_of_earlier_runs(rooms, screen)
         async with rooms.database.transaction() as tx:
             saved = await save(
@@ -83,10 +84,9 @@ def _judged(
 
 async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: float | None) -> int:
     """Sends a run round again from where it broke off."""
-    async with _open(desk) as rooms:
+    async with _open(desk, screen) as rooms:
         run_id = await find(rooms, text)
-        async with rooms.database.acquire() as connection:
-            before = await read_run(connection, rooms.workspace_id, run_id)
+        before = await _read(rooms, run_id)
         await rooms.control.retry(rooms.workspace_id, run_id)
         if not wait:
             screen.say(f"The run {run_id} is in the queue again; a worker goes on with it.")
@@ -112,26 +112,33 @@ async def _see_through(
             worker.result()
             raise Fault("The worker ended before the run did.", code="worker_ended")
         run = following.result()
-    return _close(screen, run_id, run)
+    return _close(screen, run or await _read(rooms, run_id), asked=follower.cancelling)
 
 
-def _close(screen: Screen, run_id: UUID, run: dict[str, Any] | None) -> int:
-    if run is None:
-        screen.say("", f"The run {run_id} is not finished.")
-        screen.say("The next `mainspring run` or `mainspring worker` goes on with it.")
-        if screen.for_programs:
-            screen.answer({"id": str(run_id), "status": "unfinished"})
-        return exits.UNFINISHED
+async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
+    async with rooms.database.acquire() as connection:
+        return await read_run(connection, rooms.workspace_id, run_id)
+
+
+def _close(screen: Screen, run: dict[str, Any], *, asked: bool) -> int:
+    """The last words; a run that was left may still have ended on the way out."""
     if screen.for_programs:
         screen.answer(tidy(run))
-    else:
+    elif run["status"] in FINAL:
         screen.say(*closing_lines(run, screen))
+    else:
+        end = "ends it" if asked else "goes on with it"
+        screen.say("", f"The run {run['id']} is not finished; the next worker {end}.")
+        screen.say(f"  {program()} worker")
     return exits.of_run(run["status"], run["outcome"])
 
 
 @asynccontextmanager
-async def _open(desk: Desk) -> AsyncIterator[Rooms]:
+async def _open(desk: Desk, screen: Screen) -> AsyncIterator[Rooms]:
     settings = desk.settings()
+    if settings.database_url is None and not settings.home.exists():
+        words = f"The database is made in {settings.home}, which takes a few seconds once."
+        screen.say(paint(Line("told", "", words=words), screen))
     short = replace(settings, stop_seconds=min(settings.stop_seconds, _STOP_SECONDS))
     async with desk.doors.open(short) as rooms:
         yield rooms

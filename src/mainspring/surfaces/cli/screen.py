@@ -102,6 +102,12 @@ class Screen:
                 self.console.print(part)
             sys.stdout.flush()
 
+    def note(self, text: str) -> None:
+        """One plain line, cheap enough to be written thousands of times a second."""
+        with self.forgiving():
+            sys.stdout.write(clean(text) + "\n")
+            sys.stdout.flush()
+
     def answer(self, value: Any) -> None:
         """The one JSON value for a program."""
         with self.forgiving():

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.runs.watch import Moment
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.timeline import Line, paint
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
 
 QUEUES = ("fast", "medium", "long")
-_ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "skipped": "skipped"}
+_ENDS = {"succeeded": "succeeded", "waiting": "waiting", "pending": "told", "lost": "told"}
 
 
 async def work(desk: Desk, screen: Screen, *, queues: str | None, slots: int | None) -> int:
@@ -61,7 +60,7 @@ def _tell(moment: Moment, screen: Screen) -> None:
     """One line when a run begins and one when it leaves."""
     if moment.kind in ("run_started", "run_resumed"):
         words = "begins" if moment.kind == "run_started" else "goes on"
-        screen.say(paint(Line("started", str(moment.run_id), words=words), screen))
+        screen.note(f"{screen.mark('started')[0]} {moment.run_id} {words}")
     elif moment.kind == "run_ended":
-        kind = _ENDS.get(moment.status, "failed")
-        screen.say(paint(Line(kind, str(moment.run_id), words=moment.status), screen))
+        sign, _ = screen.mark(_ENDS.get(moment.status, "failed"))
+        screen.note(f"{sign} {moment.run_id} {moment.status}")

@@ -25,14 +25,19 @@ def _decoded(encoding: str, data: bytes, *, room: int = 1_000_000, size: int = 6
     return decoder.finish()
 
 
+def _gzip(data: bytes) -> bytes:
+    """Without the time in its head, so that every process gives the test the same name."""
+    return gzip.compress(data, mtime=0)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000, 1_000_000])
 @pytest.mark.parametrize(
     ("encoding", "data"),
     [
         ("identity", TEXT),
-        ("gzip", gzip.compress(TEXT)),
-        ("gzip", gzip.compress(TEXT[:100]) + gzip.compress(TEXT[100:])),
-        ("gzip", gzip.compress(TEXT) + b"\0" * 40),
+        ("gzip", _gzip(TEXT)),
+        ("gzip", _gzip(TEXT[:100]) + _gzip(TEXT[100:])),
+        ("gzip", _gzip(TEXT) + b"\0" * 40),
         ("deflate", zlib.compress(TEXT)),
         ("deflate", _raw_deflate(TEXT)),
     ],
@@ -48,7 +53,7 @@ def test_no_body_is_an_empty_body(encoding: str) -> None:
 
 @pytest.mark.parametrize(
     ("encoding", "data"),
-    [("identity", TEXT), ("gzip", gzip.compress(TEXT)), ("deflate", zlib.compress(TEXT))],
+    [("identity", TEXT), ("gzip", _gzip(TEXT)), ("deflate", zlib.compress(TEXT))],
 )
 def test_a_body_may_fill_its_room_and_not_a_byte_more(encoding: str, data: bytes) -> None:
     assert _decoded(encoding, data, room=len(TEXT)) == TEXT
@@ -73,14 +78,14 @@ def test_a_bomb_is_stopped_after_one_byte_beyond_the_room() -> None:
 @pytest.mark.parametrize(
     ("encoding", "data"),
     [
-        ("gzip", gzip.compress(TEXT)[:-1]),
-        ("gzip", gzip.compress(TEXT)[:50]),
+        ("gzip", _gzip(TEXT)[:-1]),
+        ("gzip", _gzip(TEXT)[:50]),
         ("gzip", b"\x1f"),
         ("gzip", b"not gzip at all"),
-        ("gzip", gzip.compress(TEXT)[:-8] + b"\0" * 8),
+        ("gzip", _gzip(TEXT)[:-8] + b"\0" * 8),
         ("deflate", zlib.compress(TEXT)[:-5]),
         ("deflate", b"\xff\xff\xff\xff"),
-        ("gzip", gzip.compress(b"") * (GZIP_MEMBERS + 1)),
+        ("gzip", _gzip(b"") * (GZIP_MEMBERS + 1)),
     ],
 )
 def test_a_damaged_body_is_the_upstreams_fault(encoding: str, data: bytes) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -231,3 +233,27 @@ def test_validation_judges_every_file_and_tells_a_program_all(
     assert told["files"][0]["errors"][0]["pointer"] == "/colour"
     assert told["files"][2]["steps"] == 1
     assert command("validate", delay) == 0
+
+
+def test_an_older_definition_is_valid_and_its_changes_are_told(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps({**DELAY, "schema_version": "1.0"}))
+
+    assert command("validate", old) == 0
+    assert "1.0" in capsys.readouterr().out
+
+
+def test_help_does_not_load_the_house() -> None:
+    heavy = ("asyncio", "asyncpg", "cryptography", "httpcore2", "jinja2", "pydantic", "rich.live")
+    script = (
+        "import sys, mainspring.__main__ as m; m.command_line(); "
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+    assert ended.stdout == "[]\n"

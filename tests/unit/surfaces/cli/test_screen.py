@@ -42,7 +42,7 @@ def test_cleaning_leaves_ordinary_text_alone_and_removes_every_control(text: str
         assert shown == text
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=8))
 def test_json_for_programs_reads_back_as_it_was(value: object) -> None:
     assert json.loads(as_json(value)) == value
 
