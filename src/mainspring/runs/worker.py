@@ -28,7 +28,7 @@ from mainspring.runs.rows import ClaimedRun
 from mainspring.runs.versions import Versions
 from mainspring.settings import Settings
 from mainspring.store.clock import DatabaseClock
-from mainspring.store.database import Database, is_lost_connection
+from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wake import Listener
 
@@ -142,21 +142,28 @@ class Worker:
             return []
 
     async def _claim(self, free: int) -> list[ClaimedRun]:
-        queues = self._settings.queues
         self._engine.hook("claim.before")
         async with self._database.transaction() as tx:
-            claimed = await queue.claim(tx, queues, free, self._id)
-            room, worst = self._suspects_room()
-            if room:
-                most = min(room, max(free - len(claimed), 1))
-                suspects = await queue.claim_suspects(tx, queues, most, self._id, worst)
-                more = min(SUSPECTS_TOGETHER, free - len(claimed)) - 1
-                if worst > 1 and more > 0 and [run.takeovers for run in suspects] == [1]:
-                    # The worst of all has lost one worker only, so others may come with it.
-                    suspects += await queue.claim_suspects(tx, queues, more, self._id, 1)
-                claimed += suspects
+            claimed = await self._claim_suspects(tx, free)
+            left = free - len(claimed)
+            if left:
+                claimed += await queue.claim(tx, self._settings.queues, left, self._id)
         self._engine.hook("claim.after")
         return claimed
+
+    async def _claim_suspects(self, tx: Connection, free: int) -> list[ClaimedRun]:
+        """Suspects come first, as they have waited longest, and never take more than half."""
+        room, worst = self._suspects_room()
+        share = max(free // 2, 1)
+        if not room:
+            return []
+        queues, most = self._settings.queues, min(room, share)
+        found = await queue.claim_suspects(tx, queues, most, self._id, worst)
+        more = min(SUSPECTS_TOGETHER, share) - 1
+        if worst > 1 and more and [run.takeovers for run in found] == [1]:
+            # The worst of all has lost one worker only, so others may come with it.
+            found += await queue.claim_suspects(tx, queues, more, self._id, 1)
+        return found
 
     def _suspects_room(self) -> tuple[int, int]:
         """How many suspects may still be taken, and how bad the worst may be."""

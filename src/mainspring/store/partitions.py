@@ -6,10 +6,12 @@ time, so the bounds of a period are two ids.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
+from uuid import UUID
 
 from mainspring.contracts.context import Transaction
 from mainspring.contracts.ids import floor_id
@@ -83,3 +85,28 @@ def _create(table: str, name: str, span: Span) -> str:
         f"FOR VALUES FROM ('{floor_id(span.start)}') TO ('{floor_id(span.end)}')"
         + (f" WITH ({options})" if options else "")
     )
+
+
+# Rows that point at a run go before the run.
+_DROP_ORDER = ("artifacts", "calls", "steps", "runs", "events")
+_ENDS = """
+    SELECT c.relname AS name, p.relname AS parent, pg_get_expr(c.relpartbound, c.oid) AS bound
+    FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid JOIN pg_class p ON p.oid = i.inhparent
+    WHERE c.relispartition AND c.relkind = 'r'
+"""
+_TO = re.compile(r"TO \('([0-9a-f-]{36})'\)")
+
+
+async def drop_partitions(tx: Transaction, before: datetime) -> list[str]:
+    """Drops every period that ended before a moment: history goes without a scan."""
+    bound = floor_id(before)
+    old: dict[str, list[str]] = {table: [] for table in _DROP_ORDER}
+    for row in await tx.fetch(_ENDS):
+        end = _TO.search(row["bound"])
+        if row["parent"] in old and end is not None and UUID(end[1]) <= bound:
+            old[row["parent"]].append(row["name"])
+    dropped = [(table, name) for table in _DROP_ORDER for name in sorted(old[table])]
+    for table, name in dropped:
+        await tx.execute(f"ALTER TABLE {table} DETACH PARTITION {name}")
+        await tx.execute(f"DROP TABLE {name}")
+    return [name for _, name in dropped]
