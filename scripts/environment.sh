@@ -96,8 +96,17 @@ prepare_environment() {
     venv=$place/.venv
     log=$place/.venv.log
     is_fresh "$1" && return
-    echo "Preparing the Python environment in $venv (needed once) ..."
-    make_venv
-    install "$1"
-    rm -f "$log"
+    # Two commands at once take turns, and the second finds the work done.
+    if command -v flock >/dev/null 2>&1; then
+        exec 9>"$place/.venv.lock"
+        flock 9
+    fi
+    if ! is_fresh "$1"; then
+        echo "Preparing the Python environment in $venv (needed once) ..."
+        make_venv
+        install "$1"
+        rm -f "$log"
+    fi
+    # Not handed on to what runs next, or the lock would last as long as that.
+    exec 9>&-
 }

@@ -28,7 +28,7 @@ from tests.crash.verdict import (
     offences,
     repeated_executions,
     seconds_after,
-    takeover_delays,
+    takeovers,
 )
 from tests.kit.postgres import open_folder
 
@@ -114,7 +114,7 @@ def report(asked: argparse.Namespace, seed: int, figures: Figures) -> bool:
     """Prints the offences and the figure line; answers whether the promise was kept."""
     found = figures.found
     against = offences(found)
-    delays = takeover_delays(found, asked.lease)
+    delays = [taken.claimed for taken in takeovers(found, asked.lease)]
     if asked.storm == "workers":
         most = 1.5 * asked.lease + asked.poll
         against += [f"a takeover took {s:.2f} s" for s in delays if not asked.lease <= s <= most]

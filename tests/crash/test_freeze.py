@@ -18,7 +18,7 @@ from tests.crash.verdict import (
     not_kept_once,
     offences,
     repeated_steps,
-    takeover_delays,
+    takeovers,
 )
 
 LEASE = 1.5
@@ -63,7 +63,7 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
     assert sleeping <= {move.pid for move in found.moves if move.is_claim and move.run_id in early}
     assert [move for move in after if move.run_id in early] == []
     assert {move.run_id for move in after} == set(late)
-    assert min(takeover_delays(found, LEASE)) >= LEASE
+    assert min(taken.put_back for taken in takeovers(found, LEASE)) >= LEASE
 
 
 async def test_a_worker_frozen_inside_a_transaction_keeps_nobody_from_its_runs(

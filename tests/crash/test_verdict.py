@@ -11,7 +11,7 @@ import pytest
 
 from tests.crash.arena import FIVE_STEPS_SPOTS
 from tests.crash.ledger import Entry
-from tests.crash.verdict import SECOND, Evidence, Record, offences, takeover_delays
+from tests.crash.verdict import SECOND, Evidence, Record, Takeover, offences, takeovers
 from tests.crash.witness import Lease, Move, Written
 
 RUN, OTHER = UUID(int=1), UUID(int=2)
@@ -69,14 +69,14 @@ def test_a_broken_promise_is_found(words: str) -> None:
         raise AssertionError(found)
 
 
-def test_a_takeover_is_timed_from_the_last_heartbeat_to_the_next_claim() -> None:
+def test_a_takeover_is_timed_from_the_last_heartbeat() -> None:
     moves = [
         CLAIM,
         Move(CLAIMED + 3 * SECOND, 8, RUN, "running", "pending", None, 2, 1),
         Move(CLAIMED + 4 * SECOND, 8, RUN, "pending", "running", 2, 3, 1),
     ]
 
-    assert takeover_delays(replace(CLEAN, moves=moves), lease=2.0) == [4.0]
+    assert takeovers(replace(CLEAN, moves=moves), lease=2.0) == [Takeover(3.0, 4.0)]
 
 
 def test_a_run_that_was_handed_back_was_not_taken_over() -> None:
@@ -86,4 +86,4 @@ def test_a_run_that_was_handed_back_was_not_taken_over() -> None:
         Move(CLAIMED + 2 * SECOND, 8, RUN, "pending", "running", 2, 2, 0),
     ]
 
-    assert takeover_delays(replace(CLEAN, moves=moves), lease=2.0) == []
+    assert takeovers(replace(CLEAN, moves=moves), lease=2.0) == []

@@ -173,12 +173,19 @@ def offences(found: Evidence) -> list[str]:
     ]
 
 
-def takeover_delays(found: Evidence, lease: float) -> list[float]:
-    """For each run that was taken from a worker: seconds from that worker's last heartbeat
-    to the claim by the next one.
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """A run taken from a worker: seconds since that worker's last heartbeat.
 
-    The lease is counted from the heartbeat, so no delay may be shorter than the lease.
+    The lease is counted from the heartbeat, so neither may be shorter than the lease.
     """
+
+    put_back: float
+    claimed: float
+
+
+def takeovers(found: Evidence, lease: float) -> list[Takeover]:
+    """Every time somebody else put a run back and it was claimed again."""
     ends: dict[int, int] = {}
     for entry in found.leases:
         if not entry.gone:
@@ -187,7 +194,10 @@ def takeover_delays(found: Evidence, lease: float) -> list[float]:
     for move in found.moves:
         histories[move.run_id].append(move)
     return [
-        (again.at_ns - ends[held.worker]) / SECOND + lease
+        Takeover(
+            (back.at_ns - ends[held.worker]) / SECOND + lease,
+            (again.at_ns - ends[held.worker]) / SECOND + lease,
+        )
         for history in histories.values()
         for held, back, again in zip(history, history[1:], history[2:], strict=False)
         if held.worker is not None and again.is_claim and back.status == "pending"

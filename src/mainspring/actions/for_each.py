@@ -66,7 +66,8 @@ def _schema(limits: Limits) -> dict[str, Any]:
             "items": {"type": "array", "maxItems": limits.for_each_items},
             "as": {
                 "type": "string",
-                "pattern": "^[a-z][a-z0-9_]{0,63}$",
+                "maxLength": 64,
+                "pattern": "^[a-z][a-z0-9_]*$",
                 "default": "item",
                 "x-mainspring-scope": "none",
             },

@@ -87,7 +87,10 @@ def _address() -> dict[str, Any]:
         "headers": {
             "type": "object",
             "maxProperties": MAX_REQUEST_HEADERS,
-            "propertyNames": {"pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$"},
+            "propertyNames": {
+                "maxLength": 128,
+                "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
+            },
             "additionalProperties": {"type": "string", "maxLength": 16_384, **secret},
             **secret,
         },

@@ -37,6 +37,13 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "filters": {"automation_name": {"equals": "Daily digest"}},
         },
     ],
+    "x-mainspring-anti-examples": [
+        {"value": {"filters": {"name": "x"}}, "reason": "an event of which type?"},
+        {
+            "value": {"event_type": "a.b", "filters": {"name": {"like": "x"}}},
+            "reason": "no such operator",
+        },
+    ],
 }
 
 PAYLOAD_SCHEMA: Final[dict[str, Any]] = {

@@ -56,6 +56,11 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "catch_up_seconds": 43_200,
         },
     ],
+    "x-mainspring-anti-examples": [
+        {"value": {"cron": "0 9 * * *"}, "reason": "nine o'clock in which zone?"},
+        {"value": {"cron": "61 * * * *", "timezone": "UTC"}, "reason": "no hour has that minute"},
+        {"value": {"cron": "0 9 * * *", "timezone": "Mars/Base"}, "reason": "no such zone"},
+    ],
 }
 
 PAYLOAD_SCHEMA: Final[dict[str, Any]] = {

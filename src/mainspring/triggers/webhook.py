@@ -23,6 +23,10 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         }
     },
     "examples": [{}, {"input_mapping": {"branch": "$.ref", "files": "$.commits[*].added"}}],
+    "x-mainspring-anti-examples": [
+        {"value": {"input_mapping": ["$.ref"]}, "reason": "a path without a name for it"},
+        {"value": {"token": "abc"}, "reason": "a token is given by the server, never written"},
+    ],
 }
 
 PAYLOAD_SCHEMA: Final[dict[str, Any]] = {

@@ -1,0 +1,93 @@
+"""One suite over every word of the vocabulary: its schemas, examples and anti-examples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.templates import compile_config
+from mainspring.definition.validate.wildcards import config_findings
+from mainspring.wiring import build_registry
+
+LIMITS = Limits()
+WORDS = build_registry(LIMITS)
+ANTI = "x-mainspring-anti-examples"
+
+Schema = Mapping[str, Any]
+
+
+def _schemas() -> Iterator[tuple[str, Schema]]:
+    """Every schema by a name that says where it stands."""
+    for action in WORDS.actions.values():
+        yield f"{action.type} config", action.config_schema
+        if action.output_schema is not None:
+            yield f"{action.type} output", action.output_schema
+    for capability in WORDS.capabilities.values():
+        yield f"{capability.id} input", capability.input_schema
+        yield f"{capability.id} output", capability.output_schema
+    for trigger in WORDS.triggers.values():
+        yield f"{trigger.type} config", trigger.config_schema
+        yield f"{trigger.type} payload", trigger.payload_schema
+    for event in WORDS.events.values():
+        yield f"{event.type} payload", event.payload_schema
+
+
+def _asked_for() -> Iterator[tuple[str, Schema]]:
+    """The schemas that people fill in: these carry examples and anti-examples."""
+    for name, schema in _schemas():
+        if name.endswith((" config", " input")):
+            yield name, schema
+
+
+def _wrong(value: Any, schema: Schema) -> bool:
+    """As the validator judges it: a place with a template may become anything."""
+    config = compile_config(value, schema, LIMITS)
+    return bool(config.problems or config_findings(config, schema, LIMITS, ""))
+
+
+def _named(pairs: Iterator[tuple[str, Any]]) -> list[Any]:
+    return [pytest.param(value, id=name) for name, value in pairs]
+
+
+@pytest.mark.parametrize("schema", _named(_schemas()))
+def test_every_schema_is_a_schema_that_users_could_have_written(schema: Schema) -> None:
+    assert check_schema(schema, LIMITS, "") == []
+    compile_schema(schema, LIMITS)
+
+
+@pytest.mark.parametrize("schema", _named(_asked_for()))
+def test_every_example_fits_and_every_anti_example_is_refused(schema: Schema) -> None:
+    examples, anti = schema.get("examples", ()), schema.get(ANTI, ())
+    assert examples
+    assert anti
+    for example in examples:
+        assert not _wrong(example, schema), example
+    for entry in anti:
+        assert entry["reason"].strip()
+        assert _wrong(entry["value"], schema), entry
+
+
+@pytest.mark.parametrize("schema", _named(_asked_for()))
+def test_a_field_nobody_knows_is_refused(schema: Schema) -> None:
+    example = {**schema["examples"][0], "no_such_field": 1}
+    assert _wrong(example, schema)
+
+
+@pytest.mark.parametrize("capability", [*WORDS.capabilities.values()], ids=lambda c: str(c.id))
+def test_a_capability_says_what_it_is_and_is_named_by_the_rule(capability: Any) -> None:
+    assert 3 <= len(capability.label) <= 80
+    assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?", capability.id)
+    assert not capability.id.startswith("admin_")
+
+
+@pytest.mark.parametrize("action", [*WORDS.actions.values()], ids=lambda a: str(a.type))
+def test_an_action_says_what_it_is_and_uses_only_capabilities_that_exist(action: Any) -> None:
+    assert action.description.strip().partition("\n")[0]
+    for example in action.config_schema["examples"]:
+        for grant in action.uses(example):
+            assert grant.capability in WORDS.capabilities
