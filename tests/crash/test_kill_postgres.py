@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from mainspring.store.embedded import EmbeddedServer, dsn_at
 from mainspring.store.ownership import read_owner
@@ -12,6 +15,7 @@ from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
 from tests.crash.nursery import Nursery
 from tests.crash.storms import Tide, strike_postgres
 from tests.crash.verdict import gather, offences
+from tests.kit.postgres import open_folder
 from tests.kit.processes import first_line, module_process, wait_until
 
 RUNS, STRIKES = 150, 4
@@ -20,26 +24,34 @@ POINTS = [
     ("end.before", 2), ("end.after", 1),
 ]  # fmt: skip
 RESUME_SECONDS = 5.0
+STOP, BUSY = 0.5, 5.0
+
+
+@pytest.fixture(scope="module")
+def mortal_server() -> Iterator[EmbeddedServer]:
+    """A server that is killed again and again; the other tests keep theirs."""
+    with open_folder() as folder:
+        server = EmbeddedServer(folder / "home")
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 async def test_workers_outlive_their_database_and_nothing_is_lost(
-    data_home: Path, nursery: Nursery, folder: Path, chance: random.Random
+    mortal_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
 ) -> None:
-    server = EmbeddedServer(data_home)
-    await server.start_async()
-    try:
-        async with arena_on(
-            server, nursery, folder, lease=10.0, heartbeat=2.0, slots=8, least_ms=5, most_ms=30
-        ) as arena:
-            workers = [arena.crew.start() for _ in range(3)]
-            await arena.until_at_work(*workers)
-            tide = await Tide.of_five_steps(arena, RUNS, STRIKES)
-            resumed = await strike_postgres(arena, tide, server, chance, pause=0.6, down=1.0)
-            await arena.until_final(60)
-            found = await gather(arena)
-            assert [member.pid for member in arena.crew.alive] == [w.pid for w in workers]
-    finally:
-        await server.stop_async()
+    async with arena_on(
+        mortal_server, nursery, folder, lease=10.0, heartbeat=2.0, least_ms=5, most_ms=30
+    ) as arena:
+        workers = [arena.crew.start() for _ in range(3)]
+        await arena.until_at_work(*workers)
+        tide = await Tide.of_five_steps(arena, RUNS, STRIKES)
+        resumed = await strike_postgres(arena, tide, mortal_server, chance, pause=0.6, down=1.0)
+        await arena.until_final(60)
+        found = await gather(arena)
+        assert [member.pid for member in arena.crew.alive] == [w.pid for w in workers]
 
     assert offences(found) == []
     assert len(resumed) == STRIKES
@@ -47,24 +59,19 @@ async def test_workers_outlive_their_database_and_nothing_is_lost(
 
 
 async def test_postgres_may_die_at_any_commit_point(
-    data_home: Path, nursery: Nursery, folder: Path
+    mortal_server: EmbeddedServer, nursery: Nursery, folder: Path
 ) -> None:
-    server = EmbeddedServer(data_home)
-    await server.start_async()
-    try:
-        async with arena_on(server, nursery, folder, lease=20.0, heartbeat=2.0) as arena:
-            automation = await arena.save(FIVE_STEPS)
-            for point, nth in POINTS:
-                await arena.dispatch(automation, 6)
-                worker = arena.crew.start(point=point, nth=nth, victim=server.pid)
-                wait_until(lambda: not server.alive(), 20, f"Postgres has died at {point}")
-                await server.start_async()
-                await arena.until_final(30)
-                worker.signal(signal.SIGTERM)
-                assert await arena.until_ended(worker, 10) == 0, arena.crew.words()
-            found = await gather(arena)
-    finally:
-        await server.stop_async()
+    async with arena_on(mortal_server, nursery, folder, lease=20.0) as arena:
+        automation = await arena.save(FIVE_STEPS)
+        for point, nth in POINTS:
+            await arena.dispatch(automation, 6)
+            worker = arena.crew.start(point=point, nth=nth, victim=mortal_server.pid)
+            wait_until(lambda: not mortal_server.alive(), 20, f"Postgres has died at {point}")
+            await mortal_server.start_async()
+            await arena.until_final(30)
+            worker.signal(signal.SIGTERM)
+            assert await arena.until_ended(worker, 10) == 0, arena.crew.words()
+        found = await gather(arena)
 
     assert offences(found) == []
 
@@ -77,7 +84,7 @@ async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(
         named = read_owner(data_home)
         assert named is not None
         async with arena_at(
-            dsn_at(named.socket), nursery, folder, stop=0.5, slots=4, least_ms=5, most_ms=30
+            dsn_at(named.socket), nursery, folder, stop=STOP, slots=4, least_ms=5, most_ms=30
         ) as arena:
             leaving, staying = arena.crew.start(), arena.crew.start()
             await arena.until_at_work(leaving, staying)
@@ -88,7 +95,7 @@ async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(
             owner.wait()
             # A worker stops in good order also while its database is away.
             leaving.signal(signal.SIGTERM)
-            assert await arena.until_ended(leaving, 15) == 0
+            assert await arena.until_ended(leaving, STOP + 5 + BUSY) == 0
             with module_process("tests.kit.owner_process", [str(data_home)]) as heir:
                 first_line(heir)
                 await arena.until_final(60)

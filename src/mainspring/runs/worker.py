@@ -41,8 +41,8 @@ Claim = tuple[UUID, int]
 # Runs that lost a worker once go a few at a time; after a second loss one goes alone.
 # So a run that kills its worker takes few others with it, and never the same ones twice.
 SUSPECTS_TOGETHER = 16
-# What handing back may take once steps have been stopped.
-_HAND_BACK_SECONDS = 5.0
+# What handing back may take once steps have been stopped, and what leaving takes then.
+_HAND_BACK_SECONDS, _GOODBYE_SECONDS = 4.0, 1.0
 
 
 class Worker:
@@ -103,7 +103,7 @@ class Worker:
             # A database that is away must not keep a worker from stopping; what could not
             # be handed back is put back when the lease has run out.
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_HAND_BACK_SECONDS):
+                async with asyncio.timeout(_GOODBYE_SECONDS):
                     await self._engine.writer.aclose()
                     await self._retrying(self._leave)
 
