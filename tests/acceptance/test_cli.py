@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import subprocess
 import termios
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -364,17 +367,23 @@ def _on_a_terminal(
     )
     os.close(theirs)
     said, answered, waiting = b"", 0, list(typed)
-    while True:
-        try:
-            piece = os.read(ours, 65_536)
-        except OSError:
-            break
-        said += piece
-        if waiting and waiting[0][0].encode() in said[answered:]:
-            answered = len(said)
-            os.write(ours, waiting.pop(0)[1].encode() + b"\n")
+    with contextlib.suppress(OSError):
+        while select.select([ours], [], [], PATIENCE)[0]:
+            said += os.read(ours, 65_536)
+            if waiting and waiting[0][0].encode() in said[answered:]:
+                answered = len(said)
+                _until_hidden(ours)
+                os.write(ours, waiting.pop(0)[1].encode() + b"\n")
     os.close(ours)
     return Ended(process.wait(PATIENCE), said.decode(), "")
+
+
+def _until_hidden(terminal: int) -> None:
+    """What is typed before the echo is off would be thrown away."""
+    deadline = time.monotonic() + PATIENCE
+    while termios.tcgetattr(terminal)[3] & termios.ECHO:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def test_a_terminal_shows_what_goes_on_and_how_long_it_sleeps(
@@ -398,7 +407,7 @@ def test_a_hidden_prompt_asks_for_a_secret(mainspring: Mainspring) -> None:
     command = mainspring.command("secrets", "set", "typed")
 
     ended = _on_a_terminal(
-        command, mainspring.environment(), [("Value", "hunter2"), (":", "hunter2")]
+        command, mainspring.environment(), [("Value", "hunter2"), ("Repeat", "hunter2")]
     )
 
     assert ended.code == 0, ended.said
