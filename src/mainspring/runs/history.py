@@ -72,6 +72,6 @@ async def find_run(tx: Transaction, workspace_id: UUID, text: str) -> UUID:
         raise Missing(f"{text[:40]!r} is not the id of a run.", code="no_run") from None
     rows = await tx.fetch(_BY_PREFIX, workspace_id, low, high)
     if len(rows) != 1:
-        count = "no run" if not rows else "several runs"
-        raise Missing(f"There is {count} whose id begins with {text[:40]!r}.", code="no_run")
+        found = "There is no run" if not rows else "There are several runs"
+        raise Missing(f"{found} whose id begins with {text[:40]!r}.", code="no_run")
     return UUID(str(rows[0]["id"]))

@@ -21,7 +21,7 @@ SENTENCES: dict[OutcomeWord, str] = {
     "drafts_waiting": "Outside writes wait in the inbox for a person.",
     "answer_only": "It worked out an answer and changed nothing.",
     "nothing_to_do": "Every step was skipped or found nothing to do.",
-    "blocked": "A call was refused because it was not granted.",
+    "blocked": "A call was refused at the door.",
     "over_budget": "The money set for it is spent.",
     "failed": "It did not reach the end of its plan.",
 }
