@@ -53,7 +53,7 @@ class Settings:
     egress_allow: frozenset[str] = _setting(
         frozenset(), "Exact host:port pairs, comma separated, that may be private addresses."
     )
-    slots: int = _setting(128, "Runs one worker keeps in flight at a time.")
+    slots: int = _setting(256, "Runs one worker keeps in flight at a time.")
     queues: tuple[str, ...] = _setting(
         ("fast", "medium", "long"), "Queues a worker takes from, comma separated."
     )

@@ -21,7 +21,7 @@ import uvloop
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import Arena, arena_on
 from tests.crash.nursery import Nursery
-from tests.crash.storms import Tide, freeze_workers, kill_workers, strike_postgres
+from tests.crash.storms import freeze_workers, kill_workers, strike_postgres
 from tests.crash.verdict import (
     Evidence,
     gather,
@@ -92,19 +92,19 @@ async def rage(asked: argparse.Namespace, chance: random.Random) -> Figures:
 async def _rage(
     arena: Arena, server: EmbeddedServer, asked: argparse.Namespace, chance: random.Random
 ) -> Figures:
-    tide = await Tide.of_five_steps(arena, asked.runs, asked.kills)
     resumed: list[float] = []
+    sizes = {"runs": asked.runs, "pause": asked.pause}
     if asked.storm == "workers":
-        await kill_workers(arena, tide, chance, workers=asked.workers, pause=asked.pause)
+        await kill_workers(arena, chance, kills=asked.kills, workers=asked.workers, **sizes)
     else:
         crew = [arena.crew.start() for _ in range(asked.workers)]
         await arena.until_at_work(*crew)
         if asked.storm == "postgres":
             resumed = await strike_postgres(
-                arena, tide, server, chance, pause=asked.pause, down=asked.down
+                arena, chance, server, strikes=asked.kills, down=asked.down, **sizes
             )
         else:
-            await freeze_workers(arena, tide, chance, pause=asked.pause)
+            await freeze_workers(arena, chance, freezes=asked.kills, **sizes)
     last_ns = time.time_ns()
     await arena.until_final(asked.patience)
     return Figures(await gather(arena), last_ns, resumed)

@@ -32,41 +32,48 @@ class Tide:
     arena: Arena
     automation_id: UUID
     runs: int
-    blows: int
-    handed: int = 0
+    portions: int
+    flows: int = 0
 
     @classmethod
-    async def of_five_steps(cls, arena: Arena, runs: int, blows: int) -> Tide:
-        return cls(arena, await arena.save(FIVE_STEPS), runs, blows)
+    async def of_five_steps(cls, arena: Arena, runs: int, portions: int) -> Tide:
+        assert runs >= portions, "every portion has at least one run"
+        return cls(arena, await arena.save(FIVE_STEPS), runs, portions)
 
-    async def flow(self) -> list[UUID]:
-        """The next portion; the last one is whatever is left."""
-        left = self.runs - self.handed
-        portion = min(left, -(-self.runs // max(self.blows, 1)))
-        self.handed += portion
-        return await self.arena.dispatch(self.automation_id, portion) if portion else []
+    async def flow(self) -> None:
+        """The next portion."""
+        before = self.runs * self.flows // self.portions
+        self.flows += 1
+        upto = self.runs * self.flows // self.portions
+        await self.arena.dispatch(self.automation_id, upto - before)
+
+    async def rise(self, chance: random.Random, pause: float) -> None:
+        """A pause, the next portion, and then any instant of the time that it takes."""
+        await asyncio.sleep(chance.uniform(0, pause))
+        await self.flow()
+        await asyncio.sleep(chance.uniform(0, self.arena.crew.orders.most_ms * 6 / 1000))
 
 
 async def kill_workers(
-    arena: Arena, tide: Tide, chance: random.Random, *, workers: int, pause: float
+    arena: Arena, chance: random.Random, *, runs: int, kills: int, workers: int, pause: float
 ) -> list[Kill]:
     """Kills one of the workers at a random instant, again and again; each is replaced.
 
     At least two are at work whenever one is killed, so that there is always one who could
     take over.
     """
+    tide = await Tide.of_five_steps(arena, runs, kills)
     for _ in range(workers):
         arena.crew.start()
-    kills = []
-    for _ in range(tide.blows):
+    killed = []
+    for _ in range(kills):
         while len(ready := await _ready(arena)) < min(workers, 2):
             await asyncio.sleep(0.02)
-        await tide.flow()
-        await asyncio.sleep(chance.uniform(0, pause))
+        await tide.rise(chance, pause)
         pid = chance.choice(sorted(ready))
-        kills.append(next(m for m in arena.crew.alive if m.pid == pid).kill())
+        killed.append(next(m for m in arena.crew.alive if m.pid == pid).kill())
         arena.crew.start()
-    return kills
+    return killed
 
 
 async def _ready(arena: Arena) -> set[int]:
@@ -75,22 +82,22 @@ async def _ready(arena: Arena) -> set[int]:
 
 
 async def strike_postgres(
-    arena: Arena, tide: Tide, server: EmbeddedServer, chance: random.Random, *,
-    pause: float, down: float,
+    arena: Arena, chance: random.Random, server: EmbeddedServer, *,
+    runs: int, strikes: int, pause: float, down: float,
 ) -> list[float]:  # fmt: skip
     """Ends Postgres under the workers: by SIGKILL and by immediate shutdown, in turn.
 
     Answers how long it took after each start until a worker wrote again.
     """
+    tide = await Tide.of_five_steps(arena, runs, 2 * strikes)
     resumed = []
     ways = itertools.cycle((signal.SIGKILL, signal.SIGQUIT))
-    for way in itertools.islice(ways, tide.blows):
-        await tide.flow()
-        await asyncio.sleep(chance.uniform(0, pause))
+    for way in itertools.islice(ways, strikes):
+        await tide.rise(chance, pause)
         await strike(server, way)
         await asyncio.sleep(chance.uniform(0, down))
         await server.start_async()
-        # Whatever is left of the portion may be little: there must be something to resume.
+        # There may be nothing left of the portion before: now there is something to do.
         since = time.time_ns()
         await tide.flow()
         resumed.append(await _until_written(arena, since))
@@ -108,15 +115,17 @@ async def strike(server: EmbeddedServer, way: signal.Signals) -> None:
         await asyncio.sleep(0.005)
 
 
-async def freeze_workers(arena: Arena, tide: Tide, chance: random.Random, *, pause: float) -> None:
+async def freeze_workers(
+    arena: Arena, chance: random.Random, *, runs: int, freezes: int, pause: float
+) -> None:
     """Stops one worker at a random instant, until all of its runs have another owner.
 
     It is woken once its lease has been declared over, and must be at work again before
     the next one is stopped.
     """
-    for _ in range(tide.blows):
-        await tide.flow()
-        await asyncio.sleep(chance.uniform(0, pause))
+    tide = await Tide.of_five_steps(arena, runs, freezes)
+    for _ in range(freezes):
+        await tide.rise(chance, pause)
         member = chance.choice(arena.crew.alive)
         member.signal(signal.SIGSTOP)
         gone = partial(_has_no_lease, arena, member)

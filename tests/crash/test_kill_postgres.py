@@ -13,7 +13,7 @@ from mainspring.store.embedded import EmbeddedServer, dsn_at
 from mainspring.store.ownership import read_owner
 from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
 from tests.crash.nursery import Nursery
-from tests.crash.storms import Tide, strike_postgres
+from tests.crash.storms import strike_postgres
 from tests.crash.verdict import gather, offences
 from tests.kit.postgres import open_folder
 from tests.kit.processes import first_line, module_process, wait_until
@@ -47,8 +47,9 @@ async def test_workers_outlive_their_database_and_nothing_is_lost(
     ) as arena:
         workers = [arena.crew.start() for _ in range(3)]
         await arena.until_at_work(*workers)
-        tide = await Tide.of_five_steps(arena, RUNS, STRIKES)
-        resumed = await strike_postgres(arena, tide, mortal_server, chance, pause=0.6, down=1.0)
+        resumed = await strike_postgres(
+            arena, chance, mortal_server, runs=RUNS, strikes=STRIKES, pause=0.4, down=1.0
+        )
         await arena.until_final(60)
         found = await gather(arena)
         assert [member.pid for member in arena.crew.alive] == [w.pid for w in workers]

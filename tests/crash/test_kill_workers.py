@@ -9,7 +9,7 @@ from pathlib import Path
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import arena_on
 from tests.crash.nursery import Nursery
-from tests.crash.storms import Tide, kill_workers
+from tests.crash.storms import kill_workers
 from tests.crash.verdict import gather, offences, seconds_after, takeovers
 
 RUNS, KILLS, LEASE, POLL = 200, 12, 2.0, 0.2
@@ -24,8 +24,7 @@ async def test_two_hundred_runs_survive_the_death_of_their_workers(
     async with arena_on(
         durable_server, nursery, folder, lease=LEASE, poll=POLL, slots=8, least_ms=5, most_ms=40
     ) as arena:
-        tide = await Tide.of_five_steps(arena, RUNS, KILLS)
-        kills = await kill_workers(arena, tide, chance, workers=3, pause=0.5)
+        kills = await kill_workers(arena, chance, runs=RUNS, kills=KILLS, workers=3, pause=0.3)
         await arena.until_final(60)
         found = await gather(arena)
 

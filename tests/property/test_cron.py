@@ -171,7 +171,7 @@ def test_fixed_and_wildcard_times_fire_as_the_oracle_says_around_clock_changes(
         ), fields.text
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(fields=expressions(), change=st.sampled_from(CHANGES), minutes=st.integers(0, 1440))
 def test_every_expression_fires_as_the_oracle_says(
     fields: Fields, change: tuple[str, datetime], minutes: int
@@ -181,7 +181,7 @@ def test_every_expression_fires_as_the_oracle_says(
     assert firings(cron, zone, start) == oracle(fields, zone, change[1], start)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     fields=expressions(),
     change=st.sampled_from(CHANGES),

@@ -161,7 +161,7 @@ def asked(name: str, operand: Any, found: Any) -> bool:  # noqa: C901 - one case
             return is_number and found <= operand
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(written=filters, payload=payloads)
 def test_a_filter_means_what_the_naive_evaluator_says(
     written: dict[str, Any], payload: dict[str, Any]
@@ -169,7 +169,7 @@ def test_a_filter_means_what_the_naive_evaluator_says(
     assert compile_filter(written, LIMITS)(payload) == naive(written, payload)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     kept=st.lists(st.tuples(event_types, filters), max_size=12),
     removed=st.sets(st.integers(0, 11)),
@@ -200,7 +200,7 @@ def test_the_index_finds_exactly_what_asking_every_filter_finds(
         assert sorted(found) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     written=st.recursive(
         values,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -39,7 +40,8 @@ class Versions:
         self._vocabulary = vocabulary
         self._limits = limits
         self._most = most
-        self._kept: OrderedDict[Key, LoadedVersion] = OrderedDict()
+        # A task, not its result: runs of one version that start together read it once.
+        self._kept: OrderedDict[Key, asyncio.Task[LoadedVersion]] = OrderedDict()
 
     async def load(self, run: ClaimedRun) -> LoadedVersion:
         """The version of a claimed run."""
@@ -48,14 +50,14 @@ class Versions:
     async def get(self, workspace_id: UUID, automation_id: UUID, version: int) -> LoadedVersion:
         key = (workspace_id, automation_id, version)
         found = self._kept.get(key)
-        if found is None:
-            found = await self._read(key)
+        if found is None or _failed(found):
+            found = asyncio.create_task(self._read(key), name="read-version")
             self._kept[key] = found
             if len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(key)
-        return found
+        self._kept.move_to_end(key)
+        # Whoever waits may be cancelled; the others still want the answer.
+        return found.result() if found.done() else await asyncio.shield(found)
 
     def forget(self) -> None:
         """Drops what was compiled; the next use reads it anew."""
@@ -73,3 +75,7 @@ class Versions:
             row["name"],
             row["created_by"],
         )
+
+
+def _failed(task: asyncio.Task[LoadedVersion]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)

@@ -41,6 +41,8 @@ Claim = tuple[UUID, int]
 # Runs that lost a worker once go a few at a time; after a second loss one goes alone.
 # So a run that kills its worker takes few others with it, and never the same ones twice.
 SUSPECTS_TOGETHER = 16
+# How long a claim waits for more slots to come free.
+_GATHER_SECONDS = 0.003
 # What handing back may take once steps have been stopped, and what leaving takes then.
 _HAND_BACK_SECONDS, _GOODBYE_SECONDS = 4.0, 1.0
 
@@ -120,17 +122,23 @@ class Worker:
 
     async def _claim_loop(self) -> None:
         while not self._stop.is_set():
-            free = self._settings.slots - self.in_flight
-            if free < max(1, self._settings.slots // 4):
-                # Claims come in handfuls: a claim per finished run would be a commit per run.
-                self._freed.clear()
-                await self._freed.wait()
-                continue
-            claimed = await self._claimed(free)
+            free = await self._free_slots()
+            claimed = await self._claimed(free) if free else []
             for run in claimed:
                 self._begin(run)
             if len(claimed) < free and not self._stop.is_set():
                 await self._listener.wait(self._settings.poll_seconds)
+
+    async def _free_slots(self) -> int:
+        """Room for a claim. Runs end in crowds, and a claim is a commit: it waits a moment
+        for the crowd, so that while one half of the runs is being written the other works.
+        """
+        if self._settings.slots <= self.in_flight:
+            self._freed.clear()
+            await self._freed.wait()
+        if self._settings.slots - self.in_flight < self._settings.slots // 2:
+            await asyncio.sleep(_GATHER_SECONDS)
+        return max(self._settings.slots - self.in_flight, 0)
 
     async def _claimed(self, free: int) -> list[ClaimedRun]:
         """Nothing while the database is away or refuses; the next round asks again."""

@@ -45,6 +45,7 @@ class GroupWriter(Generic[Unit]):
         self._waiting: list[tuple[Unit, asyncio.Future[bool]]] = []
         self._arrived = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._busy = False
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
     async def write(self, unit: Unit) -> bool:
@@ -57,14 +58,17 @@ class GroupWriter(Generic[Unit]):
         return await done
 
     async def aclose(self) -> None:
-        """Writes what is waiting, then stops."""
-        while self._waiting and self._task is not None and not self._task.done():
-            await asyncio.wait([self._waiting[-1][1]])
+        """Writes what is waiting or under way, then stops."""
+        while self._task is not None and not self._task.done() and self._unwritten():
+            await asyncio.sleep(0.005)
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
         await self._drop_connection()
+
+    def _unwritten(self) -> bool:
+        return bool(self._waiting) or self._busy
 
     async def _loop(self) -> None:
         while True:
@@ -76,7 +80,9 @@ class GroupWriter(Generic[Unit]):
             if not self._waiting:
                 self._arrived.clear()
             if taken:
+                self._busy = True
                 await self._send(taken)
+                self._busy = False
 
     async def _send(self, taken: list[tuple[Unit, asyncio.Future[bool]]]) -> None:
         try:
