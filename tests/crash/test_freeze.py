@@ -6,8 +6,9 @@ import signal
 import time
 from pathlib import Path
 
+from mainspring.runs.rows import FINAL
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.arena import FIVE_STEPS, Arena, arena_on
+from tests.crash.arena import FIVE_STEPS, FIVE_STEPS_SPOTS, Arena, arena_on
 from tests.crash.crew import Member
 from tests.crash.nursery import Nursery
 from tests.crash.verdict import (
@@ -24,7 +25,16 @@ from tests.crash.verdict import (
 LEASE = 1.5
 # Between a claim and the first step, before a record, after one, and before the end; each
 # after some runs, so that what a worker does once in its life is behind it.
-POINTS = [("claim.after", 5), ("step.before", 22), ("step.after", 24), ("end.before", 5)]
+POINTS = [("claim.after", 5), ("step.before", 27), ("step.after", 29), ("end.before", 5)]
+GATED = {
+    **FIVE_STEPS,
+    "name": "gated",
+    "plan": [
+        *FIVE_STEPS["plan"],
+        {"step_id": "gate", "action": "crash.hang", "config": {"until": "open"}},
+    ],
+}
+GATED_SPOTS = FIVE_STEPS_SPOTS | {("gate", "")}
 FROZEN_INSIDE = {
     **FIVE_STEPS,
     "name": "frozen inside a transaction",
@@ -38,19 +48,25 @@ FROZEN_INSIDE = {
 async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on_working(
     durable_server: EmbeddedServer, nursery: Nursery, folder: Path
 ) -> None:
+    gate = folder / "open"
+    gate.touch()
     async with arena_on(
-        durable_server, nursery, folder, lease=LEASE, heartbeat=0.4, slots=3
+        durable_server, nursery, folder, lease=LEASE, heartbeat=0.4, slots=1, most_ms=4
     ) as arena:
-        automation = await arena.save(FIVE_STEPS)
+        automation = await arena.save(GATED)
         early = await arena.dispatch(automation, 40)
         sleepers = [arena.crew.start(point=point, nth=nth, fate="freeze") for point, nth in POINTS]
         await _until_frozen(arena, sleepers)
-        heir = arena.crew.start(slots=8)
-        await arena.until_final(30)
+        gate.unlink()
+        heir = arena.crew.start(slots=len(early))
+        # The heir is in the middle of every run when the sleepers wake up and want to write.
+        await _until_at_the_gate(arena, heir)
         woken_ns = time.time_ns()
         for member in sleepers:
             member.signal(signal.SIGCONT)
         await arena.until_at_work(*sleepers)
+        gate.touch()
+        await arena.until_final(30)
         heir.signal(signal.SIGTERM)
         assert await arena.until_ended(heir, 10) == 0
         late = await arena.dispatch(automation, 12)
@@ -59,7 +75,7 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
 
     sleeping = {member.pid for member in sleepers}
     after = [move for move in found.moves if move.at_ns > woken_ns and move.pid in sleeping]
-    assert offences(found) == []
+    assert offences(found, GATED_SPOTS) == []
     assert sleeping <= {move.pid for move in found.moves if move.is_claim and move.run_id in early}
     assert [move for move in after if move.run_id in early] == []
     assert {move.run_id for move in after} == set(late)
@@ -92,3 +108,13 @@ async def _until_frozen(arena: Arena, sleepers: list[Member]) -> None:
         return all(member.frozen for member in sleepers)
 
     await arena.until(all_frozen, 20, "each worker has frozen at its point")
+
+
+async def _until_at_the_gate(arena: Arena, heir: Member) -> None:
+    async def all_there() -> bool:
+        statuses = await arena.statuses(arena.runs)
+        waiting = {run for run, status in statuses.items() if status not in FINAL}
+        there = {e.place[0] for e in arena.ledger.begun() if e.pid == heir.pid and e.is_at("gate")}
+        return waiting == waiting & there
+
+    await arena.until(all_there, 30, "the heir has brought every run to the gate")

@@ -108,6 +108,6 @@ def _judge_long(found: Evidence, long: list[UUID], leaving: int) -> None:
 
 async def _until_hanging(arena: Arena, count: int) -> None:
     async def hangs() -> bool:
-        return sum(entry.place[1] == "hang" for entry in arena.ledger.begun()) >= count
+        return sum(entry.is_at("hang") for entry in arena.ledger.begun()) >= count
 
     await arena.until(hangs, 20, f"{count} steps are under way")

@@ -64,4 +64,5 @@ DELAY = Action(
     },
     handler=delay,
     seconds=0.01,
+    waits=True,
 )

@@ -46,6 +46,7 @@ async def _walk_all(
     name = config.get("as", "item")
     results: list[Any] = []
     failed: list[dict[str, Any]] = []
+    last = Problem("")
     for index, item in enumerate(items):
         try:
             results.append(await ctx.walk(item=index, names={name: item, "index": index}))
@@ -54,6 +55,10 @@ async def _walk_all(
                 raise
             results.append(None)
             failed.append({"index": index, "error": problem.as_dict()})
+            last = problem
+    if failed and len(failed) == len(items):
+        # Going on past a failure is one thing; when nothing worked, that is the failure.
+        raise last
     return {"count": len(items), "results": results, "failed": failed}
 
 

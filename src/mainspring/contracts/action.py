@@ -39,3 +39,5 @@ class Action:
     seconds: float = 1.0
     # The key of the config that holds nested steps, for actions that walk steps.
     nested: str | None = None
+    # Its only work is to wait.
+    waits: bool = False

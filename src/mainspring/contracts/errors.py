@@ -23,6 +23,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+_LONGEST = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -32,6 +34,11 @@ class Finding:
     detail: str
     code: str
     suggestion: str | None = None
+
+    def __post_init__(self) -> None:
+        # A sentence may quote a name that someone made very long.
+        if len(self.detail) > _LONGEST:
+            object.__setattr__(self, "detail", self.detail[:_LONGEST] + " …")
 
     def as_dict(self) -> dict[str, str]:
         shown = {"pointer": self.pointer, "detail": self.detail, "code": self.code}

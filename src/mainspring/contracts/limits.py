@@ -31,6 +31,7 @@ class Limits:
     step_records: int = _limit(20_000, "records", "Step records of one run.")
     payload_bytes: int = _limit(262_144, "bytes", "A trigger's payload, and a run's inputs.")
     step_output_bytes: int = _limit(1_048_576, "bytes", "The output of one step.")
+    call_arguments_bytes: int = _limit(1_048_576, "bytes", "The arguments of one call.")
     call_result_bytes: int = _limit(65_536, "bytes", "A call's result kept in its record.")
     kv_value_bytes: int = _limit(65_536, "bytes", "One value in automation_kv.")
     kv_keys: int = _limit(10_000, "keys", "Keys of one automation in automation_kv.")

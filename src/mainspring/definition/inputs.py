@@ -124,12 +124,15 @@ def default_findings(schema: Any, at: str = "", limits: Limits | None = None) ->
 class _Filling:
     """One pass that puts defaults into a value."""
 
-    __slots__ = ("_left", "_levels", "_references", "_root", "_tokens")
+    __slots__ = ("_holding", "_left", "_levels", "_references", "_root", "_tokens")
 
     def __init__(self, root: Mapping[str, Any], tokens: Tokens) -> None:
         self._root = root
         self._tokens = tokens
         self._references: References | None = None
+        # What holds together with a schema, by the schema's place in memory: the same
+        # for every item of a list.
+        self._holding: dict[int, list[Mapping[str, Any]]] = {}
         self._left = MOST_FILLED
         self._levels = MOST_LEVELS
 
@@ -184,16 +187,21 @@ class _Filling:
 
     def _unconditional(self, schema: Any) -> list[Mapping[str, Any]]:
         """A schema with all that holds whenever it holds."""
+        if id(schema) in self._holding:
+            return self._holding[id(schema)]
         found: list[Mapping[str, Any]] = []
+        seen: set[int] = set()
         waiting = [schema]
         while waiting:
             node = waiting.pop()
-            if not isinstance(node, Mapping) or any(node is known for known in found):
+            if not isinstance(node, Mapping) or id(node) in seen:
                 continue
+            seen.add(id(node))
             found.append(node)
             waiting.extend(node.get("allOf", ()))
             if "$ref" in node:
                 waiting.append(self._target(node["$ref"]))
+        self._holding[id(schema)] = found
         return found
 
     def _target(self, reference: Any) -> Any:

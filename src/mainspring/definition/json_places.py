@@ -21,6 +21,7 @@ LONGEST_SHOWN = 60
 
 _WORD = re.compile(r'[ \t\r\n]*+("(?:[^"\\]++|\\.)*+"?|[\[\]{}:,]|[^\s\[\]{}:,"]++)', re.DOTALL)
 _CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
+_LEAST, _MOST = -(2**63), 2**64 - 1
 _NUMBER = re.compile(r"-?\d[-+.eE\d]*\Z", re.ASCII)
 
 _RULES = (
@@ -29,6 +30,7 @@ _RULES = (
     Finding("", "The key {note!r} appears twice in the same object.", "json_duplicate_key"),
     Finding("", "NaN and Infinity are not JSON numbers.", "json_constant"),
     Finding("", "A number is too large to be represented.", "json_overflow"),
+    Finding("", "A whole number does not fit into 64 bits; write it as text.", "json_integer"),
     Finding(
         "", "A text contains half of a surrogate pair, which cannot be kept.", "json_surrogate"
     ),
@@ -170,9 +172,14 @@ def _bare_step(levels: list[_Level], word: str, offset: int, limits: Limits) -> 
         return None
     if sum(character.isdigit() for character in word) > limits.json_digits:
         return Place(_pointer(levels), offset, "json_digits")
-    if not word.lstrip("-").isdigit() and _overflows(word):
-        return Place(_pointer(levels), offset, "json_overflow")
-    return None
+    if word.lstrip("-").isdigit():
+        return None if fits(int(word)) else Place(_pointer(levels), offset, "json_integer")
+    return Place(_pointer(levels), offset, "json_overflow") if _overflows(word) else None
+
+
+def fits(number: int) -> bool:
+    """Whether a whole number comes back from the store as it went in."""
+    return _LEAST <= number <= _MOST
 
 
 def _overflows(word: str) -> bool:

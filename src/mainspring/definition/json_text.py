@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_places import Place, place_of, text_fault
+from mainspring.definition.json_places import Place, fits, place_of, text_fault
 from mainspring.definition.json_values import canonical, check_value, content_hash, refused
 
 __all__ = ["canonical", "check_value", "content_hash", "read_json"]
@@ -39,6 +39,9 @@ _LEVELS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NOT_DIGITS = bytes(code for code in range(256) if code not in b"0123456789")
 # An escape that may be half a character or a NUL; only then are the strings looked at.
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
+
+
+_LONG_INTEGER = re.compile(r"\d{19}")
 
 
 class _Refused(Exception):
@@ -123,7 +126,12 @@ def _parsed(source: str) -> Any:
     try:
         with _no_collector(len(source) > LARGE):
             value = json.loads(
-                source, object_pairs_hook=_object, parse_float=_float, parse_constant=_constant
+                source,
+                object_pairs_hook=_object,
+                parse_float=_float,
+                parse_constant=_constant,
+                # A call for every number is dear; few documents have one so long.
+                parse_int=_integer if _LONG_INTEGER.search(source) else None,
             )
     except json.JSONDecodeError:
         raise
@@ -159,6 +167,13 @@ def _float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise _Refused("json_overflow")
+    return number
+
+
+def _integer(text: str) -> int:
+    number = int(text)
+    if not fits(number):
+        raise _Refused("json_integer")
     return number
 
 

@@ -16,7 +16,7 @@ import orjson
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_places import sentence, text_fault
+from mainspring.definition.json_places import fits, sentence, text_fault
 from mainspring.definition.pointers import under
 
 _STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
@@ -89,11 +89,10 @@ class _Walk:
     such sharing from becoming an endless document.
     """
 
-    __slots__ = ("digits", "parts")
+    __slots__ = ("parts",)
 
     def __init__(self, limits: Limits) -> None:
         self.parts = limits.json_bytes
-        self.digits = limits.json_digits
 
     def check(self, value: Any, levels: int) -> None:
         kind = type(value)
@@ -143,9 +142,8 @@ class _Walk:
             raise _Unfit(Finding("", "The value has too many parts.", "json_too_large"))
 
     def _check_integer(self, value: int) -> None:
-        # Ten binary digits are at least three decimal ones.
-        if value.bit_length() > 64 and value.bit_length() * 3 // 10 > self.digits:
-            raise _Unfit(Finding("", "The number has too many digits.", "json_digits"))
+        if not fits(value):
+            raise _Unfit(Finding("", sentence("json_integer"), "json_integer"))
 
 
 def _check_text(text: str) -> None:

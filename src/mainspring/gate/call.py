@@ -39,7 +39,7 @@ from mainspring.definition.grants import match
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.json_text import check_value
 from mainspring.definition.words import nearest
-from mainspring.gate.ask import Answer, Ask, check_secret_places, digest, plain
+from mainspring.gate.ask import Answer, Ask, check_secret_places, digest, plain, spelled
 from mainspring.gate.context import GateContext
 from mainspring.gate.drafts import hold
 from mainspring.gate.egress import CallHttp, Egress
@@ -62,7 +62,7 @@ class _Passage:
     shown: Mapping[str, Any]
     effect: Effect
     hosts: frozenset[str] | None
-    digest: bytes
+    text: bytes
     started: float
     cost: Decimal = field(default=Decimal(0))
 
@@ -97,9 +97,13 @@ class Gate:
         if capability is None:
             return Answer(error=self._unknown(ask.capability), outcome="denied")
         shown = plain(ask.arguments)
-        passage = _Passage(
-            ask, capability, shown, effect_of(capability, shown), None, digest(shown), started
-        )
+        try:
+            text = self._spelled(capability, shown)
+        except Problem as problem:
+            nothing = _Passage(ask, capability, {}, Effect.READ, None, b"", started)
+            return self._refused(nothing, problem)
+        effect = effect_of(capability, shown)
+        passage = _Passage(ask, capability, shown, effect, None, text, started)
         if ask.recorded is not None:
             return _again(passage, ask.recorded)
         try:
@@ -110,6 +114,18 @@ class Gate:
             return self._refused(passage, problem)
         except Exception as error:
             return self._refused(passage, as_problem(error))
+
+    def _spelled(self, capability: Capability, shown: Mapping[str, Any]) -> bytes:
+        """The arguments as text; what cannot be text or is too much of it goes no further."""
+        check_value(shown, self._limits)
+        text = spelled(shown)
+        if len(text) > self._limits.call_arguments_bytes:
+            raise Invalid(
+                f"The arguments of {capability.id} are {len(text)} bytes; "
+                f"at most {self._limits.call_arguments_bytes} are taken.",
+                code="arguments_too_large",
+            )
+        return text
 
     def _unknown(self, name: str) -> Problem:
         suggestion = nearest(name, self._vocabulary.capabilities)
@@ -241,14 +257,19 @@ class Gate:
         record = self._record(passage, "denied" if denied else "failed", problem)
         return Answer(error=problem, outcome=record.outcome, record=record)
 
+    def _kept_arguments(self, passage: _Passage) -> Any:
+        if len(passage.text) > self._limits.call_result_bytes:
+            return {"left_out": f"{len(passage.text)} bytes"}
+        return redact_arguments(passage.shown)
+
     def _record(self, passage: _Passage, outcome: str, error: Problem | None) -> CallRecord:
         return CallRecord(
             run=passage.ask.run,
             number=passage.ask.number,
             capability=passage.capability.id,
             outcome=outcome,
-            arguments=redact_arguments(passage.shown),
-            arguments_hash=passage.digest,
+            arguments=self._kept_arguments(passage),
+            arguments_hash=digest(passage.text),
             ms=round((self._clock.monotonic() - passage.started) * 1000),
             at=self._clock.now(),
             error=error,
@@ -258,7 +279,7 @@ class Gate:
 
 def _again(passage: _Passage, before: RecordedCall) -> Answer:
     """The answer this call gave before the crash; a different question is a clear failure."""
-    if before.capability != passage.capability.id or before.arguments_hash != passage.digest:
+    if before.capability != passage.capability.id or before.arguments_hash != digest(passage.text):
         return Answer(
             error=Fault(
                 f"On resuming, call {passage.ask.number} of step {passage.ask.run.step!r} asks "

@@ -11,7 +11,7 @@ from mainspring.contracts.context import Transaction
 from mainspring.contracts.errors import Fault
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.outcome import Held
-from mainspring.gate.ask import Ask, digest
+from mainspring.gate.ask import Ask, digest, spelled
 
 _INSERT = """
     INSERT INTO drafts (workspace_id, id, run_id, step, item, capability, arguments,
@@ -33,6 +33,6 @@ async def hold(
     held = Held(new_id(), capability.write.preview(arguments), expires_at)
     await tx.execute(
         _INSERT, ask.actor.workspace_id, held.draft_id, ask.run.id, ask.run.step, ask.run.item,
-        capability.id, arguments, digest(arguments), held.preview, held.expires_at,
+        capability.id, arguments, digest(spelled(arguments)), held.preview, held.expires_at,
     )  # fmt: skip
     return held

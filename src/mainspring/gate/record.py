@@ -56,7 +56,7 @@ INSERT_CALLS = """
     INSERT INTO calls (workspace_id, run_id, step, item, attempt, call, capability, outcome,
         arguments_hash, arguments, result, error, cost_usd, ms, artifact_id, at)
     SELECT c.workspace_id, c.run_id, c.step, c.item, c.attempt, c.call, c.capability, c.outcome,
-        c.arguments_hash, c.arguments::jsonb, c.result::jsonb, c.error::jsonb, c.cost_usd, c.ms,
+        c.arguments_hash, c.arguments::json, c.result::json, c.error::json, c.cost_usd, c.ms,
         c.artifact_id, c.at
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int2[], $6::int2[],
         $7::text[], $8::text[], $9::bytea[], $10::text[], $11::text[], $12::text[],
@@ -73,7 +73,7 @@ INSERT_ARTIFACT = """
 
 READ_CALLS = """
     SELECT c.step, c.item, c.attempt, c.call, c.capability, c.outcome, c.arguments_hash,
-        coalesce(c.result, convert_from(a.content, 'UTF8')::jsonb) AS result, c.error, c.cost_usd
+        coalesce(c.result, convert_from(a.content, 'UTF8')::json) AS result, c.error, c.cost_usd
     FROM calls c
     LEFT JOIN artifacts a ON a.workspace_id = c.workspace_id AND a.run_id = c.run_id
         AND a.id = c.artifact_id

@@ -73,10 +73,11 @@ _KEYS = """
 """
 
 _KNOWN = """
-    SELECT f.source_id, f.key, f.run_id, f.body_hash, r.status, r.reason
+    SELECT f.source_id, f.key, f.run_id, f.body_hash, r.reason,
+        coalesce(r.status, 'gone') AS status
     FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k(workspace_id, source_id, key)
     JOIN firings f USING (workspace_id, source_id, key)
-    JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
+    LEFT JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
 """
 
 _RUNS = """
@@ -84,8 +85,8 @@ _RUNS = """
         status, reason, outcome, error, payload, inputs, lane, arrival, root_id, parent_id, depth,
         due_at, finished_at)
     SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, n.trigger_type,
-        n.queue, n.status, n.reason, n.outcome, n.error::jsonb, n.payload::jsonb,
-        n.inputs::jsonb, n.lane,
+        n.queue, n.status, n.reason, n.outcome, n.error::json, n.payload::json,
+        n.inputs::json, n.lane,
         CASE WHEN n.lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END,
         n.root_id, n.parent_id, n.depth,
         CASE WHEN n.behind THEN 'infinity' ELSE now() END,
@@ -96,6 +97,17 @@ _RUNS = """
         AS n(workspace_id, id, automation_id, version, trigger_id, trigger_type, queue, status,
             reason, outcome, error, payload, inputs, lane, root_id, parent_id, depth, behind)
 """
+
+
+def one_per_key(runs: Sequence[NewRun]) -> dict[UUID, NewRun]:
+    """For each run the first of its batch with the same key, which is itself for most."""
+    firsts: dict[tuple[UUID, str], NewRun] = {}
+    found: dict[UUID, NewRun] = {}
+    for run in runs:
+        key = run.request.key
+        same = run if key is None else firsts.setdefault((run.request.source_id, key), run)
+        found[run.id] = same
+    return found
 
 
 async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mapping[str, Any]]:

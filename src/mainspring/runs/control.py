@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LOOK = "SELECT status, lane FROM runs WHERE workspace_id = $1 AND id = $2"
 _LOCKED = """
-    SELECT r.status, r.automation_id, a.name
+    SELECT r.status, r.reason, r.outcome, r.automation_id, a.name
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2 FOR UPDATE OF r
 """
@@ -74,11 +74,7 @@ class Control:
         async with self._database.transaction() as tx:
             lanes = await self._lanes(tx, workspace_id, run_id)
             row = await self._row(tx, workspace_id, run_id)
-            if row["status"] not in _AGAIN_FROM:
-                raise Clash(
-                    f"Only a run that broke off can be retried; this one is {row['status']}.",
-                    code="not_retryable",
-                )
+            _check_again(row)
             behind = bool(await occupied(tx, lanes))
             await tx.execute(_AGAIN, workspace_id, run_id, behind)
         self._waker.wake(RUNS_CHANNEL)
@@ -96,3 +92,23 @@ class Control:
         row = await tx.fetchrow(_LOCKED, workspace_id, run_id)
         assert row is not None
         return row
+
+
+def _check_again(row: Any) -> None:
+    """A retry goes on where a run broke off; some runs have no such place."""
+    if row["status"] not in _AGAIN_FROM:
+        raise Clash(
+            f"Only a run that broke off can be retried; this one is {row['status']}.",
+            code="not_retryable",
+        )
+    if row["reason"] == "invalid_inputs":
+        raise Clash(
+            "This run was refused for its inputs and never began; start a new one.",
+            code="not_retryable",
+        )
+    if row["outcome"] == "over_budget":
+        raise Clash(
+            "This run has spent its money, and its budget is part of its version.",
+            code="not_retryable",
+            suggestion="Raise the budget in the definition and start a new run.",
+        )

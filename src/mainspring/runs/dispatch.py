@@ -27,7 +27,7 @@ from mainspring.runs.admission import (
     read_allowances,
     read_chains,
 )
-from mainspring.runs.arrivals import NewRun, Request, insert_runs, take_keys
+from mainspring.runs.arrivals import NewRun, Request, insert_runs, one_per_key, take_keys
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.lanes import Lane, lane_of, lock_lanes, occupied
 from mainspring.runs.versions import Versions
@@ -182,15 +182,15 @@ class Dispatcher:
         lanes = {_lane_of(run) for run in judged} - {None}
         locked = sorted(lane for lane in lanes if lane is not None)
         await lock_lanes(tx, locked)
-        known = await take_keys(tx, judged)
+        firsts = one_per_key(judged)
+        asked = [run for run in judged if firsts[run.id] is run]
+        known = await take_keys(tx, asked)
         full = await occupied(tx, locked)
-        new = [await self._placed(run, full) for run in judged if run.id not in known]
+        new = [await self._placed(run, full) for run in asked if run.id not in known]
         await insert_runs(tx, new)
-        placed = {run.id: run for run in new}
-        return [
-            _same(run.request, known[run.id]) if run.id in known else _made(placed[run.id])
-            for run in judged
-        ]
+        made = {run.id: _made(run) for run in new}
+        made |= {run.id: _same(run.request, known[run.id]) for run in asked if run.id in known}
+        return [_one_of(run, firsts[run.id], made) for run in judged]
 
     async def _placed(self, run: NewRun, full: set[Lane]) -> NewRun:
         """The run with its place: free to go, behind another, or dropped."""
@@ -216,11 +216,24 @@ def _made(run: NewRun) -> Dispatched:
     return Dispatched(run.id, run.status, run.refusal.reason if run.refusal else None)
 
 
+def _one_of(run: NewRun, first: NewRun, made: Mapping[UUID, Dispatched]) -> Dispatched:
+    """What became of a run; a second one with its key shares the first one's fate."""
+    if first is run:
+        return made[run.id]
+    _check_body(run.request, first.request.body_hash)
+    return replace(made[first.id], existed=True)
+
+
 def _same(request: Request, row: Mapping[str, Any]) -> Dispatched:
-    """The earlier run of this key; another body under the same key is a mistake."""
-    if request.body_hash is not None and row["body_hash"] not in (None, request.body_hash):
+    """The earlier run of this key."""
+    _check_body(request, row["body_hash"])
+    return Dispatched(row["run_id"], row["status"], row["reason"], existed=True)
+
+
+def _check_body(request: Request, before: bytes | None) -> None:
+    """Another body under the same key is a mistake of the sender."""
+    if request.body_hash is not None and before not in (None, request.body_hash):
         raise Invalid(
             "This idempotency key was used before with another body.",
             code="idempotency_mismatch",
         )
-    return Dispatched(row["run_id"], row["status"], row["reason"], existed=True)

@@ -49,6 +49,14 @@ class HandBack(BaseException):
     """The worker is stopping: the run goes back to the queue between two steps."""
 
 
+class Overrun(BaseException):
+    """The run has grown beyond what may be kept; no step can catch this."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
 class StepFailed(Exception):
     """A step has failed for good."""
 
@@ -82,6 +90,8 @@ class Execution:
         self._began = engine.clock.monotonic()
         self._deadline = self._began + execution.timeout_seconds - run.active_ms / 1000
         self._output: Any = None
+        # Whether the plan is over and on_failure has the word.
+        self._after = False
         self._remember()
 
     def _remember(self) -> None:
@@ -100,6 +110,8 @@ class Execution:
             await self._leave("waiting", due_at=sleep.until)
         except HandBack:
             await self._leave("pending", due_at=self.engine.clock.now())
+        except Overrun as overrun:
+            await self._end(self._broken(overrun.problem))
         except LostRun:
             self._tell("run_ended", status="lost")
         except asyncio.CancelledError:
@@ -138,19 +150,18 @@ class Execution:
         )
         end = self._broken(failed.problem)
         try:
-            await self._walk(self.version.program.on_failure, told, "", again=True)
+            self._after = True
+            await self._walk(self.version.program.on_failure, told, "")
         except StepFailed as second:
             assert end.error is not None
             end.error["on_failure"] = {"step": second.step, **second.problem.as_dict()}
         return self._counted(end)
 
-    async def _walk(
-        self, steps: Sequence[ProgramStep], scope: Scope, item: str, *, again: bool = False
-    ) -> dict[str, Any]:
+    async def _walk(self, steps: Sequence[ProgramStep], scope: Scope, item: str) -> dict[str, Any]:
         """Runs steps in order; answers the outputs of those that ran, by name."""
         outputs: dict[str, Any] = {}
         for step in steps:
-            done, value = await self._step(step, scope, item, again=again)
+            done, value = await self._step(step, scope, item)
             if done:
                 scope.add(step.output_name, value)
                 outputs[step.output_name] = value
@@ -166,11 +177,9 @@ class Execution:
         except StepFailed as failed:
             raise failed.problem from None
 
-    async def _step(
-        self, step: ProgramStep, scope: Scope, item: str, *, again: bool
-    ) -> tuple[bool, Any]:
+    async def _step(self, step: ProgramStep, scope: Scope, item: str) -> tuple[bool, Any]:
         before = self.journal.steps.get((step.step_id, item))
-        if again and before is not None and before.run_attempt != self.run.attempt:
+        if self._after and before is not None and before.run_attempt != self.run.attempt:
             before = RecordedStep("failed", before.attempt, before.run_attempt)
         if before is not None:
             settled = await self._settled(step, item, before)
@@ -179,6 +188,7 @@ class Execution:
         try:
             if not wanted(step, scope.names):
                 self._record(step, item, _next(before), "skipped")
+                await self._breathe()
                 return False, None
         except Problem as problem:
             self._fail(step, item, _next(before), 0, problem)
@@ -189,7 +199,7 @@ class Execution:
     ) -> tuple[bool, Any] | None:
         """What the record already says about a step; None when it has to be tried."""
         if before.status == "succeeded":
-            self.tally.answers += 1
+            self.tally.answers += _answers(step, before.output)
             return True, before.output
         if before.status == "skipped":
             return False, None
@@ -216,9 +226,9 @@ class Execution:
             try:
                 self.purse.reserve()
                 return await self._try(step, scope, item, attempt, began)
-            except Problem as problem:
+            except Exception as error:
                 ms = self._since(began)
-                problem = self._out_of_time(problem)
+                problem = self._out_of_time(as_problem(error))
                 if not may_retry(problem, attempt - earlier, step.max_retries):
                     self._fail(step, item, attempt, ms, problem)
                 await self._pause(step, item, attempt, ms, problem)
@@ -269,7 +279,7 @@ class Execution:
         self, step: ProgramStep, item: str, attempt: int, ms: int, value: Any,
         text: str | None = None,
     ) -> None:  # fmt: skip
-        if value is not None:
+        if _answers(step, value):
             self.tally.answers += 1
         self._record(step, item, attempt, "succeeded", ms, output=value, text=text)
 
@@ -280,10 +290,12 @@ class Execution:
     ) -> None:  # fmt: skip
         """Adds a row to the unit and to the journal; the next commit makes it durable."""
         if len(self.journal.steps) > self.engine.limits.step_records:
-            raise Exhausted(
-                f"The run has more than {self.engine.limits.step_records} step records.",
-                code="too_many_records",
-                retryable=False,
+            raise Overrun(
+                Exhausted(
+                    f"The run has more than {self.engine.limits.step_records} step records.",
+                    code="too_many_records",
+                    retryable=False,
+                )
             )
         error = None if problem is None else problem.as_dict()
         name, now = step.step_id, self.engine.clock.now()
@@ -296,6 +308,12 @@ class Execution:
         kind: Kind = "step_retrying" if status == "retrying" else "step_finished"
         shown = output if problem is None else problem
         self.engine.watch(Moment(kind, self.run.id, name, item, status, attempt, ms, shown))
+
+    async def _breathe(self) -> None:
+        """A long row of skipped steps lets other runs work, and ends with the run's time."""
+        await asyncio.sleep(0)
+        if self.engine.clock.monotonic() > self._deadline:
+            raise Overrun(self._out_of_time(TimedOut("")))
 
     async def _ready(self) -> None:
         """Before a step begins: what came before is durable, and nobody asked to stop."""
@@ -311,10 +329,19 @@ class Execution:
         final = self.unit.end is not None
         point = "end" if final else "step"
         self.engine.hook(f"{point}.before")
-        if not await self.engine.writer.write(self.unit):
+        writing = self.engine.writer.submit(self.unit)
+        interrupted = False
+        try:
+            accepted = await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            # The rows are on their way: whatever comes next must know what became of them.
+            interrupted, accepted = True, await writing
+        if not accepted:
             raise LostRun
         self.engine.hook(f"{point}.after")
         self.unit = Unit(self.run, automation=self.version.name)
+        if interrupted and not final:
+            raise asyncio.CancelledError
 
     async def _end(self, end: End) -> None:
         self.unit.end = end
@@ -379,3 +406,9 @@ class Execution:
 
 def _next(before: RecordedStep | None) -> int:
     return 1 if before is None else before.attempt + 1
+
+
+def _answers(step: ProgramStep, value: Any) -> bool:
+    """Whether a step worked something out: waiting and walking are not work of their own."""
+    flows = step.action is not None and (step.action.nested is not None or step.action.waits)
+    return value is not None and not flows

@@ -43,9 +43,11 @@ _OCCUPIED = """
 
 # For the sweep: every lane whose first run is still held back, whatever the cause.
 STUCK = """
-    SELECT DISTINCT b.workspace_id, b.lane FROM runs b
+    SELECT b.workspace_id, b.lane FROM runs b
     WHERE b.status = 'pending' AND b.due_at = 'infinity' AND b.queue = ANY($1::text[])
-      AND b.lane IS NOT NULL
+      AND b.lane IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM runs f WHERE f.workspace_id = b.workspace_id AND f.lane = b.lane
+          AND f.finished_at IS NULL AND f.arrival < b.arrival)
     LIMIT 1000
 """
 

@@ -98,7 +98,7 @@ _PUT_BACK = """
         finished_at = CASE WHEN l.takeovers >= $2 THEN now() END,
         reason = CASE WHEN l.takeovers >= $2 THEN 'poison' END,
         outcome = CASE WHEN l.takeovers >= $2 THEN 'failed' END,
-        error = CASE WHEN l.takeovers >= $2 THEN $3::jsonb END
+        error = CASE WHEN l.takeovers >= $2 THEN $3::json END
     FROM lost l
     WHERE r.workspace_id = l.workspace_id AND r.id = l.id
     RETURNING r.workspace_id, r.id, r.automation_id, r.status,

@@ -39,7 +39,7 @@ INSERT_STEPS = """
     INSERT INTO steps (workspace_id, run_id, fence, run_attempt, step, item, attempt, status,
         ms, output, error, until, finished_at)
     SELECT s.workspace_id, s.run_id, s.fence, s.run_attempt, s.step, s.item, s.attempt,
-        s.status, s.ms, s.output::jsonb, s.error::jsonb, s.until, s.finished_at
+        s.status, s.ms, s.output::json, s.error::json, s.until, s.finished_at
     FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::int2[], $5::text[], $6::text[],
         $7::int2[], $8::text[], $9::int4[], $10::text[], $11::text[], $12::timestamptz[],
         $13::timestamptz[])
@@ -55,9 +55,12 @@ INSERT_STEPS = """
 END_RUNS = """
     UPDATE runs r
     SET status = e.status, reason = e.reason, outcome = e.outcome,
-        output = e.output::jsonb, error = e.error::jsonb,
+        output = e.output::json, error = e.error::json,
         effects = e.effects, drafts = e.drafts, cost_usd = e.cost_usd,
-        active_ms = e.active_ms, due_at = coalesce(e.due_at, r.due_at), worker = NULL,
+        active_ms = e.active_ms, worker = NULL,
+        -- Whoever asked to cancel does not wait until a sleeping run wakes up by itself.
+        due_at = CASE WHEN r.cancel_at IS NOT NULL AND NOT e.final THEN now()
+            ELSE coalesce(e.due_at, r.due_at) END,
         finished_at = CASE WHEN e.final THEN now() END
     FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::text[], $5::text[], $6::text[],
         $7::text[], $8::text[], $9::int4[], $10::int4[], $11::numeric[], $12::int8[],

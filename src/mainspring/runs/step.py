@@ -165,9 +165,10 @@ def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
                 findings=findings,
             )
     text = dumps(value)
-    if text is not None and len(text) > limits.step_output_bytes:
+    size = 0 if text is None else len(text) if text.isascii() else len(text.encode())
+    if size > limits.step_output_bytes:
         raise Invalid(
-            f"The output of step {step.step_id!r} is {len(text)} bytes; "
+            f"The output of step {step.step_id!r} is {size} bytes; "
             f"at most {limits.step_output_bytes} are kept.",
             code="output_too_large",
         )

@@ -48,14 +48,18 @@ class GroupWriter(Generic[Unit]):
         self._busy = False
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
-    async def write(self, unit: Unit) -> bool:
+    def submit(self, unit: Unit) -> asyncio.Future[bool]:
         """True once the unit is durable; false when it was refused by its fence."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._loop(), name="group-writer")
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((unit, done))
         self._arrived.set()
-        return await done
+        return done
+
+    async def write(self, unit: Unit) -> bool:
+        """Submits a unit and waits for its answer."""
+        return await self.submit(unit)
 
     async def aclose(self) -> None:
         """Writes what is waiting or under way, then stops."""

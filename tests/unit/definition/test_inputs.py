@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -195,3 +196,12 @@ def test_a_payload_is_mapped_by_paths() -> None:
 def test_a_bad_path_in_a_mapping_is_a_problem() -> None:
     with pytest.raises(Invalid):
         map_payload({"a": "data.id"}, {})
+
+
+def test_defaults_of_many_items_under_a_wide_schema_are_filled_quickly() -> None:
+    """Work that grows with items times branches squared once took a minute."""
+    wide = {"type": "object", "allOf": [{"title": str(number)} for number in range(900)]}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": wide}}}
+    began = time.process_time()
+    resolve_inputs(schema, {}, {"rows": [{} for _ in range(3_000)]}, TOKENS)
+    assert time.process_time() - began < 10

@@ -17,6 +17,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.templates.meter import Meter
 from mainspring.definition.templates.template import Template, parse_template
 from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.templates.values import weigh
 
 SCOPE = "x-mainspring-scope"
 _SCOPES = frozenset({"run", "secret", "item", "none"})
@@ -169,7 +170,11 @@ def _property(schema: Any, key: str) -> Any:
 def _rendered(template: Template, pointer: str) -> Part:
     def render(names: Names, meter: Meter) -> Any:
         try:
-            return template.value_with(names, meter)
+            value = template.value_with(names, meter)
+            if template.expression is not None:
+                # Only pointed at here, but written out in full wherever it goes next.
+                meter.allocate(_size(value, meter))
+            return value
         except Invalid as error:
             raise Invalid(
                 error.detail,
@@ -179,6 +184,12 @@ def _rendered(template: Template, pointer: str) -> Part:
             ) from None
 
     return render
+
+
+def _size(value: Any, meter: Meter) -> int:
+    if isinstance(value, str):
+        return len(value)
+    return weigh(value, meter) if isinstance(value, list | dict) else 1
 
 
 def _escaped(key: str) -> str:

@@ -14,7 +14,8 @@ CREATE TABLE workspaces (
 CREATE TABLE definitions (
     workspace_id uuid NOT NULL REFERENCES workspaces,
     hash         bytea NOT NULL,
-    document     jsonb NOT NULL,
+    -- As its author wrote it; the hash is of its canonical form.
+    document     json NOT NULL,
     created_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (workspace_id, hash)
 );
@@ -109,10 +110,12 @@ CREATE TABLE runs (
                       'failed', 'cancelled', 'timed_out', 'skipped', 'dead')),
     reason        text,
     outcome       text,
-    payload       jsonb,
-    inputs        jsonb,
-    output        jsonb,
-    error         jsonb,
+    -- json and not jsonb: a run that resumes must find its values as they were, down to the
+    -- order of keys and the spelling of numbers.
+    payload       json,
+    inputs        json,
+    output        json,
+    error         json,
     PRIMARY KEY (workspace_id, id),
     FOREIGN KEY (workspace_id, automation_id, version) REFERENCES automation_versions
 ) PARTITION BY RANGE (id);
@@ -139,8 +142,8 @@ CREATE TABLE steps (
     step         text NOT NULL,
     item         text NOT NULL DEFAULT '',
     status       text NOT NULL CHECK (status IN ('succeeded', 'failed', 'retrying', 'skipped', 'waiting')),
-    output       jsonb,
-    error        jsonb,
+    output       json,
+    error        json,
     PRIMARY KEY (workspace_id, run_id, step, item, attempt),
     FOREIGN KEY (workspace_id, run_id) REFERENCES runs
 ) PARTITION BY RANGE (run_id);
@@ -160,10 +163,10 @@ CREATE TABLE calls (
     outcome        text NOT NULL,
     cost_usd       numeric NOT NULL DEFAULT 0,
     arguments_hash bytea NOT NULL,
-    arguments      jsonb,
+    arguments      json,
     -- Null for a step that is one call: its result is the step's output.
-    result         jsonb,
-    error          jsonb,
+    result         json,
+    error          json,
     PRIMARY KEY (workspace_id, run_id, step, item, attempt, call),
     FOREIGN KEY (workspace_id, run_id) REFERENCES runs
 ) PARTITION BY RANGE (run_id);

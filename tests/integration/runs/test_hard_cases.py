@@ -1,0 +1,227 @@
+"""Cases that once went wrong: order after a resume, numbers, cancels, loops and sizes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.ids import new_id
+from mainspring.runs.arrivals import Request
+from mainspring.runs.rescue import rescue
+from tests.kit.house import Bench, document, step
+
+NEEDS_N = {
+    "schema": {
+        "type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}},
+    }
+}  # fmt: skip
+NEVER = {"failures": 9, "permanent": True}
+
+
+async def test_a_resumed_run_finds_its_values_in_the_order_they_had(bench: Bench) -> None:
+    """Keys that a store might sort, walked over a wait between every two items."""
+    run = await bench.run(
+        document(
+            step("a", "transform_data", {"output": {"zebra": 1e16, "bb": 2, "a": 3}}),
+            step("each", "for_each", {
+                "items": "{{ steps.a | reverse }}",
+                "steps": [
+                    step("say", "test.note", {"mark": "{{ item }} {{ steps.a }}"}),
+                    step("wait", "delay", {"seconds": 0.05}),
+                ],
+            }),
+        )
+    )  # fmt: skip
+    assert run["status"] == "succeeded", run["error"]
+    assert [mark.split(" ")[0] for mark in bench.outside.order] == ["a", "bb", "zebra"]
+    (whole,) = {mark.split(" ", 1)[1] for mark in bench.outside.order}
+    assert list(json.loads(whole)) == ["zebra", "bb", "a"]
+    assert "1e" in whole
+
+
+async def test_a_number_beyond_64_bits_is_refused_as_the_step_s_own_problem(bench: Bench) -> None:
+    run = await bench.run(
+        document(
+            step("big", "transform_data", {"output": "{{ 2 ** 64 * 2 }}"}),
+            execution={"on_failure": [step("tell", "test.note", {"mark": "told"})]},
+        )
+    )
+    assert (run["status"], run["reason"]) == ("failed", "json_integer")
+    assert [s["status"] for s in run["steps"]] == ["failed", "succeeded"]
+    assert bench.outside.order == ["told"]
+
+
+async def test_a_cancel_is_not_forgotten_when_the_run_goes_to_sleep(bench: Bench) -> None:
+    made = await bench.dispatch(
+        document(step("a", "test.hang"), step("w", "delay", {"seconds": 999}))
+    )
+    async with bench.worker(poll_seconds=30.0):
+        await bench.outside.started.wait()
+        await bench.house.control.cancel(bench.house.workspace_id, made.run_id)
+        bench.outside.release.set()
+        await bench.until(made.run_id, "waiting", "cancelled")
+    async with bench.worker():
+        assert (await bench.until(made.run_id))["status"] == "cancelled"
+
+
+async def test_a_run_refused_for_its_inputs_or_its_money_cannot_be_sent_round_again(
+    bench: Bench,
+) -> None:
+    plan = document(step("a", "test.note"), inputs=NEEDS_N)
+    await bench.save(plan)
+    await bench.house.database.execute("UPDATE automations SET state = 'active'")
+    refused = await bench.dispatch(
+        plan, trigger_type="webhook", trigger_id=new_id(), inputs={"n": "x"}
+    )
+    costly = document(
+        step("a", "test.costly", {"usd": 2}), step("b", "test.costly", {"usd": 2}), name="costly"
+    )
+    poor = await bench.run(costly)
+    assert poor["outcome"] == "over_budget"
+    for run_id in (refused.run_id, poor["id"]):
+        with pytest.raises(Clash):
+            await bench.house.control.retry(bench.house.workspace_id, run_id)
+
+
+async def test_a_long_row_of_skipped_items_holds_nobody_up_and_ends_in_time(bench: Bench) -> None:
+    busy = "(inputs.row | join('-') | replace('1', '22') | length) > 999999"
+    plan = document(
+        step("each", "for_each", {
+            "items": "{{ inputs.row }}",
+            "steps": [step("x", "test.note", when=busy)],
+        }),
+        inputs={"schema": {"type": "object", "properties": {"row": {"type": "array"}}}},
+        execution={"timeout_seconds": 1},
+    )  # fmt: skip
+    made = await bench.dispatch(plan, inputs={"row": list(range(1_000))})
+    gaps: list[float] = []
+
+    async def watch() -> None:
+        loop = asyncio.get_running_loop()
+        last = loop.time()
+        while True:
+            await asyncio.sleep(0)
+            gaps.append(loop.time() - last)
+            last = loop.time()
+
+    watcher = asyncio.create_task(watch())
+    async with bench.worker():
+        await bench.until(made.run_id)
+    watcher.cancel()
+    assert max(gaps) < 1.0
+
+
+async def test_too_many_records_end_a_run_whatever_the_loop_forgives(bench: Bench) -> None:
+    house = bench.house
+    few = replace(house.limits, step_records=50)
+    leaf = step("x", "transform_data", {"output": 1})
+    inner = step(
+        "i", "for_each", {"items": list(range(40)), "continue_on_error": True, "steps": [leaf]}
+    )
+    plan = document(
+        step("o", "for_each", {"items": [1, 2, 3], "continue_on_error": True, "steps": [inner]})
+    )
+    made = await bench.dispatch(plan)
+    async with Bench(replace(house, limits=few), bench.outside).worker():
+        run = await bench.until(made.run_id)
+    assert (run["status"], run["reason"]) == ("failed", "too_many_records")
+
+
+@pytest.mark.parametrize("action", ["transform_data", "automation_kv.set"])
+async def test_one_large_value_used_many_times_is_bounded(bench: Bench, action: str) -> None:
+    many: Any = ["{{ steps.a }}"] * 300
+    config = {"output": many} if action == "transform_data" else {"key": "k", "value": many}
+    run = await bench.run(
+        document(
+            step("a", "transform_data", {"output": "{{ 'x' * 900000 }}"}),
+            step("b", action, config, max_retries=0),
+        )
+    )
+    assert (run["status"], run["reason"]) == ("failed", "template_too_large")
+
+
+async def test_arguments_too_large_for_a_call_leave_a_small_record(bench: Bench) -> None:
+    run = await bench.run(
+        document(
+            step("a", "transform_data", {"output": "{{ 'x' * 900000 }}"}),
+            step("b", "test.echo", {"one": "{{ steps.a }}", "two": "{{ steps.a }}"}),
+        )
+    )
+    assert (run["status"], run["reason"]) == ("failed", "arguments_too_large")
+    size = "SELECT max(length(arguments::text)) FROM calls"
+    assert await bench.house.database.fetchval(size) < 100
+
+
+async def test_the_sweep_finds_a_forgotten_lane_among_many_healthy_ones(bench: Bench) -> None:
+    plan = document(step("a", "test.hang"), inputs=NEEDS_N,
+                    execution={"concurrency_key": "{{ inputs.n }}"})  # fmt: skip
+    saved = await bench.save(plan)
+    request = Request(bench.house.workspace_id, saved.automation_id)
+    pairs = [replace(request, inputs={"n": n}) for n in range(1_050) for _ in range(2)]
+    made = await bench.house.dispatcher.dispatch_all(pairs)
+    await bench.house.database.execute(
+        "UPDATE runs SET status = 'dead', finished_at = now() WHERE id = $1", made[-2].run_id
+    )
+    await rescue(bench.house.database, bench.house.limits)
+    assert (await bench.read(made[-1].run_id))["due_at"].year < 9000
+    held = "SELECT count(*) FROM runs WHERE due_at = 'infinity'"
+    assert await bench.house.database.fetchval(held) == 1_049
+
+
+async def test_one_key_twice_in_a_batch_is_one_run(bench: Bench) -> None:
+    saved = await bench.save(document(step("a", "test.echo")))
+    request = Request(bench.house.workspace_id, saved.automation_id, key="k", body_hash=b"1")
+    first, second = await bench.house.dispatcher.dispatch_all([request, request])
+    assert (first.run_id, first.existed, second.existed) == (second.run_id, False, True)
+    with pytest.raises(Invalid, match="another body"):
+        await bench.house.dispatcher.dispatch_all(
+            [replace(request, key="z"), replace(request, key="z", body_hash=b"2")]
+        )
+
+
+async def test_on_failure_repeats_its_nested_steps_when_the_run_fails_again(bench: Bench) -> None:
+    plan = document(
+        step("a", "test.flaky", NEVER),
+        execution={"on_failure": [
+            step("each", "for_each", {
+                "items": [1, 2], "steps": [step("tell", "test.note", {"mark": "{{ item }}"})],
+            }),
+        ]},
+    )  # fmt: skip
+    run = await bench.run(plan)
+    await bench.house.control.retry(bench.house.workspace_id, run["id"])
+    async with bench.worker():
+        again = await bench.until(run["id"])
+    assert again["status"] == "failed"
+    assert bench.outside.order == ["1", "2", "1", "2"]
+
+
+async def test_a_loop_in_which_nothing_worked_has_failed(bench: Bench) -> None:
+    run = await bench.run(
+        document(
+            step("each", "for_each", {
+                "items": [1, 2], "continue_on_error": True,
+                "steps": [step("x", "test.flaky", NEVER)],
+            })
+        )
+    )  # fmt: skip
+    assert (run["status"], run["reason"]) == ("failed", "never")
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        [step("each", "for_each", {"items": [], "steps": [step("x", "test.note")]})],
+        [step("wait", "delay", {"seconds": 0})],
+    ],
+)
+async def test_walking_over_nothing_and_waiting_are_nothing_to_do(
+    bench: Bench, plan: list[dict[str, Any]]
+) -> None:
+    run = await bench.run(document(*plan))
+    assert (run["status"], run["outcome"]) == ("succeeded", "nothing_to_do")
