@@ -28,7 +28,8 @@ from mainspring.definition.templates.meter import Meter
 LIMITS = Limits()
 # Little enough that a hundred examples stay quick, and the law is the same.
 SMALL = replace(LIMITS, template_fuel=20_000, template_value=50_000, template_output=50_000)
-SECONDS = 0.15
+# Twice what a template may take: the machine that runs the tests may be busy.
+SECONDS = 0.3
 
 # What Postgres and UTF-8 can carry.
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

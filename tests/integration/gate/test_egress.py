@@ -21,6 +21,7 @@ from mainspring.gate.egress import Egress
 from tests.kit.outside import OK, LocalServer, Speak, always, answer, local_server
 
 MEGABYTE = 1_048_576
+LIMITS = Limits()
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -62,7 +63,7 @@ async def visit() -> AsyncIterator[Visit]:
 
         async def opened(speak: Speak) -> Outing:
             server = await stack.enter_async_context(local_server(speak))
-            egress = Egress(Limits(), [f"127.0.0.1:{server.port}", f"localhost:{server.port}"])
+            egress = Egress(LIMITS, [f"127.0.0.1:{server.port}", f"localhost:{server.port}"])
             stack.push_async_callback(egress.aclose)
             return Outing(server, egress)
 
@@ -230,9 +231,9 @@ async def test_an_endless_body_ends_at_the_cap(visit: Visit) -> None:
 
 
 async def test_a_body_may_be_exactly_as_large_as_the_cap(visit: Visit) -> None:
-    outing = await visit(always(answer(200, b"x" * MEGABYTE)))
+    outing = await visit(always(answer(200, b"x" * LIMITS.http_response_bytes)))
 
-    assert len((await outing.send()).body) == MEGABYTE
+    assert len((await outing.send()).body) == LIMITS.http_response_bytes
 
 
 async def test_the_caller_may_want_less_than_the_cap(visit: Visit) -> None:

@@ -124,7 +124,7 @@ def test_what_is_no_path_is_refused_with_a_sentence(text: str, code: str) -> Non
     begun = time.thread_time()
     with pytest.raises(Invalid) as caught:
         parse_path(text, LIMITS)
-    assert time.thread_time() - begun < 0.1
+    assert time.thread_time() - begun < 1.0
     assert caught.value.code == code
     assert caught.value.findings[0].detail.endswith(".")
 
@@ -157,7 +157,7 @@ def test_a_path_that_multiplies_ends_with_a_problem(path: str) -> None:
     begun = time.thread_time()
     with pytest.raises(Invalid) as caught:
         parse_path(path, LIMITS).find(WIDE)
-    assert time.thread_time() - begun < 0.5
+    assert time.thread_time() - begun < 2.5
     assert caught.value.code in {"path_too_costly", "path_syntax"}
 
 

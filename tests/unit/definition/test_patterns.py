@@ -43,7 +43,7 @@ def test_no_text_holds_a_pattern_up(source: str, letters: str) -> None:
         text = (letters * length)[: length - 1] + "!"
         begun = time.thread_time()
         pattern.found_in(text)
-        assert time.thread_time() - begun < 0.15
+        assert time.thread_time() - begun < 1.0
 
 
 def test_a_text_too_long_for_its_pattern_does_not_match() -> None:

@@ -28,7 +28,7 @@ def test_long_words_cost_nothing() -> None:
     begun = time.thread_time()
     assert nearest("a" * 1_000_000, ["a" * 1_000_000] * 100) is None
     assert nearest("abc", ["a" * 1_000_000] * 100) is None
-    assert time.thread_time() - begun < 0.1
+    assert time.thread_time() - begun < 1.0
 
 
 def test_pointers_escape_what_would_be_mistaken_for_structure() -> None:
