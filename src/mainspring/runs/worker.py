@@ -297,6 +297,10 @@ class Worker:
             self._interrupt(claim, "hand_back")
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_HAND_BACK_SECONDS)
+        for execution, task in self._running.values():
+            # Not even that could be written: the lease gives them back when it runs out.
+            execution.interrupt = "lost"
+            task.cancel()
 
     # --- keeping on
 
