@@ -50,9 +50,15 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class Database:
     """A pool over the embedded server or an outside one."""
 
-    def __init__(self, source: Source, *, name: str, pool_size: int) -> None:
+    def __init__(self, source: Source, *, name: str, pool_size: int, idle_seconds: float) -> None:
         self._source = source
-        self._session = {"application_name": name, "timezone": "UTC"}
+        self._session = {
+            "application_name": name,
+            "timezone": "UTC",
+            # A process that is frozen inside a transaction would keep its locks for ever;
+            # when its lease is over, so is its transaction.
+            "idle_in_transaction_session_timeout": str(int(idle_seconds * 1000)),
+        }
         self._pool = asyncpg.create_pool(
             connect=self._connect_for_pool, reset=_keep, min_size=0, max_size=pool_size
         )
@@ -77,7 +83,12 @@ class Database:
             else EmbeddedSource(settings.home, attach=attach)
         )
         await source.open()
-        database = cls(source, name=f"{name}:{os.getpid()}", pool_size=pool_size)
+        database = cls(
+            source,
+            name=f"{name}:{os.getpid()}",
+            pool_size=pool_size,
+            idle_seconds=settings.lease_seconds,
+        )
         try:
             await database._pool
             await database.execute("SELECT 1")

@@ -26,6 +26,7 @@ _LOST = (
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.IdleSessionTimeoutError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
 )
 # The driver has one class for all misuse; only its words tell a closed connection apart.
