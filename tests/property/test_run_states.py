@@ -54,6 +54,8 @@ class Expected:
     status: str = "pending"
     fence: int = 0
     takeovers: int = 0
+    losses: int = 0
+    trial: bool = False
     # Records written since the last claim: they are progress.
     progress: bool = False
     records: int = 0
@@ -121,7 +123,7 @@ class Runs(RuleBasedStateMachine):
         expected = self.expected[run.id]
         assert expected.status in ("pending", "waiting")
         assert bool(expected.takeovers) is suspect
-        expected.status, expected.progress = "running", False
+        expected.status, expected.progress, expected.trial = "running", False, False
         expected.fence += 1
         assert run.fence == expected.fence
         assert run.cancelled is expected.cancel_asked
@@ -143,6 +145,15 @@ class Runs(RuleBasedStateMachine):
         if owner:
             expected.records += 1
             expected.progress = True
+
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data())
+    def begin_a_step(self, data: st.DataObject) -> None:
+        run, _ = data.draw(st.sampled_from(self.claims))
+        owner = self._owner(run)
+        assert self._flushed(Unit(run, trial=True)) is owner
+        if owner:
+            self.expected[run.id].trial = True
 
     @precondition(lambda self: self.claims)
     @rule(data=st.data(), status=st.sampled_from(["succeeded", "failed", "waiting", "pending"]))
@@ -176,9 +187,12 @@ class Runs(RuleBasedStateMachine):
         self.workers[worker] = self._registered()
 
     def _lost(self, expected: Expected) -> None:
-        expected.takeovers = 1 if expected.progress else expected.takeovers + 1
+        blamed = expected.trial or not expected.takeovers
+        expected.takeovers = 1 if expected.progress else expected.takeovers + blamed
+        expected.losses = 1 if expected.progress else expected.losses + 1
         expected.fence += 1
-        expected.status = "dead" if expected.takeovers >= LIMITS.takeovers else "pending"
+        dead = expected.takeovers >= LIMITS.takeovers or expected.losses >= LIMITS.losses
+        expected.status = "dead" if dead else "pending"
 
     @precondition(lambda self: self.expected)
     @rule(data=st.data())
@@ -210,6 +224,7 @@ class Runs(RuleBasedStateMachine):
             return
         self.world.runner.run(control.retry(self.world.workspace_id, run_id))
         expected.status, expected.takeovers, expected.cancel_asked = "pending", 0, False
+        expected.losses = 0
         expected.fence += 1
 
     @invariant()

@@ -51,7 +51,8 @@ class Limits:
     secret_bytes: int = _limit(8_192, "bytes", "The value of one secret.")
     chain_depth: int = _limit(8, "runs", "Runs that start runs, from the first to the last.")
     chain_runs: int = _limit(1_000, "runs", "Runs that one first run may lead to.")
-    takeovers: int = _limit(3, "takeovers", "Lost leases without progress before a run is dead.")
+    takeovers: int = _limit(3, "takeovers", "Workers lost in mid-step, without progress.")
+    losses: int = _limit(10, "losses", "Workers lost at all, without progress.")
     retry_seconds: int = _limit(3_600, "s", "The longest pause between two attempts.")
 
 

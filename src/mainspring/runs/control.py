@@ -34,8 +34,8 @@ _CANCEL_SOON = """
 # The records of finished steps stay; the walk finds them and begins at the failed one.
 _AGAIN = """
     UPDATE runs SET status = 'pending', reason = NULL, outcome = NULL, error = NULL,
-        output = NULL, finished_at = NULL, cancel_at = NULL, takeovers = 0, active_ms = 0,
-        attempt = attempt + 1, fence = fence + 1,
+        output = NULL, finished_at = NULL, cancel_at = NULL, takeovers = 0, losses = 0,
+        active_ms = 0, attempt = attempt + 1, fence = fence + 1,
         due_at = CASE WHEN $3 THEN 'infinity' ELSE now() END,
         arrival = CASE WHEN lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END
     WHERE workspace_id = $1 AND id = $2

@@ -90,6 +90,7 @@ class Execution:
         self._began = engine.clock.monotonic()
         self._deadline = self._began + execution.timeout_seconds - run.active_ms / 1000
         self._output: Any = None
+        self._on_trial = False
         # Whether the plan is over and on_failure has the word.
         self._after = False
         self._remember()
@@ -317,7 +318,9 @@ class Execution:
 
     async def _ready(self) -> None:
         """Before a step begins: what came before is durable, and nobody asked to stop."""
-        if self.unit.steps or self.unit.calls:
+        if self.run.takeovers and not self._on_trial:
+            self._on_trial = self.unit.trial = True
+        if self.unit.steps or self.unit.calls or self.unit.trial:
             await self._commit()
         if not self.holds():
             # Held up for longer than the lease: somebody else may have done this step.
@@ -327,7 +330,7 @@ class Execution:
 
     async def _commit(self) -> None:
         final = self.unit.end is not None
-        point = "end" if final else "step"
+        point = "end" if final else "step" if self.unit.steps else "trial"
         self.engine.hook(f"{point}.before")
         writing = self.engine.writer.submit(self.unit)
         interrupted = False

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import ClaimedRun
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _CLAIM_SUSPECTS = """
 
 _TAKE = """
     UPDATE runs r
-    SET status = 'running', fence = r.fence + 1, worker = $3, claimed_at = now(),
+    SET status = 'running', fence = r.fence + 1, worker = $3, claimed_at = now(), trial = false,
         started_at = coalesce(r.started_at, now())
     FROM picked p
     WHERE r.workspace_id = p.workspace_id AND r.id = p.id
@@ -79,27 +80,33 @@ _LOST_WORKERS = """
     ORDER BY id LIMIT 20 FOR UPDATE SKIP LOCKED
 """
 
-# A record written by the lost owner is progress: the count of takeovers starts anew.
+# A record written by the lost owner is progress: the counts start anew. A run under
+# suspicion that had not begun its step is not to blame; only the sum of such losses is.
 _PUT_BACK = """
     WITH lost AS MATERIALIZED (
         SELECT r.workspace_id, r.id,
-            CASE WHEN EXISTS (
-                SELECT 1 FROM steps s WHERE s.workspace_id = r.workspace_id
-                  AND s.run_id = r.id AND s.fence = r.fence
-            ) THEN 1 ELSE r.takeovers + 1 END AS takeovers
-        FROM runs r WHERE r.worker = ANY($1::int4[]) AND r.status = 'running'
+            CASE WHEN p.progress THEN 1 WHEN r.takeovers > 0 AND NOT r.trial THEN r.takeovers
+                ELSE r.takeovers + 1 END AS takeovers,
+            CASE WHEN p.progress THEN 1 ELSE r.losses + 1 END AS losses
+        FROM runs r, LATERAL (SELECT EXISTS (
+            SELECT 1 FROM steps s WHERE s.workspace_id = r.workspace_id
+              AND s.run_id = r.id AND s.fence = r.fence) AS progress) AS p
+        WHERE r.worker = ANY($1::int4[]) AND r.status = 'running'
           AND ($4::uuid[] IS NULL OR r.id = ANY($4::uuid[]))
         FOR UPDATE OF r
+    ), judged AS MATERIALIZED (
+        SELECT l.*, l.takeovers >= $2 OR l.losses >= $5 AS dead FROM lost l
     )
     UPDATE runs r
-    SET status = CASE WHEN l.takeovers >= $2 THEN 'dead' ELSE 'pending' END,
-        fence = r.fence + 1, takeovers = l.takeovers, worker = NULL, due_at = now(),
+    SET status = CASE WHEN l.dead THEN 'dead' ELSE 'pending' END,
+        fence = r.fence + 1, takeovers = l.takeovers, losses = l.losses, worker = NULL,
+        due_at = now(),
         active_ms = r.active_ms + (extract(epoch FROM now() - r.claimed_at) * 1000)::int8,
-        finished_at = CASE WHEN l.takeovers >= $2 THEN now() END,
-        reason = CASE WHEN l.takeovers >= $2 THEN 'poison' END,
-        outcome = CASE WHEN l.takeovers >= $2 THEN 'failed' END,
-        error = CASE WHEN l.takeovers >= $2 THEN $3::json END
-    FROM lost l
+        finished_at = CASE WHEN l.dead THEN now() END,
+        reason = CASE WHEN l.dead THEN 'poison' END,
+        outcome = CASE WHEN l.dead THEN 'failed' END,
+        error = CASE WHEN l.dead THEN $3::json END
+    FROM judged l
     WHERE r.workspace_id = l.workspace_id AND r.id = l.id
     RETURNING r.workspace_id, r.id, r.automation_id, r.status,
         (SELECT a.name FROM automations a
@@ -166,12 +173,12 @@ async def leave(tx: Transaction, worker: int) -> None:
 
 
 async def put_back(
-    tx: Transaction, workers: Sequence[int], takeovers: int, evidence: dict[str, Any],
+    tx: Transaction, workers: Sequence[int], limits: Limits, evidence: dict[str, Any],
     only: Sequence[UUID] | None = None,
 ) -> Sequence[Any]:  # fmt: skip
     """Returns the runs of workers to the queue, or ends the ones that are poison."""
     runs = None if only is None else list(only)
-    return await tx.fetch(_PUT_BACK, list(workers), takeovers, evidence, runs)
+    return await tx.fetch(_PUT_BACK, list(workers), limits.takeovers, evidence, runs, limits.losses)
 
 
 async def lost_workers(tx: Transaction) -> list[tuple[int, str]]:

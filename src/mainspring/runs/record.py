@@ -71,6 +71,12 @@ END_RUNS = """
       AND r.status = 'running'
 """
 
+_TRIALS = """
+    UPDATE runs r SET trial = true
+    FROM unnest($1::uuid[], $2::uuid[]) AS t(workspace_id, run_id)
+    WHERE r.workspace_id = t.workspace_id AND r.id = t.run_id
+"""
+
 # The day's total grows by what this stretch of work cost; only a stretch with cost has one.
 _SPEND = """
     INSERT INTO spend (workspace_id, automation_id, day, usd)
@@ -129,6 +135,10 @@ class Recorder:
         steps = [(unit, step) for unit in units for step in unit.steps]
         if steps:
             await tx.execute(INSERT_STEPS, *step_columns(steps))
+        trials = [unit.run for unit in units if unit.trial]
+        if trials:
+            spaces = [run.workspace_id for run in trials]
+            await tx.execute(_TRIALS, spaces, [run.id for run in trials])
         ends = [(unit, unit.end) for unit in units if unit.end is not None]
         if ends:
             await tx.execute(END_RUNS, *end_columns(ends))

@@ -48,12 +48,13 @@ async def _put_back(
     if not workers:
         return 0
     evidence = Fault(
-        f"The run lost its worker {limits.takeovers} times without finishing a step; "
+        f"The run lost its worker {limits.takeovers} times in the middle of a step, or "
+        f"{limits.losses} times in all, without finishing one; "
         f"the last worker was {names[-1] if names else 'unknown'}.",
         code="poison",
         suggestion="Look at the step after the last recorded one; retry the run once mended.",
     ).as_dict()
-    rows = await queue.put_back(tx, workers, limits.takeovers, evidence, only)
+    rows = await queue.put_back(tx, workers, limits, evidence, only)
     dead = End("dead", "poison", "failed")
     events = [
         run_event(row["workspace_id"], row["id"], row["automation_id"], row["name"], dead)

@@ -97,3 +97,5 @@ class Unit:
     end: End | None = None
     # The automation's name, for the event that tells of the end.
     automation: str = ""
+    # The run is under suspicion and is about to begin a step.
+    trial: bool = False

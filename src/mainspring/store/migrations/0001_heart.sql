@@ -101,7 +101,11 @@ CREATE TABLE runs (
     effects       integer NOT NULL DEFAULT 0,
     drafts        integer NOT NULL DEFAULT 0,
     attempt       smallint NOT NULL DEFAULT 1,
+    -- Losses of a worker that the run may have caused, and all losses; both without progress.
     takeovers     smallint NOT NULL DEFAULT 0,
+    losses        smallint NOT NULL DEFAULT 0,
+    -- Set by the owner of a run under suspicion right before it begins a step.
+    trial         boolean NOT NULL DEFAULT false,
     depth         smallint NOT NULL DEFAULT 0,
     cost_usd      numeric NOT NULL DEFAULT 0,
     trigger_type  text NOT NULL,
