@@ -15,6 +15,8 @@ def cli_page() -> str:
     parts = [
         part for path, command in _commands("mainspring", root) for part in _help(path, command)
     ]
+    words = table(("Word", "Default", "Meaning"), map(_word, root.params))
+    parts = ["## Before any command", words, *parts]
     lead = f"{sentence(root.help)} What each exit code means is in [exit codes](exit-codes.md)."
     return page("Command line", lead, *parts)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.reference_pages.markdown import code, page, sentence, table
 
+_PLACEHOLDER = re.compile(r"\{[a-z_!]+\}")
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
@@ -42,16 +44,33 @@ def _codes(classes: set[str]) -> list[tuple[str, str, str]]:
     """Each code that the source writes down, with the first sentence in words that goes with it."""
     found: dict[tuple[str, str], str] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path.name)):
-            if isinstance(node, ast.Call):
-                for name, made, said in _code_of(node, classes):
-                    if not any(map(str.isalpha, found.get((name, made), ""))):
-                        found[name, made] = said
+        tree = ast.parse(path.read_text(encoding="utf-8"), path.name)
+        for part in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)] + [tree]:
+            texts = _assigned(part)
+            for node in ast.walk(part):
+                if isinstance(node, ast.Call):
+                    for name, made, said in _code_of(node, classes, texts):
+                        if not any(map(str.isalpha, found.get((name, made), ""))):
+                            found[name, made] = said
     return [(code(name), made, said) for (name, made), said in sorted(found.items())]
 
 
-def _code_of(node: ast.Call, classes: set[str]) -> Iterator[tuple[str, str, str]]:
+def _assigned(part: ast.AST) -> dict[str, ast.expr]:
+    """What a function first puts into a name: its sentences are often built beforehand."""
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(part):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.targets[0].id, node.value)
+    return found
+
+
+def _code_of(
+    node: ast.Call, classes: set[str], texts: dict[str, ast.expr]
+) -> Iterator[tuple[str, str, str]]:
     name = node.func.id if isinstance(node.func, ast.Name) else ""
+    # The validator's passes write on a sheet: what is wrong, and what is doubtful.
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("wrong", "doubtful"):
+        name = "Finding"
     named = {word.arg: word.value for word in node.keywords}
     if name == "Finding":
         given = dict(zip(("pointer", "detail", "code"), node.args, strict=False)) | named
@@ -61,7 +80,9 @@ def _code_of(node: ast.Call, classes: set[str]) -> Iterator[tuple[str, str, str]
     else:
         return
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
-        yield value.value, name, _said(detail)
+        if isinstance(detail, ast.Name):
+            detail = texts.get(detail.id)
+        yield value.value, name, _PLACEHOLDER.sub("…", _said(detail))
 
 
 def _said(node: ast.expr | None) -> str:

@@ -23,6 +23,7 @@ from tests.crash.arena import Arena, arena_on
 from tests.crash.nursery import Nursery
 from tests.crash.storms import freeze_workers, kill_workers, strike_postgres
 from tests.crash.verdict import (
+    TAKEOVER_SECONDS,
     Evidence,
     gather,
     offences,
@@ -116,7 +117,7 @@ def report(asked: argparse.Namespace, seed: int, figures: Figures) -> bool:
     against = offences(found)
     delays = [taken.claimed for taken in takeovers(found, asked.lease)]
     if asked.storm == "workers":
-        most = 1.5 * asked.lease + asked.poll
+        most = asked.lease + TAKEOVER_SECONDS + asked.poll
         against += [f"a takeover took {s:.2f} s" for s in delays if not asked.lease <= s <= most]
     against += [f"work resumed after {s:.2f} s" for s in figures.resumed if s > 5]
     for offence in against[:_MOST_SHOWN]:

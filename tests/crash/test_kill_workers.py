@@ -10,12 +10,9 @@ from mainspring.store.embedded import EmbeddedServer
 from tests.crash.arena import arena_on
 from tests.crash.nursery import Nursery
 from tests.crash.storms import kill_workers
-from tests.crash.verdict import gather, offences, seconds_after, takeovers
+from tests.crash.verdict import TAKEOVER_SECONDS, gather, offences, seconds_after, takeovers
 
 RUNS, KILLS, LEASE, POLL = 200, 12, 2.0, 0.2
-# So many workers die within one lease that their runs wait for a free place; the full
-# size, with the lease of the product, holds every takeover to one and a half leases.
-CROWDED = 10.0
 
 
 async def test_two_hundred_runs_survive_the_death_of_their_workers(
@@ -34,5 +31,5 @@ async def test_two_hundred_runs_survive_the_death_of_their_workers(
     assert taken, "no kill met a run under way"
     assert min(one.put_back for one in taken) >= LEASE
     assert statistics.median(one.put_back for one in taken) <= 1.5 * LEASE
-    assert max(one.claimed for one in taken) <= 1.5 * LEASE + POLL + CROWDED
+    assert max(one.claimed for one in taken) <= LEASE + TAKEOVER_SECONDS + POLL
     assert seconds_after(found, kills[-1].at_ns) <= 30

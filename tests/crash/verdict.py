@@ -18,6 +18,8 @@ from tests.crash.ledger import Entry, Place, by_place
 from tests.crash.witness import Lease, Move, Written, ns, read_leases, read_moves, read_writes
 
 SECOND = 1_000_000_000
+# Half the lease of the product: what noticing a lost worker and claiming its runs may take.
+TAKEOVER_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)

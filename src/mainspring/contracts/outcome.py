@@ -1,6 +1,7 @@
 """What a call or a step came to. These are values, not errors.
 
 ``Done`` is the ordinary end; a handler that returns a plain value means ``Done``.
+``Unchanged`` is one that found everything already as it should be, which is no effect.
 ``Held`` is an outside write that waits for a person. ``Unclear`` asks a question back.
 ``Nothing`` says that there was nothing to do. ``Wait`` is for actions: the run sleeps,
 holding no worker, until a moment.
@@ -17,6 +18,13 @@ from uuid import UUID
 @dataclass(frozen=True, slots=True)
 class Done:
     """The work was done and this is its value."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The work was done, this is its value, and everything is as it was before."""
 
     value: Any
 
@@ -66,4 +74,4 @@ class Wait:
     value: Any = None
 
 
-Outcome = Done | Held | Unclear | Nothing
+Outcome = Done | Unchanged | Held | Unclear | Nothing

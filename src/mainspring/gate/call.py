@@ -33,7 +33,7 @@ from mainspring.contracts.errors import (
     from_dict,
 )
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.outcome import Done, Nothing, Unclear
+from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import match
 from mainspring.definition.json_schema import Validator, compile_schema
@@ -185,7 +185,7 @@ class Gate:
         if isinstance(returned, (Unclear, Nothing)):
             kind = "unclear" if isinstance(returned, Unclear) else "nothing"
             return returned.as_value(), kind
-        value = returned.value if isinstance(returned, Done) else returned
+        value = returned.value if isinstance(returned, (Done, Unchanged)) else returned
         value = http.masked(value)
         check_value(value, self._limits)
         findings = self._checks(passage.capability)[1].findings(value, "")
@@ -196,7 +196,9 @@ class Gate:
                 code="result_invalid",
                 findings=findings,
             )
-        return value, _OUTCOME[passage.effect]
+        # A call that changed nothing came to no more than a read.
+        effect = Effect.READ if isinstance(returned, Unchanged) else passage.effect
+        return value, _OUTCOME[effect]
 
     async def _in_transaction(self, passage: _Passage, *, held: bool) -> Answer:
         """Performs and records in one transaction.

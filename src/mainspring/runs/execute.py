@@ -91,6 +91,8 @@ class Execution:
         self._deadline = self._began + execution.timeout_seconds - run.active_ms / 1000
         self._output: Any = None
         self._on_trial = False
+        # Set when the run leaves its worker to wait.
+        self.asleep = False
         # Whether the plan is over and on_failure has the word.
         self._after = False
         self._remember()
@@ -150,11 +152,12 @@ class Execution:
             facts, inputs=self.run.inputs, trigger=self.run.payload, steps=scope.names["steps"]
         )
         end = self._broken(failed.problem)
+        assert end.error is not None
+        end.error["failed_step_id"] = failed.step
         try:
             self._after = True
             await self._walk(self.version.program.on_failure, told, "")
         except StepFailed as second:
-            assert end.error is not None
             end.error["on_failure"] = {"step": second.step, **second.problem.as_dict()}
         return self._counted(end)
 
@@ -361,6 +364,7 @@ class Execution:
         self._tell("run_ended", status=end.status, detail=end)
 
     async def _leave(self, status: RunStatus, *, due_at: datetime) -> None:
+        self.asleep = status == "waiting"
         await self._end(self._ending(status, None, None, due_at=due_at))
 
     def _ending(

@@ -113,6 +113,17 @@ _PUT_BACK = """
          WHERE a.workspace_id = r.workspace_id AND a.id = r.automation_id) AS name
 """
 
+_NEXT_DUE = """
+    SELECT extract(epoch FROM min(n.due_at) - now()) AS seconds
+    FROM unnest($1::text[]) AS q(queue),
+    LATERAL (
+        SELECT r.due_at FROM runs r
+        WHERE r.queue = q.queue AND r.status IN ('pending', 'waiting')
+          AND r.due_at > now() AND r.due_at < 'infinity'
+        ORDER BY r.due_at LIMIT 1
+    ) AS n
+"""
+
 # Runs that name a worker nobody knows any more: the same as a lost one.
 _ORPHANED = """
     SELECT DISTINCT r.worker FROM runs r
@@ -184,6 +195,12 @@ async def put_back(
 async def lost_workers(tx: Transaction) -> list[tuple[int, str]]:
     """Workers whose lease has run out, locked for the one who puts their runs back."""
     return [(row["id"], row["name"]) for row in await tx.fetch(_LOST_WORKERS)]
+
+
+async def next_due(tx: Transaction, queues: Sequence[str]) -> float | None:
+    """Seconds until the next run becomes due by itself; None when none is waiting for it."""
+    row = await tx.fetchrow(_NEXT_DUE, list(queues))
+    return None if row is None or row["seconds"] is None else float(row["seconds"])
 
 
 async def orphaned(tx: Transaction) -> list[int]:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import as_problem
+from mainspring.contracts.errors import Problem, as_problem
 from mainspring.runs import queue
 from mainspring.runs.engine import Engine
 from mainspring.runs.execute import Execution, Interrupt
@@ -41,6 +41,8 @@ Claim = tuple[UUID, int]
 # Runs that lost a worker once go a few at a time; after a second loss one goes alone.
 # So a run that kills its worker takes few others with it, and never the same ones twice.
 SUSPECTS_TOGETHER = 16
+# A moment after the due time, so that the claim finds the run due.
+_WAKE_SLACK = 0.005
 # How long a claim waits for more slots to come free.
 _GATHER_SECONDS = 0.003
 # What handing back may take once steps have been stopped, and what leaving takes then.
@@ -127,7 +129,17 @@ class Worker:
             for run in claimed:
                 self._begin(run)
             if len(claimed) < free and not self._stop.is_set():
-                await self._listener.wait(self._settings.poll_seconds)
+                await self._listener.wait(await self._until_next())
+
+    async def _until_next(self) -> float:
+        """Until the next run wakes up by itself, if that is sooner than the next look."""
+        try:
+            async with self._database.acquire() as connection:
+                seconds = await queue.next_due(connection, self._settings.queues)
+        except Problem:
+            seconds = None
+        poll = self._settings.poll_seconds
+        return poll if seconds is None else min(max(seconds, 0.0) + _WAKE_SLACK, poll)
 
     async def _free_slots(self) -> int:
         """Room for a claim. Runs end in crowds, and a claim is a commit: it waits a moment
@@ -214,11 +226,12 @@ class Worker:
             return await read_journal(connection, run)
 
     def _finished(self, claim: Claim, takeovers: int) -> None:
-        self._running.pop(claim, None)
+        found = self._running.pop(claim, None)
         self._starting.pop(claim, None)
         self._freed.set()
-        if takeovers:
-            # Suspects come a few at a time; the next ones need not wait for the poll.
+        if takeovers or (found is not None and found[0].asleep):
+            # Suspects come a few at a time, and a sleeper may be the next to wake up: the
+            # claim loop looks at both before its next poll.
             self._listener.nudge()
 
     # --- the lease
@@ -305,6 +318,9 @@ class Worker:
     # --- keeping on
 
     async def _every(self, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
+        if act == self._beat:
+            # The lease is as fresh as can be.
+            await asyncio.sleep(seconds * random.uniform(0.8, 1.0))
         while True:
             try:
                 await act()

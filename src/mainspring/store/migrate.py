@@ -114,7 +114,8 @@ def pending(migrations: Sequence[Migration], applied: Sequence[Applied]) -> list
             raise Clash(
                 f"The database was built with another text of the migration {theirs.label}.",
                 code="migration_changed",
-                suggestion="Use the version of Mainspring that this database belongs to.",
+                suggestion="Use the version of Mainspring that this database belongs to, or begin "
+                "anew with another data folder (MAINSPRING_HOME) or database.",
             )
     return list(migrations[len(applied) :])
 

@@ -17,6 +17,7 @@ from mainspring.contracts.capability import CapabilityHandler
 from mainspring.contracts.context import CallContext, Transaction
 from mainspring.contracts.errors import Denied, Exhausted, Invalid
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.json_text import check_value
 
 MAX_KEY = 256
@@ -37,12 +38,13 @@ def get_handler() -> CapabilityHandler:
 
 
 def set_handler(limits: Limits) -> CapabilityHandler:
-    async def put(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def put(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         owner, key = _owner(ctx), _key(arguments["key"])
         value = _spelled(arguments["value"], limits)
         if arguments.get("if_absent", False):
             created = await _add(ctx.tx, owner, key, value, limits)
-            return {"key": key, "created": created, "set": created}
+            told = {"key": key, "created": created, "set": created}
+            return told if created else Unchanged(told)
         created = await _put(ctx.tx, owner, key, value, limits)
         return {"key": key, "created": created, "set": True}
 
@@ -74,9 +76,9 @@ def list_handler(limits: Limits) -> CapabilityHandler:
 
 
 def delete_handler() -> CapabilityHandler:
-    async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         gone = await ctx.tx.fetch(_DELETE, *_owner(ctx), _key(arguments["key"]))
-        return {"deleted": len(gone)}
+        return {"deleted": len(gone)} if gone else Unchanged({"deleted": 0})
 
     return delete
 

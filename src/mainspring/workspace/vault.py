@@ -58,7 +58,10 @@ class Vault:
     async def set(
         self, workspace_id: UUID, name: str, value: str, description: str = ""
     ) -> StoredSecret:
-        """Seals a value under a name; a second value under one name takes its place."""
+        """Seals a value under a name; a second value under one name takes its place.
+
+        A description that is not given leaves the one that is there.
+        """
         self._check(name, value, description)
         key = await self._known_key(may_create=True)
         while True:
@@ -155,7 +158,8 @@ _ADD = f"""
 """
 _CHANGE = f"""
     UPDATE secrets
-    SET description = $4, nonce = $5, ciphertext = $6, key_id = $7, updated_at = now()
+    SET description = coalesce(nullif($4, ''), description), nonce = $5, ciphertext = $6,
+        key_id = $7, updated_at = now()
     WHERE workspace_id = $1 AND id = $2 AND name = $3
     RETURNING {_TOLD}
 """

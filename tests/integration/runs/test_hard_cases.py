@@ -225,3 +225,35 @@ async def test_walking_over_nothing_and_waiting_are_nothing_to_do(
 ) -> None:
     run = await bench.run(document(*plan))
     assert (run["status"], run["outcome"]) == ("succeeded", "nothing_to_do")
+
+
+async def test_a_call_that_changed_nothing_is_no_effect(bench: Bench) -> None:
+    seen = {"key": "seen", "value": 1, "if_absent": True}
+    first = await bench.run(document(step("a", "automation_kv.set", seen)))
+    second = await bench.run(document(step("a", "automation_kv.set", seen)))
+    gone = await bench.run(
+        document(step("a", "automation_kv.delete", {"key": "other"}), name="gone")
+    )
+    assert (first["outcome"], second["outcome"], gone["outcome"]) == (
+        "effects", "answer_only", "answer_only",
+    )  # fmt: skip
+
+
+async def test_a_lone_expression_in_a_field_for_text_is_written_out(bench: Bench) -> None:
+    run = await bench.run(
+        document(
+            step("n", "transform_data", {"output": 7}),
+            step("tell", "notification", {"title": "{{ n }}", "message_template": "{{ [n] }}"}),
+        )
+    )
+    assert run["status"] == "succeeded", run["error"]
+    row = await bench.house.database.fetchrow("SELECT title, message FROM notifications")
+    assert row is not None
+    assert (row["title"], row["message"]) == ("7", "[7]")
+
+
+async def test_a_sleeping_run_wakes_at_its_moment_and_not_at_the_next_look(bench: Bench) -> None:
+    made = await bench.dispatch(document(step("w", "delay", {"seconds": 0.3})))
+    async with bench.worker(poll_seconds=30.0):
+        run = await bench.until(made.run_id)
+    assert (run["finished_at"] - run["started_at"]).total_seconds() < 10

@@ -18,6 +18,7 @@ from mainspring.contracts.context import Actor, Http, RunRef, Transaction
 from mainspring.contracts.errors import Exhausted, Fault
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Unchanged
 from mainspring.store.database import Database
 from mainspring.workspace.capabilities import capabilities
 
@@ -59,7 +60,8 @@ class Memory:
         run = RunRef(new_id(), self.automation_id, "step")
         context = Context(Actor(self.workspace_id, "run", run.id), run, tx)
         _check(entry.input_schema, arguments)
-        result = await entry.handler(context, arguments)
+        returned = await entry.handler(context, arguments)
+        result = returned.value if isinstance(returned, Unchanged) else returned
         _check(entry.output_schema, result)
         return result
 

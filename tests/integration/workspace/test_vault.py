@@ -75,7 +75,9 @@ async def test_a_second_value_takes_the_place_of_the_first(
     second = await vault.set(workspaces[0], "key", "two")
 
     assert await vault.reveal(workspaces[0], ["key"]) == {"key": "two"}
-    assert (second.id, second.created_at, second.description) == (first.id, first.created_at, "")
+    assert (second.id, second.created_at) == (first.id, first.created_at)
+    # A description that was not given again is still there.
+    assert second.description == "first"
     assert second.updated_at > first.updated_at
 
 

@@ -3,7 +3,8 @@
 The schema beside the config says what a text may use: ``x-mainspring-scope`` is "run"
 (the default), "secret" (the names of secrets as well), "item" (the action itself renders
 it, once per item) or "none" (no template at all). It holds for the whole subtree below
-the property that carries it. Keys are never templates.
+the property that carries it. Keys are never templates. A template that is one expression
+keeps the type of its value, unless the schema takes text alone.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class _Reader:
         if scope == "none":
             return None
         if isinstance(value, str):
-            return self._text(value, scope, pointer) if has_syntax(value) else None
+            return self._text(value, found, scope, pointer) if has_syntax(value) else None
         if depth > _MAX_DEPTH and isinstance(value, dict | list):
             self.problems.append(
                 Finding(pointer, "The config nests too deeply.", "template_too_complex")
@@ -93,7 +94,7 @@ class _Reader:
             return self._list(value, found, scope, pointer, depth)
         return None
 
-    def _text(self, source: str, scope: str, pointer: str) -> Part | None:
+    def _text(self, source: str, schema: Any, scope: str, pointer: str) -> Part | None:
         try:
             template = parse_template(source, self.limits, secrets=scope == "secret")
         except Invalid as error:
@@ -102,7 +103,9 @@ class _Reader:
         if scope == "item":
             return None
         self.templates.append((pointer, template))
-        return _rendered(template, pointer)
+        # Where only text is taken, an expression alone is written out like any other.
+        as_text = isinstance(schema, Mapping) and schema.get("type") == "string"
+        return _rendered(template, pointer, as_text=as_text)
 
     def _object(
         self, value: dict[str, Any], schema: Any, scope: str, pointer: str, depth: int
@@ -167,9 +170,11 @@ def _property(schema: Any, key: str) -> Any:
     return schema.get("additionalProperties")
 
 
-def _rendered(template: Template, pointer: str) -> Part:
+def _rendered(template: Template, pointer: str, *, as_text: bool) -> Part:
     def render(names: Names, meter: Meter) -> Any:
         try:
+            if as_text:
+                return template.render_with(names, meter)
             value = template.value_with(names, meter)
             if template.expression is not None:
                 # Only pointed at here, but written out in full wherever it goes next.

@@ -136,8 +136,9 @@ def _of_output(name: str, rest: Path, names: Names, at: str, prefix: str) -> Fin
 
 def _out_of_reach(shown: str, step: StepOutline, names: Names, at: str) -> Finding:
     if step.pointer in names.passed:
-        detail = f"{shown} stays inside the loop at the step {step.step_id!r}."
-        return Finding(at, detail, "nested_output", "Read the output of the step around it.")
+        detail = f"{shown} is the output of a step inside a loop and stays in there."
+        hint = "Read the results of the loop's own step: steps.<loop>.results."
+        return Finding(at, detail, "nested_output", hint)
     if at.startswith(step.pointer + "/"):
         detail = f"{shown} is the output of this very step, which is not there yet."
         return Finding(at, detail, "forward_reference")

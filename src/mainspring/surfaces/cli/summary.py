@@ -41,7 +41,10 @@ def judgement(file: str, report: Report, vocabulary: Vocabulary, screen: Screen)
     lines = [
         Text.assemble((sign, colour), f" {one_line(file)}: ", (one_line(definition.name), "bold")),
         Text(f"  {_step_counts(definition, vocabulary)}"),
-        *(Text(f"  starts {one_line(described(entry))}") for entry in definition.triggers),
+        *(
+            Text(f"  is meant to start {one_line(described(entry))} (not watched in this version)")
+            for entry in definition.triggers
+        ),
     ]
     if not definition.triggers:
         lines.append(Text("  starts by hand only"))

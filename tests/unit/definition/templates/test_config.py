@@ -132,7 +132,8 @@ KEY = SecretText((SecretRef("k"),))
     ("config", "made"),
     [
         ({"url": "{{ secrets.k }}"}, {"url": KEY}),
-        ({"url": "{{ x }}"}, {"url": 1}),
+        # The url takes text alone, so a lone expression is written out.
+        ({"url": "{{ x }}"}, {"url": "1"}),
         ({"headers": {"A": "{{ secrets.k }}"}}, {"headers": {"A": KEY}}),
         ({"headers": {"A": ["{{ secrets.k }}"]}}, {"headers": {"A": [KEY]}}),
         ({"raw": "{{ broken"}, {"raw": "{{ broken"}),
