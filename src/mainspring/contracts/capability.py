@@ -26,6 +26,8 @@ class Annotations:
     """Hints beside the five required fields; they never change what a call means."""
 
     effect: Effect = Effect.READ
+    # For a capability whose reach depends on its arguments: how far this very call goes.
+    reach: Callable[[Mapping[str, Any]], Effect] | None = None
     # The handler writes our own tables: it is given a transaction, and the record of
     # the call commits in that same transaction, so the write happens exactly once.
     transactional: bool = False

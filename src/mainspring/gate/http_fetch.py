@@ -57,7 +57,9 @@ def http_fetch_capability(limits: Limits) -> Capability:
         input_schema=input_schema(limits),
         output_schema=output_schema(),
         handler=fetch,
-        annotations=Annotations(effect=Effect.SEND, seconds=2.0, secret_arguments=SECRET_ARGUMENTS),
+        annotations=Annotations(
+            effect=Effect.SEND, reach=effect_of, seconds=2.0, secret_arguments=SECRET_ARGUMENTS
+        ),
     )
 
 

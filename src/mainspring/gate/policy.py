@@ -23,18 +23,10 @@ class Posture:
     mode: Mode = "live"
 
 
-# Methods that ask and change nothing; any other request leaves the house with an effect.
-_ASKING = frozenset({"GET", "HEAD"})
-
-
 def effect_of(capability: Capability, arguments: Mapping[str, Any]) -> Effect:
-    """How far this very call reaches: an outbound request that only asks is a read."""
-    declared = capability.annotations.effect
-    if declared is Effect.SEND and "method" in capability.input_schema.get("properties", {}):
-        default = capability.input_schema["properties"]["method"].get("default")
-        if arguments.get("method", default) in _ASKING:
-            return Effect.READ
-    return declared
+    """How far this very call reaches."""
+    reach = capability.annotations.reach
+    return capability.annotations.effect if reach is None else reach(arguments)
 
 
 def decide(capability: Capability, effect: Effect, posture: Posture) -> Verdict:
