@@ -60,10 +60,11 @@ class _Passage:
     ask: Ask
     capability: Capability
     shown: Mapping[str, Any]
-    effect: Effect
-    hosts: frozenset[str] | None
     text: bytes
     started: float
+    # Known once the call has been admitted.
+    hosts: frozenset[str] | None = None
+    effect: Effect = Effect.READ
     cost: Decimal = field(default=Decimal(0))
 
 
@@ -100,14 +101,13 @@ class Gate:
         try:
             text = self._spelled(capability, shown)
         except Problem as problem:
-            nothing = _Passage(ask, capability, {}, Effect.READ, None, b"", started)
-            return self._refused(nothing, problem)
-        effect = effect_of(capability, shown)
-        passage = _Passage(ask, capability, shown, effect, None, text, started)
+            return self._refused(_Passage(ask, capability, {}, b"", started), problem)
+        passage = _Passage(ask, capability, shown, text, started)
         if ask.recorded is not None:
             return _again(passage, ask.recorded)
         try:
             self._admit(passage)
+            passage.effect = effect_of(capability, shown)
             ask.purse.reserve()
             return await self._decided(passage)
         except Problem as problem:
