@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -97,11 +98,17 @@ async def test_kv_keeps_a_cursor_between_runs(bench: Bench) -> None:
 
 
 async def test_a_result_too_large_for_its_record_is_kept_as_an_artifact(bench: Bench) -> None:
-    await bench.run(document(step("a", "automation_kv.set", {"key": "big", "value": "x" * 60_000})))
+    large = "x" * (bench.house.limits.kv_value_bytes - 6)
     run = await bench.run(
         document(
-            step("big", "transform_data", {"output": "{{ 'y' * 70000 }}"}),
-            step("tell", "notification", {"title": "t", "message_template": "ok"}),
+            step("put", "automation_kv.set", {"key": "large", "value": large}),
+            step("get", "automation_kv.get", {"key": "large"}),
         )
     )
     assert run["status"] == "succeeded", run["error"]
+    (call,) = [call for call in run["calls"] if call["step"] == "get"]
+    assert call["result"] is None
+    kept = await bench.house.database.fetchrow("SELECT id, content FROM artifacts")
+    assert kept is not None
+    assert kept["id"] == call["artifact_id"]
+    assert json.loads(kept["content"]) == run["output"] == {"found": True, "value": large}
