@@ -52,7 +52,9 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         found = []
-        for line in self.path.read_text().splitlines():
+        # A reader may come in the middle of a write: only whole lines count.
+        whole, _, _ = self.path.read_text().rpartition("\n")
+        for line in whole.splitlines():
             key, at_ns, pid, phase = line.split(" ")
             found.append(Entry(key, int(at_ns), int(pid), phase))
         return found
