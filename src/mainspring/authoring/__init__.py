@@ -8,4 +8,6 @@ has no version, and it can do nothing.
 Text that a model wrote is data here and stays data. It becomes part of a program only
 when a person has seen it and agreed, and every change that widens what an automation
 may do asks again.
+
+The room is empty so far.
 """

@@ -7,4 +7,6 @@ have changed; recovering brings back what was removed by mistake.
 A recipe comes from outside, so it is trusted with nothing by itself. What it may call,
 which hosts it may reach and what it may spend are shown to the person who installs
 it, and an upgrade that asks for more waits until somebody has agreed to exactly that.
+
+The room is empty so far.
 """
