@@ -12,7 +12,7 @@ import pytest
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash.nursery import Nursery
-from tests.kit.postgres import data_home, open_folder
+from tests.kit.postgres import data_home, open_folder, running_server
 
 __all__ = ["data_home"]
 
@@ -22,13 +22,8 @@ SEED = "CRASH_SEED"
 @pytest.fixture(scope="session")
 def durable_server() -> Iterator[EmbeddedServer]:
     """Postgres as the product runs it: what was answered as committed is on disk."""
-    with open_folder() as folder:
-        server = EmbeddedServer(folder / "home")
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

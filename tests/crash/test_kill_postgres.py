@@ -15,7 +15,7 @@ from tests.crash.arena import FIVE_STEPS, arena_at, arena_on
 from tests.crash.nursery import Nursery
 from tests.crash.storms import strike_postgres
 from tests.crash.verdict import gather, offences
-from tests.kit.postgres import open_folder
+from tests.kit.postgres import running_server
 from tests.kit.processes import first_line, module_process, wait_until
 
 RUNS, STRIKES = 150, 4
@@ -30,13 +30,8 @@ STOP, BUSY = 0.5, 5.0
 @pytest.fixture(scope="module")
 def mortal_server() -> Iterator[EmbeddedServer]:
     """A server that is killed again and again; the other tests keep theirs."""
-    with open_folder() as folder:
-        server = EmbeddedServer(folder / "home")
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+    with running_server() as server:
+        yield server
 
 
 async def test_workers_outlive_their_database_and_nothing_is_lost(

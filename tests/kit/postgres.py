@@ -13,8 +13,9 @@ import itertools
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import asyncpg
@@ -45,6 +46,18 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def running_server(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[EmbeddedServer]:
+    """A server in a folder of its own, until the block ends."""
+    with open_folder() as folder:
+        server = EmbeddedServer(folder / "home", extra_settings=settings)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
 @pytest.fixture
 def data_home() -> Iterator[Path]:
     """A data folder that is not there yet, for a server of the test's own."""
@@ -71,13 +84,8 @@ def used_home(made_home: Path, data_home: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[EmbeddedServer]:
-    with open_folder() as folder:
-        server = EmbeddedServer(folder / "home", extra_settings=_FAST)
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+    with running_server(_FAST) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,3 @@ class Purse:
         """Takes back what was promised and books what it really cost."""
         self.reserved -= reserved
         self.spent += spent
-
-    @property
-    def crossed(self) -> bool:
-        return self.spent > self.cap

@@ -161,7 +161,5 @@ def dumps(value: Any) -> str | None:
 
 
 def _exact(value: Any) -> Any:
-    """Integers beyond 64 bits and decimals are legal JSON numbers that orjson refuses."""
-    if isinstance(value, (Decimal, int)):
-        return orjson.Fragment(str(value).encode())
-    return str(value)
+    """A decimal is a JSON number that the encoder does not know."""
+    return orjson.Fragment(str(value).encode()) if isinstance(value, Decimal) else str(value)

@@ -12,7 +12,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.program import compile_program
-from mainspring.definition.validate import validate
+from mainspring.definition.validate import read_definition
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.rows import ClaimedRun
 
@@ -67,8 +67,8 @@ class Versions:
         row = await self._database.fetchrow(_READ, *key)
         if row is None:
             raise Missing("This version of the automation is not there.", code="no_version")
-        # Read as any document is: it may be older than this program, or damaged.
-        definition = validate(row["document"], self._vocabulary, self._limits).accepted()
+        # It may be older than this program, or damaged; compiling judges the rest of it.
+        definition = read_definition(row["document"])
         return LoadedVersion(
             compile_program(definition, self._vocabulary, self._limits),
             tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"]),

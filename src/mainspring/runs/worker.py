@@ -96,6 +96,7 @@ class Worker:
             asyncio.create_task(self._every(seconds, act), name=act.__name__)
             for seconds, act in self._duties()
         ]
+        loops.append(asyncio.create_task(self._beats(), name="heartbeat"))
         try:
             await self._claim_loop()
         finally:
@@ -114,7 +115,6 @@ class Worker:
     def _duties(self) -> list[tuple[float, Callable[[], Awaitable[None]]]]:
         lease = self._settings.lease_seconds
         return [
-            (self._settings.heartbeat_seconds, self._beat),
             (min(lease / 6, 5.0), self._rescue),
             (self._settings.poll_seconds, self._cancel_asked),
             (3600.0, self._partitions),
@@ -251,6 +251,11 @@ class Worker:
         async with self._database.transaction() as tx:
             await queue.leave(tx, self._id)
 
+    async def _beats(self) -> None:
+        """The first beat comes after a pause: a lease just taken is as fresh as can be."""
+        await asyncio.sleep(self._settings.heartbeat_seconds * random.uniform(0.8, 1.0))
+        await self._every(self._settings.heartbeat_seconds, self._beat)
+
     async def _beat(self) -> None:
         asked = self._clock.monotonic()
         async with self._database.transaction() as tx:
@@ -318,9 +323,6 @@ class Worker:
     # --- keeping on
 
     async def _every(self, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
-        if act == self._beat:
-            # The lease is as fresh as can be.
-            await asyncio.sleep(seconds * random.uniform(0.8, 1.0))
         while True:
             try:
                 await act()
