@@ -10,6 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import describe, parse_cron, smallest_interval
+from tests.kit.runaway import RUNAWAY
 
 START = datetime(2026, 1, 1, tzinfo=UTC)  # a Thursday
 
@@ -103,7 +104,7 @@ def test_what_is_not_supported_is_refused_with_a_sentence(text: str, code: str) 
     begun = time.thread_time()
     with pytest.raises(Invalid) as caught:
         parse_cron(text)
-    assert time.thread_time() - begun < 0.2
+    assert time.thread_time() - begun < RUNAWAY
     assert caught.value.code == code
     assert caught.value.findings[0].detail == caught.value.detail
     assert caught.value.detail.endswith((".", "'"))
@@ -124,11 +125,11 @@ def test_the_sentence_names_the_field_and_what_it_takes() -> None:
 def test_rare_expressions_cost_little_wherever_the_search_begins(text: str) -> None:
     begun = time.thread_time()
     cron = parse_cron(text)
-    assert time.thread_time() - begun < 0.2
+    assert time.thread_time() - begun < RUNAWAY
     for year in (2026, 2072, 2096, 2180, 2196):
         begun = time.thread_time()
         cron.after(datetime(year, 3, 1, tzinfo=UTC), "Europe/Berlin")
-        assert time.thread_time() - begun < 0.2
+        assert time.thread_time() - begun < RUNAWAY
 
 
 def test_a_time_that_does_not_exist_fires_once_at_the_first_minute_after_the_gap() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.inputs import Tokens, default_findings, map_payload, resolve_inputs
+from tests.kit.runaway import RUNAWAY
 
 CREATED = datetime(2026, 1, 1, 8, tzinfo=UTC)
 TOKENS = Tokens(last_fired_at=None, created_at=CREATED, creator="anna", space="space-1")
@@ -204,4 +205,4 @@ def test_defaults_of_many_items_under_a_wide_schema_are_filled_quickly() -> None
     schema = {"type": "object", "properties": {"rows": {"type": "array", "items": wide}}}
     began = time.process_time()
     resolve_inputs(schema, {}, {"rows": [{} for _ in range(3_000)]}, TOKENS)
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < RUNAWAY

@@ -14,6 +14,7 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
+from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()
 Schema = dict[str, Any]
@@ -340,7 +341,7 @@ def test_schemas_that_cannot_be_used_are_refused_with_place_and_reason(
 ) -> None:
     begun = time.thread_time()
     findings = check_schema(schema, LIMITS, "/s")
-    assert time.thread_time() - begun < 1.0
+    assert time.thread_time() - begun < RUNAWAY
     assert [(finding.pointer, finding.code) for finding in findings] == [(f"/s{pointer}", code)]
 
 
@@ -376,7 +377,7 @@ def test_explaining_a_value_ends_however_large_or_branching_it_is() -> None:
     ):
         begun = time.thread_time()
         findings = compile_schema(schema, LIMITS).findings(value)
-        assert time.thread_time() - begun < 2.5
+        assert time.thread_time() - begun < RUNAWAY
         assert 1 <= len(findings) <= 100
 
 
@@ -387,4 +388,4 @@ def test_a_yes_or_no_is_quick_even_where_references_branch() -> None:
         value = [value, value] if isinstance(value, str) else [value]
     begun = time.thread_time()
     assert compile_schema(tree, LIMITS).is_valid(value)
-    assert time.thread_time() - begun < 0.5
+    assert time.thread_time() - begun < RUNAWAY

@@ -8,6 +8,7 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.patterns import BadPattern, compile_pattern
+from tests.kit.runaway import RUNAWAY
 
 LIMITS = Limits()
 
@@ -43,7 +44,7 @@ def test_no_text_holds_a_pattern_up(source: str, letters: str) -> None:
         text = (letters * length)[: length - 1] + "!"
         begun = time.thread_time()
         pattern.found_in(text)
-        assert time.thread_time() - begun < 1.0
+        assert time.thread_time() - begun < RUNAWAY
 
 
 def test_a_text_too_long_for_its_pattern_does_not_match() -> None:

@@ -6,6 +6,7 @@ import time
 
 from mainspring.definition.pointers import parts_of, under
 from mainspring.definition.words import did_you_mean, nearest
+from tests.kit.runaway import RUNAWAY
 
 
 def test_the_nearest_word_is_found_whatever_its_case() -> None:
@@ -28,7 +29,7 @@ def test_long_words_cost_nothing() -> None:
     begun = time.thread_time()
     assert nearest("a" * 1_000_000, ["a" * 1_000_000] * 100) is None
     assert nearest("abc", ["a" * 1_000_000] * 100) is None
-    assert time.thread_time() - begun < 1.0
+    assert time.thread_time() - begun < RUNAWAY
 
 
 def test_pointers_escape_what_would_be_mistaken_for_structure() -> None:
