@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from mainspring.surfaces.cli import Doors, Rooms, build_app, run_cli
+from mainspring.surfaces.cli import Doors, build_app, run_cli
 
 if TYPE_CHECKING:
     import typer
@@ -18,23 +18,16 @@ if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
     from mainspring.settings import Settings
+    from mainspring.surfaces.rooms import Rooms
 
 
 @asynccontextmanager
 async def _open(settings: Settings) -> AsyncIterator[Rooms]:
     """Attached: several commands may stand beside each other on one data folder."""
-    from mainspring.wiring import build_worker, open_house
+    from mainspring.wiring import open_house, rooms_of
 
     async with open_house(settings, attach=True) as house:
-        yield Rooms(
-            database=house.database,
-            clock=house.clock,
-            vault=house.vault,
-            dispatcher=house.dispatcher,
-            control=house.control,
-            workspace_id=house.workspace_id,
-            hire=lambda watch: build_worker(house, watch=watch),
-        )
+        yield rooms_of(house)
 
 
 def _vocabulary(limits: Limits) -> Registry:

@@ -61,11 +61,36 @@ class Settings:
     heartbeat_seconds: float = _setting(10.0, "How often a worker renews its leases.")
     poll_seconds: float = _setting(1.0, "How often a worker looks for work without a wake-up.")
     stop_seconds: float = _setting(30.0, "How long steps may finish after a stop was asked for.")
+    host: str = _setting("127.0.0.1", "The address the server listens on.")
+    port: int = _setting(8420, "The port the server listens on.")
+    public_url: str | None = _setting(
+        None, "How others reach the server, for links; default: the address it listens on."
+    )
+    workers: int = _setting(1, "Worker processes that `up` starts.")
+    smtp_url: str | None = _setting(
+        None, "The mail server, as smtp://user:password@host:587 or smtps://host; none: no mail."
+    )
+    mail_from: str = _setting("mainspring@localhost", "The sender of every mail.")
+    owner_mail: str | None = _setting(
+        None, "Where alerts are mailed, beside the inbox; none: the inbox alone."
+    )
+    slack_url: str = _setting("https://slack.com/api", "Where slack_post reaches Slack's API.")
+    artifacts_url: str | None = _setting(
+        None, "Where artifacts are kept, as s3+https://host/bucket/prefix; none: the data folder."
+    )
+    artifacts_key_id: str | None = _setting(None, "The access key of that store.")
+    artifacts_key: str | None = _setting(None, "The secret key of that store.")
     limits: Mapping[str, int] = _setting(dict, "Each limit is set by MAINSPRING_LIMIT_<NAME>.")
 
     @property
     def key_file(self) -> Path:
         return self.master_key_file or self.home / "master.key"
+
+    @property
+    def address(self) -> str:
+        """The server's own address as others should write it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return (self.public_url or f"http://{host}:{self.port}").rstrip("/")
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -111,10 +136,14 @@ def _read(entry: Field[Any], text: str) -> Any:
             return frozenset(_words(text.lower()))
         case "queues":
             return _words(text)
-        case "slots":
+        case "slots" | "port" | "workers":
             return _whole(name, text)
-        case "database_url":
+        case "database_url" | "public_url" | "smtp_url" | "owner_mail":
             return text or None
+        case "artifacts_url" | "artifacts_key_id" | "artifacts_key":
+            return text or None
+        case "host" | "mail_from" | "slack_url":
+            return text
         case _:
             return _seconds(name, text)
 

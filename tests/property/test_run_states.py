@@ -96,7 +96,7 @@ class Runs(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.world.do(
-            lambda tx: tx.execute("TRUNCATE runs, steps, calls, artifacts, events, workers")
+            lambda tx: tx.execute("TRUNCATE runs, steps, calls, large_results, events, workers")
         )
         self.workers = [self._registered(), self._registered()]
 

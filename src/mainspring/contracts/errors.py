@@ -5,6 +5,8 @@ same object.
 
     Problem
     ├── Invalid 422          the caller sent something that cannot be right
+    │   ├── TooLarge 413     more of it than is taken
+    │   └── Unsupported 415  in a format that is not read here
     ├── Unauthenticated 401  the caller is unknown
     ├── Denied 403           the caller is known and may not
     ├── Missing 404          there is no such thing here
@@ -105,6 +107,18 @@ class Invalid(Problem):
     status, title, kind = 422, "The input is not valid", "invalid"
 
 
+class TooLarge(Invalid):
+    """What was sent is larger than what is taken."""
+
+    status, title, kind = 413, "Too large", "too_large"
+
+
+class Unsupported(Invalid):
+    """What was sent is in a format that is not read here."""
+
+    status, title, kind = 415, "Not a format that is read here", "unsupported"
+
+
 class Unauthenticated(Problem):
     """The caller is unknown."""
 
@@ -197,7 +211,7 @@ def from_dict(shown: Mapping[str, Any]) -> Problem:
 KINDS: Mapping[str, type[Problem]] = {
     made.kind: made
     for made in (
-        Invalid, Unauthenticated, Denied, Missing, Clash, Expired,
+        Invalid, TooLarge, Unsupported, Unauthenticated, Denied, Missing, Clash, Expired,
         Exhausted, OverBudget, Upstream, TimedOut, Fault,
     )
 }  # fmt: skip

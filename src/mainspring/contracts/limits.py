@@ -53,6 +53,16 @@ class Limits:
     chain_runs: int = _limit(1_000, "runs", "Runs that one first run may lead to.")
     takeovers: int = _limit(3, "takeovers", "Workers lost in mid-step, without progress.")
     losses: int = _limit(10, "losses", "Workers lost at all, without progress.")
+    failures_in_row: int = _limit(5, "runs", "Failures after which an automation is paused.")
+    missed_moments: int = _limit(100, "firings", "Missed moments of a schedule that still fire.")
+    missed_records: int = _limit(1_000, "records", "Missed moments recorded one by one.")
+    webhook_burst: int = _limit(5_000, "calls", "Calls of one webhook that may come at once.")
+    webhook_per_second: int = _limit(250, "calls", "Calls of one webhook a second, for long.")
+    webhook_waiting: int = _limit(2_000, "calls", "Calls that wait to be recorded, in one process.")
+    event_days: int = _limit(7, "days", "Events are kept in the log.")
+    artifact_bytes: int = _limit(10_485_760, "bytes", "One artifact.")
+    artifact_days: int = _limit(30, "days", "An artifact of the default retention is kept.")
+    transient_hours: int = _limit(24, "hours", "A transient artifact is kept.")
     retry_seconds: int = _limit(3_600, "s", "The longest pause between two attempts.")
 
 

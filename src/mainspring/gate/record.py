@@ -54,20 +54,20 @@ class RecordedCall:
 # The columns of a call as arrays, in the order of ``call_columns``; $1 is the first.
 INSERT_CALLS = """
     INSERT INTO calls (workspace_id, run_id, step, item, attempt, call, capability, outcome,
-        arguments_hash, arguments, result, error, cost_usd, ms, artifact_id, at)
+        arguments_hash, arguments, result, error, cost_usd, ms, result_id, at)
     SELECT c.workspace_id, c.run_id, c.step, c.item, c.attempt, c.call, c.capability, c.outcome,
         c.arguments_hash, c.arguments::json, c.result::json, c.error::json, c.cost_usd, c.ms,
-        c.artifact_id, c.at
+        c.result_id, c.at
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int2[], $6::int2[],
         $7::text[], $8::text[], $9::bytea[], $10::text[], $11::text[], $12::text[],
         $13::numeric[], $14::int4[], $15::uuid[], $16::timestamptz[])
         AS c(workspace_id, run_id, step, item, attempt, call, capability, outcome,
-            arguments_hash, arguments, result, error, cost_usd, ms, artifact_id, at)
+            arguments_hash, arguments, result, error, cost_usd, ms, result_id, at)
     ON CONFLICT DO NOTHING
 """
 
-INSERT_ARTIFACT = """
-    INSERT INTO artifacts (workspace_id, run_id, id, media_type, content)
+INSERT_LARGE = """
+    INSERT INTO large_results (workspace_id, run_id, id, media_type, content)
     VALUES ($1, $2, $3, 'application/json', $4)
 """
 
@@ -75,8 +75,8 @@ READ_CALLS = """
     SELECT c.step, c.item, c.attempt, c.call, c.capability, c.outcome, c.arguments_hash,
         coalesce(c.result, convert_from(a.content, 'UTF8')::json) AS result, c.error, c.cost_usd
     FROM calls c
-    LEFT JOIN artifacts a ON a.workspace_id = c.workspace_id AND a.run_id = c.run_id
-        AND a.id = c.artifact_id
+    LEFT JOIN large_results a ON a.workspace_id = c.workspace_id AND a.run_id = c.run_id
+        AND a.id = c.result_id
     WHERE c.workspace_id = $1 AND c.run_id = $2
 """
 
@@ -104,7 +104,7 @@ async def read_call(
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact:
+class LargeResult:
     """A value too large for its record, kept beside it."""
 
     id: UUID
@@ -114,44 +114,42 @@ class Artifact:
 
 def call_columns(
     records: Sequence[tuple[UUID, CallRecord]], most_bytes: int
-) -> tuple[list[list[Any]], list[tuple[UUID, Artifact]]]:
-    """The arrays for INSERT_CALLS, and the artifacts that hold results too large for it."""
+) -> tuple[list[list[Any]], list[tuple[UUID, LargeResult]]]:
+    """The arrays for INSERT_CALLS, and the rows that hold results too large for it."""
     columns: list[list[Any]] = [[] for _ in range(16)]
-    artifacts: list[tuple[UUID, Artifact]] = []
+    large: list[tuple[UUID, LargeResult]] = []
     for workspace_id, record in records:
-        result, artifact = _fitted(record, most_bytes)
-        if artifact is not None:
-            artifacts.append((workspace_id, artifact))
+        result, one = _fitted(record, most_bytes)
+        if one is not None:
+            large.append((workspace_id, one))
         error = None if record.error is None else dumps(record.error.as_dict())
         values = (
             workspace_id, record.run.id, record.run.step, record.run.item, record.run.attempt,
             record.number, record.capability, record.outcome, record.arguments_hash,
             dumps(record.arguments), result, error, record.cost, record.ms,
-            None if artifact is None else artifact.id, record.at,
+            None if one is None else one.id, record.at,
         )  # fmt: skip
         for column, value in zip(columns, values, strict=True):
             column.append(value)
-    return columns, artifacts
+    return columns, large
 
 
-def _fitted(record: CallRecord, most_bytes: int) -> tuple[str | None, Artifact | None]:
+def _fitted(record: CallRecord, most_bytes: int) -> tuple[str | None, LargeResult | None]:
     if record.result is None:
         return None, None
     content = orjson.dumps(record.result, default=_exact)
     if len(content) <= most_bytes:
         return content.decode(), None
-    return None, Artifact(new_id(), record.run.id, content)
+    return None, LargeResult(new_id(), record.run.id, content)
 
 
 async def write_calls(
     tx: Transaction, records: Sequence[tuple[UUID, CallRecord]], most_bytes: int
 ) -> None:
     """Writes records inside the caller's transaction."""
-    columns, artifacts = call_columns(records, most_bytes)
-    for workspace_id, artifact in artifacts:
-        await tx.execute(
-            INSERT_ARTIFACT, workspace_id, artifact.run_id, artifact.id, artifact.content
-        )
+    columns, large = call_columns(records, most_bytes)
+    for workspace_id, one in large:
+        await tx.execute(INSERT_LARGE, workspace_id, one.run_id, one.id, one.content)
     await tx.execute(INSERT_CALLS, *columns)
 
 

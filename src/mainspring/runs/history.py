@@ -32,7 +32,7 @@ _STEPS = """
 """
 _CALLS = """
     SELECT step, item, attempt, call, capability, outcome, at, ms, cost_usd, arguments, result,
-        artifact_id, error
+        result_id, error
     FROM calls WHERE workspace_id = $1 AND run_id = $2
     ORDER BY at, step, item, attempt, call
 """

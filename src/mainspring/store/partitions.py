@@ -24,7 +24,7 @@ TABLES: dict[str, Period] = {
     "runs": "month",
     "steps": "month",
     "calls": "month",
-    "artifacts": "month",
+    "large_results": "month",
     "events": "week",
 }
 AHEAD = 1
@@ -88,7 +88,7 @@ def _create(table: str, name: str, span: Span) -> str:
 
 
 # Rows that point at a run go before the run.
-_DROP_ORDER = ("artifacts", "calls", "steps", "runs", "events")
+_DROP_ORDER = ("large_results", "calls", "steps", "runs", "events")
 _ENDS = """
     SELECT c.relname AS name, p.relname AS parent, pg_get_expr(c.relpartbound, c.oid) AS bound
     FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid JOIN pg_class p ON p.oid = i.inhparent

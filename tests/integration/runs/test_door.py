@@ -97,7 +97,7 @@ async def test_kv_keeps_a_cursor_between_runs(bench: Bench) -> None:
     assert (first["output"]["set"], second["output"]["set"]) == (True, False)
 
 
-async def test_a_result_too_large_for_its_record_is_kept_as_an_artifact(bench: Bench) -> None:
+async def test_a_result_too_large_for_its_record_is_kept_beside_it(bench: Bench) -> None:
     large = "x" * (bench.house.limits.kv_value_bytes - 6)
     run = await bench.run(
         document(
@@ -108,7 +108,7 @@ async def test_a_result_too_large_for_its_record_is_kept_as_an_artifact(bench: B
     assert run["status"] == "succeeded", run["error"]
     (call,) = [call for call in run["calls"] if call["step"] == "get"]
     assert call["result"] is None
-    kept = await bench.house.database.fetchrow("SELECT id, content FROM artifacts")
+    kept = await bench.house.database.fetchrow("SELECT id, content FROM large_results")
     assert kept is not None
-    assert kept["id"] == call["artifact_id"]
+    assert kept["id"] == call["result_id"]
     assert json.loads(kept["content"]) == run["output"] == {"found": True, "value": large}

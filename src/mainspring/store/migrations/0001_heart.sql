@@ -157,7 +157,7 @@ CREATE TABLE calls (
     workspace_id   uuid NOT NULL,
     run_id         uuid NOT NULL,
     at             timestamptz NOT NULL DEFAULT now(),
-    artifact_id    uuid,
+    result_id      uuid,
     ms             integer NOT NULL,
     attempt        smallint NOT NULL,
     call           smallint NOT NULL,
@@ -175,8 +175,8 @@ CREATE TABLE calls (
     FOREIGN KEY (workspace_id, run_id) REFERENCES runs
 ) PARTITION BY RANGE (run_id);
 
--- Values too large for a record.
-CREATE TABLE artifacts (
+-- Results too large for the record of their call.
+CREATE TABLE large_results (
     workspace_id uuid NOT NULL,
     run_id       uuid NOT NULL,
     id           uuid NOT NULL,
@@ -288,5 +288,5 @@ CREATE TABLE secrets (
 CREATE TABLE runs_other PARTITION OF runs DEFAULT;
 CREATE TABLE steps_other PARTITION OF steps DEFAULT;
 CREATE TABLE calls_other PARTITION OF calls DEFAULT;
-CREATE TABLE artifacts_other PARTITION OF artifacts DEFAULT;
+CREATE TABLE large_results_other PARTITION OF large_results DEFAULT;
 CREATE TABLE events_other PARTITION OF events DEFAULT;

@@ -1,4 +1,4 @@
-"""What the command line is handed by whoever builds the house."""
+"""The two ways in that the command line is given."""
 
 from __future__ import annotations
 
@@ -7,38 +7,17 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from uuid import UUID
+from mainspring.surfaces.rooms import Rooms
 
-    from mainspring.contracts.clock import Clock
+if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
-    from mainspring.runs.control import Control
-    from mainspring.runs.dispatch import Dispatcher
-    from mainspring.runs.watch import Watcher
-    from mainspring.runs.worker import Worker
     from mainspring.settings import Settings
-    from mainspring.store.database import Database
-    from mainspring.workspace.vault import Vault
-
-
-@dataclass(frozen=True, slots=True)
-class Rooms:
-    """The open house, as far as a command may use it."""
-
-    database: Database
-    clock: Clock
-    vault: Vault
-    dispatcher: Dispatcher
-    control: Control
-    workspace_id: UUID
-    # A worker over this house; it works once its run is awaited.
-    hire: Callable[[Watcher], Worker]
 
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """The two ways in: the whole house, and its vocabulary alone."""
+    """The whole house, and its vocabulary alone."""
 
     open: Callable[[Settings], AbstractAsyncContextManager[Rooms]]
     # Needs no database, so a definition can be judged anywhere.

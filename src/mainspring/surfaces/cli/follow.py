@@ -23,7 +23,7 @@ from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.timeline import Line, Timeline
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.cli.doors import Rooms
+    from mainspring.surfaces.rooms import Rooms
 
 _FRAME_SECONDS = 0.1
 # How long nothing may be heard before the record is asked.

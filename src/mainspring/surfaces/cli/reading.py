@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.cli.doors import Rooms
+    from mainspring.surfaces.rooms import Rooms
 
 LAST = "last"
 # An id begins with its time: fewer characters than this name a stretch of days.

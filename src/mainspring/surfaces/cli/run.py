@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from mainspring.definition.model import Definition
     from mainspring.runs.worker import Worker
     from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.cli.doors import Rooms
     from mainspring.surfaces.cli.screen import Screen
+    from mainspring.surfaces.rooms import Rooms
 
 # A command that is done does not keep its caller waiting for the steps of other runs.
 _STOP_SECONDS = 5.0
