@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import Doors, Rooms, build_app, run_cli
+from mainspring.surfaces.cli import Doors, build_app, run_cli
+from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry
 
 Command = Callable[..., int]
