@@ -6,7 +6,7 @@ The decisions are functions of plain values; the queries beside them fetch those
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -29,25 +29,37 @@ class Refusal:
     problem: Problem | None = None
 
 
+# A person may still start it by hand.
 PAUSED = Refusal("skipped", "paused", "nothing_to_do")
 DROPPED = Refusal("skipped", "dropped", "nothing_to_do")
 
 
+@dataclass(slots=True)
+class Length:
+    """How many runs a chain has; shared by all who join it in one batch."""
+
+    runs: int
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Where a new run would stand: its first ancestor, its depth, how many there are."""
+    """Where new runs would stand: their first ancestor, their depth, how many there are."""
 
     root_id: UUID | None = None
     depth: int = 0
-    runs: int = 0
+    length: Length = field(default_factory=lambda: Length(0))
 
     def refusal(self, limits: Limits) -> Refusal | None:
         """Automations that start each other are stopped, with a record."""
         if self.depth > limits.chain_depth:
             return _chained("chain_depth", f"{limits.chain_depth} runs deep")
-        if self.runs >= limits.chain_runs:
+        if self.length.runs >= limits.chain_runs:
             return _chained("chain_runs", f"{limits.chain_runs} runs long")
         return None
+
+    def grow(self) -> None:
+        """Counts a run that is about to join."""
+        self.length.runs += 1
 
 
 def _chained(reason: str, bound: str) -> Refusal:
@@ -125,4 +137,5 @@ async def read_chains(
     if not parents:
         return {}
     rows = await tx.fetch(_CHAINS, workspace_id, list(parents))
-    return {row["id"]: Chain(row["root_id"], row["depth"], row["runs"]) for row in rows}
+    lengths = {row["root_id"]: Length(row["runs"]) for row in rows}
+    return {row["id"]: Chain(row["root_id"], row["depth"], lengths[row["root_id"]]) for row in rows}

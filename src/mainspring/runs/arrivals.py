@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mainspring.contracts.errors import Problem
 from mainspring.gate.record import dumps
 from mainspring.runs.admission import Refusal
 
@@ -25,13 +26,19 @@ class Request:
     trigger_id: UUID | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     static: Mapping[str, Any] = field(default_factory=dict)
-    payload: Mapping[str, Any] = field(default_factory=dict)
+    # Any JSON value: a webhook's body need not be an object.
+    payload: Any = field(default_factory=dict)
     # The computed key of the moment; a second request with it finds the first one's run.
     key: str | None = None
     key_expires_at: datetime | None = None
     body_hash: bytes | None = None
     parent_id: UUID | None = None
     last_fired_at: datetime | None = None
+    # Another version than the one in force, for a replay as it was.
+    version: int | None = None
+    replay_of: UUID | None = None
+    # What was wrong with the moment before it came here; its run is recorded as failed.
+    problem: Problem | None = None
 
     @property
     def source_id(self) -> UUID:
@@ -83,19 +90,20 @@ _KNOWN = """
 _RUNS = """
     INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type, queue,
         status, reason, outcome, error, payload, inputs, lane, arrival, root_id, parent_id, depth,
-        due_at, finished_at)
+        replay_of, due_at, finished_at)
     SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, n.trigger_type,
         n.queue, n.status, n.reason, n.outcome, n.error::json, n.payload::json,
         n.inputs::json, n.lane,
         CASE WHEN n.lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END,
-        n.root_id, n.parent_id, n.depth,
+        n.root_id, n.parent_id, n.depth, n.replay_of,
         CASE WHEN n.behind THEN 'infinity' ELSE now() END,
         CASE WHEN n.status <> 'pending' THEN now() END
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int4[], $5::uuid[], $6::text[],
         $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
-        $14::int8[], $15::uuid[], $16::uuid[], $17::int2[], $18::bool[])
+        $14::int8[], $15::uuid[], $16::uuid[], $17::int2[], $18::uuid[], $19::bool[])
         AS n(workspace_id, id, automation_id, version, trigger_id, trigger_type, queue, status,
-            reason, outcome, error, payload, inputs, lane, root_id, parent_id, depth, behind)
+            reason, outcome, error, payload, inputs, lane, root_id, parent_id, depth, replay_of,
+            behind)
 """
 
 
@@ -149,6 +157,7 @@ def _columns(run: NewRun) -> tuple[Any, ...]:
         request.workspace_id, run.id, request.automation_id, run.version, request.trigger_id,
         request.trigger_type, run.queue, run.status,
         refusal.reason if refusal else None, refusal.outcome if refusal else None, dumps(error),
-        dumps(dict(request.payload) or None), dumps(dict(run.inputs) or None), run.lane,
-        run.root_id, request.parent_id, run.depth, run.behind and refusal is None,
+        None if request.payload in ({}, None) else dumps(request.payload),
+        dumps(dict(run.inputs) or None), run.lane, run.root_id, request.parent_id, run.depth,
+        request.replay_of, run.behind and refusal is None,
     )  # fmt: skip

@@ -7,6 +7,7 @@ after the commit and is only a hint.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ from mainspring.runs.lanes import Lane, lane_of, lock_lanes, occupied
 from mainspring.runs.versions import Versions
 from mainspring.store.database import Database
 from mainspring.store.wake import Waker
+from mainspring.workspace.triggers import hold_armed
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -62,6 +64,7 @@ class _Surroundings:
     automations: Mapping[UUID, Mapping[str, Any]]
     allowances: Mapping[UUID, Allowance]
     chains: Mapping[UUID, Chain]
+    armed: set[UUID]
 
 
 class Dispatcher:
@@ -82,16 +85,53 @@ class Dispatcher:
 
     async def dispatch_all(self, requests: Sequence[Request]) -> list[Dispatched]:
         """Requests of one workspace, accepted together or not at all."""
-        async with self._database.acquire() as connection:
-            around = await self._look(connection, requests)
-        judged = [await self._judge(request, around) for request in requests]
+        await self._warm(requests)
         async with self._database.transaction() as tx:
-            made = await self._accept(tx, judged)
-        if any(run.status == "pending" for run in made):
-            self._waker.wake(RUNS_CHANNEL)
+            made = [_or_raise(one) for one in await self.take(tx, requests)]
+        self.wake(made)
         return made
 
-    async def _look(self, tx: Transaction, requests: Sequence[Request]) -> _Surroundings:
+    async def take(
+        self, tx: Transaction, requests: Sequence[Request]
+    ) -> list[Dispatched | Problem]:
+        """Requests of one workspace, inside the caller's transaction; wake after its commit.
+
+        What is wrong with one request is its own answer and leaves the others alone. Locks
+        are taken in one order everywhere: triggers, then lanes.
+        """
+        armed = await self._hold_triggers(tx, requests)
+        around = await self._look(tx, requests, armed)
+        judged = [await self._judged(request, around) for request in requests]
+        new = [one for one in judged if isinstance(one, NewRun)]
+        made = iter(await self._accept(tx, new))
+        return [next(made) if isinstance(one, NewRun) else one for one in judged]
+
+    def wake(self, made: Sequence[Dispatched | Problem]) -> None:
+        """Tells the workers, once the runs are committed."""
+        if any(isinstance(one, Dispatched) and one.status == "pending" for one in made):
+            self._waker.wake(RUNS_CHANNEL)
+
+    async def _warm(self, requests: Sequence[Request]) -> None:
+        """Reads versions ahead: many callers that each hold a connection must not all wait
+        for one more of them.
+        """
+        workspace_id = requests[0].workspace_id
+        wanted = list({request.automation_id for request in requests})
+        rows = await self._database.fetch(_AUTOMATIONS, workspace_id, wanted)
+        for row in rows:
+            with contextlib.suppress(Problem):
+                await self._versions.get(workspace_id, row["id"], row["version"])
+
+    async def _hold_triggers(self, tx: Transaction, requests: Sequence[Request]) -> set[UUID]:
+        """The armed ones, held: whoever pauses them waits, and nothing starts after that."""
+        wanted = {request.trigger_id for request in requests if request.trigger_id is not None}
+        if not wanted:
+            return set()
+        return await hold_armed(tx, requests[0].workspace_id, sorted(wanted))
+
+    async def _look(
+        self, tx: Transaction, requests: Sequence[Request], armed: set[UUID]
+    ) -> _Surroundings:
         workspace_id = requests[0].workspace_id
         wanted = list({request.automation_id for request in requests})
         parents = list({r.parent_id for r in requests if r.parent_id is not None})
@@ -100,22 +140,34 @@ class Dispatcher:
             {row["id"]: row for row in rows},
             await read_allowances(tx, workspace_id, wanted),
             await read_chains(tx, workspace_id, parents),
+            armed,
         )
+
+    async def _judged(self, request: Request, around: _Surroundings) -> NewRun | Problem:
+        try:
+            return await self._judge(request, around)
+        except Problem as problem:
+            return problem
 
     async def _judge(self, request: Request, around: _Surroundings) -> NewRun:
         row = around.automations.get(request.automation_id)
         if row is None or row["state"] == "archived":
             raise Missing("There is no such automation.", code="no_automation")
-        loaded = await self._versions.get(
-            request.workspace_id, request.automation_id, row["version"]
-        )
-        chain = Chain()
-        if request.parent_id is not None:
-            chain = around.chains.get(request.parent_id, chain)
+        version = request.version or row["version"]
+        chain = around.chains.get(request.parent_id, Chain()) if request.parent_id else Chain()
+        try:
+            loaded = await self._versions.get(request.workspace_id, request.automation_id, version)
+        except Problem as problem:
+            if request.trigger_type == "manual":
+                raise
+            # One version that cannot be read must not hold up the moments of the others.
+            return _unreadable(request, version, chain, problem)
         refusal = self._refusal(request, row, loaded, around, chain)
         inputs, lane, broken = self._filled(request, row, loaded)
+        if refusal is None and broken is None:
+            chain.grow()
         return NewRun(
-            new_id(), request, row["version"], loaded.program.queue, inputs, lane,
+            new_id(), request, version, loaded.program.queue, inputs, lane,
             False, refusal or broken, chain.root_id, chain.depth,
         )  # fmt: skip
 
@@ -123,7 +175,9 @@ class Dispatcher:
         self, request: Request, row: Mapping[str, Any], loaded: LoadedVersion,
         around: _Surroundings, chain: Chain,
     ) -> Refusal | None:  # fmt: skip
-        if row["state"] == "paused" and request.trigger_type != "manual":
+        if request.trigger_type != "manual" and row["state"] == "paused":
+            return PAUSED
+        if request.trigger_id is not None and request.trigger_id not in around.armed:
             return PAUSED
         spending = around.allowances.get(request.automation_id, Allowance())
         return chain.refusal(self._limits) or spending.refusal(loaded.program.execution)
@@ -133,6 +187,8 @@ class Dispatcher:
     ) -> tuple[Mapping[str, Any], int | None, Refusal | None]:
         """Inputs and lane; what is wrong with a trigger's payload becomes a failed run."""
         try:
+            if request.problem is not None:
+                raise request.problem
             self._check_size(request)
             inputs = self._inputs(request, row, loaded)
             return inputs, self._lane(request, inputs, loaded), None
@@ -177,7 +233,9 @@ class Dispatcher:
             key = str(template.render(names))
         return lane_of(request.automation_id, key)
 
-    async def _accept(self, tx: Transaction, judged: Sequence[NewRun]) -> list[Dispatched]:
+    async def _accept(
+        self, tx: Transaction, judged: Sequence[NewRun]
+    ) -> list[Dispatched | Problem]:
         """Under the locks of the lanes: known keys first, then the order in each lane."""
         lanes = {_lane_of(run) for run in judged} - {None}
         locked = sorted(lane for lane in lanes if lane is not None)
@@ -188,7 +246,7 @@ class Dispatcher:
         full = await occupied(tx, locked)
         new = [await self._placed(run, full) for run in asked if run.id not in known]
         await insert_runs(tx, new)
-        made = {run.id: _made(run) for run in new}
+        made: dict[UUID, Dispatched | Problem] = {run.id: _made(run) for run in new}
         made |= {run.id: _same(run.request, known[run.id]) for run in asked if run.id in known}
         return [_one_of(run, firsts[run.id], made) for run in judged]
 
@@ -216,24 +274,40 @@ def _made(run: NewRun) -> Dispatched:
     return Dispatched(run.id, run.status, run.refusal.reason if run.refusal else None)
 
 
-def _one_of(run: NewRun, first: NewRun, made: Mapping[UUID, Dispatched]) -> Dispatched:
+def _unreadable(request: Request, version: int, chain: Chain, problem: Problem) -> NewRun:
+    refusal = Refusal("failed", "unreadable_version", "failed", problem)
+    return NewRun(
+        new_id(), request, version, "fast", {}, None, False, refusal, chain.root_id, chain.depth
+    )
+
+
+def _or_raise(made: Dispatched | Problem) -> Dispatched:
+    if isinstance(made, Problem):
+        raise made
+    return made
+
+
+def _one_of(
+    run: NewRun, first: NewRun, made: Mapping[UUID, Dispatched | Problem]
+) -> Dispatched | Problem:
     """What became of a run; a second one with its key shares the first one's fate."""
-    if first is run:
-        return made[run.id]
-    _check_body(run.request, first.request.body_hash)
-    return replace(made[first.id], existed=True)
+    found = made[first.id]
+    if first is run or isinstance(found, Problem):
+        return found
+    return _other_body(run.request, first.request.body_hash) or replace(found, existed=True)
 
 
-def _same(request: Request, row: Mapping[str, Any]) -> Dispatched:
+def _same(request: Request, row: Mapping[str, Any]) -> Dispatched | Problem:
     """The earlier run of this key."""
-    _check_body(request, row["body_hash"])
-    return Dispatched(row["run_id"], row["status"], row["reason"], existed=True)
+    return _other_body(request, row["body_hash"]) or Dispatched(
+        row["run_id"], row["status"], row["reason"], existed=True
+    )
 
 
-def _check_body(request: Request, before: bytes | None) -> None:
+def _other_body(request: Request, before: bytes | None) -> Problem | None:
     """Another body under the same key is a mistake of the sender."""
-    if request.body_hash is not None and before not in (None, request.body_hash):
-        raise Invalid(
-            "This idempotency key was used before with another body.",
-            code="idempotency_mismatch",
-        )
+    if request.body_hash is None or before in (None, request.body_hash):
+        return None
+    return Invalid(
+        "This idempotency key was used before with another body.", code="idempotency_mismatch"
+    )

@@ -31,7 +31,8 @@ class Engine:
     """The parts around an execution; none of them belongs to one run."""
 
     gate: Gate
-    writer: GroupWriter[Unit]
+    # True once a unit is durable; false when it was refused by its fence.
+    writer: GroupWriter[Unit, bool]
     clock: Clock
     limits: Limits
     watch: Watcher

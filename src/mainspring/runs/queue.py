@@ -158,7 +158,8 @@ def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
         ClaimedRun(
             row["workspace_id"], row["id"], row["automation_id"], row["version"],
             row["trigger_id"], row["trigger_type"], row["fence"], row["attempt"],
-            row["takeovers"], row["lane"], row["inputs"] or {}, row["payload"] or {},
+            row["takeovers"], row["lane"], row["inputs"] or {},
+            {} if row["payload"] is None else row["payload"],
             row["started_at"], row["active_ms"], row["cost_usd"], row["cancelled"],
         )
         for row in rows

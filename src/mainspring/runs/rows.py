@@ -37,7 +37,7 @@ class ClaimedRun:
     takeovers: int
     lane: int | None
     inputs: Mapping[str, Any]
-    payload: Mapping[str, Any]
+    payload: Any
     started_at: datetime
     active_ms: int
     cost_usd: Decimal

@@ -21,9 +21,12 @@ from mainspring.contracts.errors import Fault, Problem
 from mainspring.store.database import Database, is_lost_connection
 
 Unit = TypeVar("Unit")
-# Answers, in order, whether each unit was accepted; it runs inside no transaction and
-# must make its own if it sends more than one statement.
-Flush = Callable[["asyncpg.Connection[asyncpg.Record]", Sequence[Unit]], Awaitable[Sequence[bool]]]
+Answer = TypeVar("Answer")
+# Answers each unit, in order; it runs inside no transaction and must make its own if it
+# sends more than one statement.
+Flush = Callable[
+    ["asyncpg.Connection[asyncpg.Record]", Sequence[Unit]], Awaitable[Sequence[Answer]]
+]
 
 # The planner knows nothing about tables that are new or have just been filled; with
 # these it can only choose the index paths that every statement here is written for.
@@ -35,29 +38,34 @@ _PLANNER = {
 }
 
 
-class GroupWriter(Generic[Unit]):
+class GroupWriter(Generic[Unit, Answer]):
     """One connection, one loop, any number of waiting tasks."""
 
-    def __init__(self, database: Database, flush: Flush[Unit], *, most: int = 256) -> None:
+    def __init__(self, database: Database, flush: Flush[Unit, Answer], *, most: int = 256) -> None:
         self._database = database
         self._flush = flush
         self._most = most
-        self._waiting: list[tuple[Unit, asyncio.Future[bool]]] = []
+        self._waiting: list[tuple[Unit, asyncio.Future[Answer]]] = []
         self._arrived = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._busy = False
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
-    def submit(self, unit: Unit) -> asyncio.Future[bool]:
-        """True once the unit is durable; false when it was refused by its fence."""
+    @property
+    def waiting(self) -> int:
+        """Units that no transaction has begun for."""
+        return len(self._waiting)
+
+    def submit(self, unit: Unit) -> asyncio.Future[Answer]:
+        """Resolved once the unit is durable, or refused; the answer says which."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._loop(), name="group-writer")
-        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((unit, done))
         self._arrived.set()
         return done
 
-    async def write(self, unit: Unit) -> bool:
+    async def write(self, unit: Unit) -> Answer:
         """Submits a unit and waits for its answer."""
         return await self.submit(unit)
 
@@ -88,7 +96,7 @@ class GroupWriter(Generic[Unit]):
                 await self._send(taken)
                 self._busy = False
 
-    async def _send(self, taken: list[tuple[Unit, asyncio.Future[bool]]]) -> None:
+    async def _send(self, taken: list[tuple[Unit, asyncio.Future[Answer]]]) -> None:
         try:
             accepted = await self._flushed([unit for unit, _ in taken])
         except asyncio.CancelledError:
@@ -103,7 +111,7 @@ class GroupWriter(Generic[Unit]):
                 done.set_result(yes)
 
     async def _one_by_one(
-        self, taken: list[tuple[Unit, asyncio.Future[bool]]], error: Exception
+        self, taken: list[tuple[Unit, asyncio.Future[Answer]]], error: Exception
     ) -> None:
         """A unit the database cannot take must not drag its neighbours down."""
         for unit, done in taken:
@@ -119,7 +127,7 @@ class GroupWriter(Generic[Unit]):
                 if not done.done():
                     done.set_result(yes)
 
-    async def _flushed(self, units: Sequence[Unit]) -> Sequence[bool]:
+    async def _flushed(self, units: Sequence[Unit]) -> Sequence[Answer]:
         pause = 0.02
         while True:
             try:

@@ -1,14 +1,14 @@
 """Automations as they are kept: a name, a state, versions that never change, triggers.
 
-Saving the same definition twice makes no new version. A trigger is known by its slug: it
-keeps its id, its history and its webhook token while the slug stays in the definition.
+Saving the same definition twice makes no new version. Whoever changes an automation locks
+its row first and its triggers after that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from mainspring.contracts.errors import Missing
@@ -16,16 +16,19 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import new_id
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
+from mainspring.workspace.triggers import arm, keep_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+
+State = Literal["active", "paused", "archived"]
 
 _KEEP_DEFINITION = """
     INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3)
     ON CONFLICT DO NOTHING
 """
 _FIND = """
-    SELECT a.id, a.version, v.definition_hash, v.grants FROM automations a
+    SELECT a.id, a.version, a.state, v.definition_hash, v.grants FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
     WHERE a.workspace_id = $1 AND a.name = $2 AND a.state <> 'archived' FOR UPDATE OF a
@@ -42,16 +45,14 @@ _VERSION = """
         (workspace_id, automation_id, version, definition_hash, grants, author)
     VALUES ($1, $2, $3, $4, $5, $6)
 """
-_TRIGGER = """
-    INSERT INTO triggers (workspace_id, id, automation_id, slug, type, config, inputs, enabled)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-    ON CONFLICT (workspace_id, automation_id, slug) DO UPDATE
-        SET type = excluded.type, config = excluded.config, inputs = excluded.inputs,
-            enabled = excluded.enabled
+_STATE = """
+    SELECT state FROM automations WHERE workspace_id = $1 AND id = $2 FOR UPDATE
 """
-_DROP_TRIGGERS = """
-    DELETE FROM triggers
-    WHERE workspace_id = $1 AND automation_id = $2 AND NOT slug = ANY($3::text[])
+_SET_STATE = """
+    UPDATE automations
+    SET state = $3, paused_reason = $4, updated_at = now(),
+        failures = CASE WHEN $3 = 'active' THEN 0 ELSE failures END
+    WHERE workspace_id = $1 AND id = $2
 """
 _WORKSPACE = """
     INSERT INTO workspaces (workspace_id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING
@@ -102,20 +103,24 @@ async def save(
         automation_id, version = found["id"], found["version"] + 1
         await tx.execute(_BUMP, workspace_id, automation_id, version)
     await tx.execute(_VERSION, workspace_id, automation_id, version, digest, kept_grants, author)
-    await _keep_triggers(tx, workspace_id, automation_id, definition)
+    await keep_triggers(tx, workspace_id, automation_id, definition)
+    active = found is not None and found["state"] == "active"
+    await arm(tx, workspace_id, automation_id, active=active)
     return Saved(automation_id, version, changed=True)
 
 
-async def _keep_triggers(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, definition: Definition
-) -> None:
-    slugs = [trigger.id for trigger in definition.triggers]
-    await tx.execute(_DROP_TRIGGERS, workspace_id, automation_id, slugs)
-    for trigger in definition.triggers:
-        await tx.execute(
-            _TRIGGER, workspace_id, new_id(), automation_id, trigger.id, trigger.type,
-            trigger.config, trigger.inputs, trigger.enabled,
-        )  # fmt: skip
+async def set_state(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, state: State,
+    reason: str | None = None,
+) -> State:  # fmt: skip
+    """Activates, pauses or archives; answers the state before. Its triggers follow."""
+    row = await tx.fetchrow(_STATE, workspace_id, automation_id)
+    if row is None:
+        raise Missing("There is no such automation.", code="no_automation")
+    before: State = row["state"]
+    await tx.execute(_SET_STATE, workspace_id, automation_id, state, reason)
+    await arm(tx, workspace_id, automation_id, active=state == "active")
+    return before
 
 
 async def current_version(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> int:

@@ -35,7 +35,7 @@ async def test_bad_inputs_of_a_trigger_become_a_failed_run_that_says_why(bench: 
     plan = document(step("a", "test.echo"), inputs=NEEDS_N)
     await bench.save(plan)
     await bench.house.database.execute("UPDATE automations SET state = 'active'")
-    made = await bench.dispatch(plan, trigger_type="webhook", trigger_id=new_id())
+    made = await bench.dispatch(plan, trigger_type="webhook")
     run = await bench.read(made.run_id)
     assert (run["status"], run["reason"]) == ("failed", "invalid_inputs")
     assert run["error"]["errors"]

@@ -27,8 +27,8 @@ async def test_partitions_are_made_once_although_many_ask_at_once(database: Data
 
     made = await asyncio.gather(*(ask() for _ in range(5)))
     assert sorted(name for names in made for name in names) == [
-        "large_results_2027_01", "large_results_2027_02", "calls_2027_01", "calls_2027_02",
-        "events_2027_w04", "events_2027_w05", "runs_2027_01", "runs_2027_02",
+        "calls_2027_01", "calls_2027_02", "events_2027_w04", "events_2027_w05",
+        "large_results_2027_01", "large_results_2027_02", "runs_2027_01", "runs_2027_02",
         "steps_2027_01", "steps_2027_02",
     ]  # fmt: skip
 

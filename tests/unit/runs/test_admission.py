@@ -7,7 +7,7 @@ from decimal import Decimal
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Execution
-from mainspring.runs.admission import Allowance, Chain
+from mainspring.runs.admission import Allowance, Chain, Length
 from mainspring.runs.lanes import lane_of
 
 LIMITS = Limits()
@@ -20,8 +20,8 @@ def _reason(refusal: object) -> object:
 def test_a_chain_may_reach_its_limits_and_not_pass_them() -> None:
     assert Chain(depth=LIMITS.chain_depth).refusal(LIMITS) is None
     assert _reason(Chain(depth=LIMITS.chain_depth + 1).refusal(LIMITS)) == "chain_depth"
-    assert Chain(runs=LIMITS.chain_runs - 1).refusal(LIMITS) is None
-    assert _reason(Chain(runs=LIMITS.chain_runs).refusal(LIMITS)) == "chain_runs"
+    assert Chain(length=Length(LIMITS.chain_runs - 1)).refusal(LIMITS) is None
+    assert _reason(Chain(length=Length(LIMITS.chain_runs)).refusal(LIMITS)) == "chain_runs"
 
 
 def test_a_day_s_cap_is_reached_when_it_is_spent() -> None:

@@ -1,0 +1,109 @@
+"""Triggers as they are kept: armed while they are enabled and their automation is active.
+
+A trigger is known by its slug: it keeps its id, its history and its webhook token while
+the slug stays in the definition. Whoever fires a trigger holds its row, and whoever pauses
+it changes that row, so nothing starts once a pause has been answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.ids import new_id
+from mainspring.definition.cron import parse_cron
+from mainspring.definition.model import Definition
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# A schedule that was changed begins anew; an unchanged one keeps the moment it waits for.
+_KEEP = """
+    INSERT INTO triggers (workspace_id, id, automation_id, slug, type, config, inputs, enabled)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (workspace_id, automation_id, slug) DO UPDATE
+        SET type = excluded.type, config = excluded.config, inputs = excluded.inputs,
+            enabled = excluded.enabled,
+            next_due_at = CASE WHEN triggers.config = excluded.config
+                AND triggers.type = excluded.type THEN triggers.next_due_at END,
+            secret_hash = CASE WHEN triggers.type = excluded.type THEN triggers.secret_hash END,
+            secret_hint = CASE WHEN triggers.type = excluded.type THEN triggers.secret_hint END
+"""
+_DROP = """
+    DELETE FROM triggers
+    WHERE workspace_id = $1 AND automation_id = $2 AND NOT slug = ANY($3::text[])
+"""
+_OF_AUTOMATION = """
+    SELECT id, type, config, enabled, next_due_at, now() AS now FROM triggers
+    WHERE workspace_id = $1 AND automation_id = $2 ORDER BY id FOR UPDATE
+"""
+_ARM = """
+    UPDATE triggers SET armed_at = coalesce(armed_at, now()), next_due_at = $3
+    WHERE workspace_id = $1 AND id = $2
+"""
+_DISARM = """
+    UPDATE triggers SET armed_at = NULL, next_due_at = NULL WHERE workspace_id = $1 AND id = $2
+"""
+_MOVE_EPOCH = """
+    INSERT INTO trigger_epochs (workspace_id) VALUES ($1)
+    ON CONFLICT (workspace_id) DO UPDATE SET epoch = trigger_epochs.epoch + 1
+"""
+_HOLD = """
+    SELECT id FROM triggers
+    WHERE workspace_id = $1 AND id = ANY($2::uuid[]) AND armed_at IS NOT NULL
+    ORDER BY id FOR SHARE
+"""
+_LIST = """
+    SELECT id, automation_id, slug, type, config, inputs, enabled, armed_at, next_due_at,
+        last_fired_at, secret_hint, secret_made_at, created_at
+    FROM triggers WHERE workspace_id = $1 AND automation_id = $2 ORDER BY slug
+"""
+
+
+async def keep_triggers(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, definition: Definition
+) -> None:
+    """Makes the rows what the definition says; those it no longer names are gone."""
+    slugs = [trigger.id for trigger in definition.triggers]
+    await tx.execute(_DROP, workspace_id, automation_id, slugs)
+    for trigger in definition.triggers:
+        await tx.execute(
+            _KEEP, workspace_id, new_id(), automation_id, trigger.id, trigger.type,
+            trigger.config, trigger.inputs, trigger.enabled,
+        )  # fmt: skip
+
+
+async def arm(tx: Transaction, workspace_id: UUID, automation_id: UUID, *, active: bool) -> None:
+    """Brings every trigger in line with its automation: armed, or at rest.
+
+    A schedule that is armed waits for its next moment from now on: what passed while it
+    was at rest was not missed.
+    """
+    for row in await tx.fetch(_OF_AUTOMATION, workspace_id, automation_id):
+        if active and row["enabled"]:
+            await tx.execute(_ARM, workspace_id, row["id"], _next_due(row))
+        else:
+            await tx.execute(_DISARM, workspace_id, row["id"])
+    await tx.execute(_MOVE_EPOCH, workspace_id)
+
+
+def _next_due(row: Any) -> datetime | None:
+    if row["type"] != "schedule" or row["next_due_at"] is not None:
+        found: datetime | None = row["next_due_at"]
+        return found
+    config = row["config"]
+    return parse_cron(config["cron"]).after(row["now"], config["timezone"])
+
+
+async def hold_armed(tx: Transaction, workspace_id: UUID, ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these triggers are armed; they stay so until the transaction ends."""
+    return {row["id"] for row in await tx.fetch(_HOLD, workspace_id, list(ids))}
+
+
+async def list_triggers(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID
+) -> list[dict[str, Any]]:
+    """The triggers of an automation; never the hash of a token."""
+    return [dict(row) for row in await tx.fetch(_LIST, workspace_id, automation_id)]
