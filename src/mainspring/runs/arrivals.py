@@ -41,9 +41,16 @@ class Request:
     problem: Problem | None = None
 
     @property
+    def by_hand(self) -> bool:
+        """A person asked for it: they hear what is wrong with it, and a pause is no bar."""
+        return self.trigger_type == "manual" or self.replay_of is not None
+
+    @property
     def source_id(self) -> UUID:
         """Whose key it is: the trigger's, or the automation's for a run by hand."""
-        return self.trigger_id or self.automation_id
+        if self.by_hand or self.trigger_id is None:
+            return self.automation_id
+        return self.trigger_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ class Dispatcher:
 
     async def _hold_triggers(self, tx: Transaction, requests: Sequence[Request]) -> set[UUID]:
         """The armed ones, held: whoever pauses them waits, and nothing starts after that."""
-        wanted = {request.trigger_id for request in requests if request.trigger_id is not None}
+        wanted = {one.trigger_id for one in requests if one.trigger_id and not one.by_hand}
         if not wanted:
             return set()
         return await hold_armed(tx, requests[0].workspace_id, sorted(wanted))
@@ -158,7 +158,7 @@ class Dispatcher:
         try:
             loaded = await self._versions.get(request.workspace_id, request.automation_id, version)
         except Problem as problem:
-            if request.trigger_type == "manual":
+            if request.by_hand:
                 raise
             # One version that cannot be read must not hold up the moments of the others.
             return _unreadable(request, version, chain, problem)
@@ -175,9 +175,7 @@ class Dispatcher:
         self, request: Request, row: Mapping[str, Any], loaded: LoadedVersion,
         around: _Surroundings, chain: Chain,
     ) -> Refusal | None:  # fmt: skip
-        if request.trigger_type != "manual" and row["state"] == "paused":
-            return PAUSED
-        if request.trigger_id is not None and request.trigger_id not in around.armed:
+        if not request.by_hand and not _awake(request, row, around):
             return PAUSED
         spending = around.allowances.get(request.automation_id, Allowance())
         return chain.refusal(self._limits) or spending.refusal(loaded.program.execution)
@@ -193,7 +191,7 @@ class Dispatcher:
             inputs = self._inputs(request, row, loaded)
             return inputs, self._lane(request, inputs, loaded), None
         except Problem as problem:
-            if request.trigger_type == "manual":
+            if request.by_hand:
                 raise
             return {}, None, Refusal("failed", "invalid_inputs", "failed", problem)
 
@@ -264,6 +262,12 @@ class Dispatcher:
         if version.program.execution.concurrency == "drop_if_running":
             return replace(run, refusal=DROPPED)
         return replace(run, behind=True)
+
+
+def _awake(request: Request, row: Mapping[str, Any], around: _Surroundings) -> bool:
+    if row["state"] == "paused":
+        return False
+    return request.trigger_id is None or request.trigger_id in around.armed
 
 
 def _lane_of(run: NewRun) -> Lane | None:

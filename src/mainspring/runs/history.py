@@ -10,18 +10,21 @@ from mainspring.contracts.errors import Missing
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-_LIST = """
-    SELECT r.id, a.name AS automation, r.version, r.status, r.reason, r.outcome, r.trigger_type,
-        r.created_at, r.started_at, r.finished_at, r.effects, r.drafts, r.cost_usd, r.attempt
+COLUMNS = """r.id, a.name AS automation, r.automation_id, r.version, r.status, r.reason,
+        r.outcome, r.trigger_type, r.trigger_id, r.created_at, r.started_at, r.finished_at,
+        r.effects, r.drafts, r.cost_usd, r.attempt, r.replay_of, r.parent_id"""
+# Each part that was not asked for is true for every row.
+_LIST = f"""
+    SELECT {COLUMNS}
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND ($2::text IS NULL OR r.status = $2)
-      AND ($3::text IS NULL OR a.name = $3)
-    ORDER BY r.id DESC LIMIT $4
+      AND ($3::text IS NULL OR a.name = $3) AND ($4::uuid IS NULL OR r.automation_id = $4)
+      AND ($5::uuid IS NULL OR r.trigger_id = $5) AND ($6::uuid IS NULL OR r.id < $6)
+    ORDER BY r.id DESC LIMIT $7
 """
-_ONE = """
-    SELECT r.id, a.name AS automation, r.automation_id, r.version, r.status, r.reason, r.outcome,
-        r.trigger_type, r.created_at, r.started_at, r.finished_at, r.due_at, r.effects, r.drafts,
-        r.cost_usd, r.attempt, r.takeovers, r.queue, r.inputs, r.payload, r.output, r.error
+_ONE = f"""
+    SELECT {COLUMNS}, nullif(r.due_at, 'infinity') AS due_at, r.takeovers, r.queue, r.root_id, r.depth,
+        r.inputs, r.payload, r.output, r.error
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2
 """
@@ -44,10 +47,13 @@ _BY_PREFIX = """
 
 async def list_runs(
     tx: Transaction, workspace_id: UUID, *, status: str | None = None,
-    automation: str | None = None, most: int = 20,
+    automation: str | None = None, automation_id: UUID | None = None,
+    trigger_id: UUID | None = None, before: UUID | None = None, most: int = 20,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """The newest runs first."""
-    rows = await tx.fetch(_LIST, workspace_id, status, automation, most)
+    """The newest runs first; ``before`` goes on where a page ended."""
+    rows = await tx.fetch(
+        _LIST, workspace_id, status, automation, automation_id, trigger_id, before, most
+    )
     return [dict(row) for row in rows]
 
 

@@ -138,7 +138,7 @@ class Follower:
 
 def _stands_behind(run: Mapping[str, Any]) -> bool:
     """Whether the run waits in its lane: it is not due before somebody lets it go."""
-    return bool(run["due_at"] is not None and run["due_at"].year >= 9999)
+    return run["due_at"] is None
 
 
 def _moment(run_id: UUID, row: Mapping[str, Any]) -> Moment:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 LAST = "last"
 # An id begins with its time: fewer characters than this name a stretch of days.
 _SHORTEST_PREFIX = 4
-_NEVER_YEAR = 9999
 _WIDE_COLUMNS = 120
 # The part of an id that is its time, to the millisecond: enough to find the run again.
 _TIME_OF_ID = 13
@@ -50,13 +49,6 @@ async def find(rooms: Rooms, text: str) -> UUID:
                 suggestion="`mainspring runs` lists the ids; `last` means the newest run.",
             )
         return await find_run(connection, rooms.workspace_id, text)
-
-
-def tidy(run: Mapping[str, Any]) -> dict[str, Any]:
-    """A run for a program: a moment that never comes is null."""
-    due = run.get("due_at")
-    never = due is not None and due.year >= _NEVER_YEAR
-    return {**run, "due_at": None} if never else dict(run)
 
 
 async def show_runs(
@@ -107,7 +99,7 @@ async def show_logs(desk: Desk, screen: Screen, text: str, *, calls: bool) -> in
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
         async with rooms.database.acquire() as connection:
-            run = tidy(await read_run(connection, rooms.workspace_id, run_id))
+            run = await read_run(connection, rooms.workspace_id, run_id)
     if screen.for_programs:
         screen.answer(run)
         return exits.DONE

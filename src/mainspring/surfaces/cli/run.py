@@ -20,7 +20,7 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import closing_lines, failed_row
 from mainspring.surfaces.cli.documents import read_document, read_inputs
 from mainspring.surfaces.cli.follow import Follower
-from mainspring.surfaces.cli.reading import find, tidy
+from mainspring.surfaces.cli.reading import find
 from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.summary import introduction
 from mainspring.surfaces.cli.timeline import Line, paint
@@ -123,7 +123,7 @@ async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
 def _close(screen: Screen, run: dict[str, Any], *, asked: bool) -> int:
     """The last words; a run that was left may still have ended on the way out."""
     if screen.for_programs:
-        screen.answer(tidy(run))
+        screen.answer(run)
     elif run["status"] in FINAL:
         screen.say(*closing_lines(run, screen))
     else:

@@ -1,0 +1,81 @@
+"""A run in a few sentences: what became of it, why, and what can be done now.
+
+Every surface tells the same story, because they all ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.runs.outcome import SENTENCES
+from mainspring.runs.rows import FINAL
+
+_TITLES: Final[Mapping[str, str]] = {
+    "pending": "It waits for a worker",
+    "running": "It is under way",
+    "waiting": "It waits until its time has come",
+    "succeeded": "It reached the end of its plan",
+    "failed": "It failed",
+    "timed_out": "It ran out of time",
+    "cancelled": "It was cancelled",
+    "skipped": "It did not start",
+    "dead": "It was given up",
+}
+REASONS: Final[Mapping[str, str]] = {
+    "dropped": "Another run of this automation is under way, and its policy is drop_if_running.",
+    "paused": "The automation is paused.",
+    "cancelled": "Somebody cancelled it.",
+    "invalid_inputs": "What it was given does not fit what the automation expects.",
+    "unreadable_version": "Its version cannot be read by this program.",
+}
+_AGAIN: Final = frozenset({"failed", "timed_out", "cancelled", "dead"})
+# Trying the same again cannot end differently.
+_NOT_AGAIN: Final = frozenset({"invalid_inputs", "unreadable_version"})
+
+
+def tell(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A headline, the reason, the step that broke off, and what may be done."""
+    because = _because(run)
+    story: dict[str, Any] = {"headline": _headline(run), "next": next_moves(run)}
+    if because:
+        story["because"] = because
+    step = broken_step(run)
+    if step is not None:
+        story["step"] = step
+    return story
+
+
+def next_moves(run: Mapping[str, Any]) -> list[str]:
+    """The names of what can be asked of this run now."""
+    if run["status"] not in FINAL:
+        return ["cancel"]
+    again = run["status"] in _AGAIN and run["reason"] not in _NOT_AGAIN
+    if again and run["outcome"] != "over_budget":
+        return ["retry", "replay"]
+    return ["replay"]
+
+
+def _headline(run: Mapping[str, Any]) -> str:
+    title = _TITLES[run["status"]]
+    outcome = run["outcome"]
+    if run["status"] == "succeeded" and outcome in SENTENCES:
+        return f"{title}. {SENTENCES[outcome]}"
+    return f"{title}."
+
+
+def _because(run: Mapping[str, Any]) -> str | None:
+    error = run.get("error")
+    if error:
+        return str(error.get("detail", ""))
+    return REASONS.get(run["reason"] or "")
+
+
+def broken_step(run: Mapping[str, Any]) -> str | None:
+    """The innermost step that failed with the error of the run, in its last round."""
+    said = (run.get("error") or {}).get("detail")
+    for row in run.get("steps", ()):
+        same = said is not None and (row["error"] or {}).get("detail") == said
+        if same and row["status"] == "failed" and row["run_attempt"] == run["attempt"]:
+            return f"{row['step']}[{row['item']}]" if row["item"] else str(row["step"])
+    return None

@@ -1,0 +1,121 @@
+"""Health as the tables show it: rows that should have moved and did not."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from mainspring.contracts.ids import floor_id, new_id
+from mainspring.runs.health import due_runs, judge, read_vitals, recent_runs
+from tests.kit.house import Bench, document, step
+
+PLAN = step("one", "transform_data", {"output": 1})
+SCHEDULE = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
+LISTENER = {"id": "ends", "type": "event", "config": {"event_type": "automation.run.failed"}}
+
+
+async def _red(bench: Bench) -> set[str]:
+    async with bench.house.database.acquire() as connection:
+        health = judge(await read_vitals(connection))
+    return {check.name for check in health.checks if not check.ok}
+
+
+async def _set_due(bench: Bench, automation_id: UUID, when: str) -> None:
+    await bench.house.database.execute(
+        f"UPDATE triggers SET next_due_at = {when} WHERE automation_id = $1", automation_id
+    )
+
+
+async def test_a_new_house_is_well(bench: Bench) -> None:
+    assert await _red(bench) == set()
+
+
+async def test_a_schedule_that_did_not_fire_is_shown_until_it_does(bench: Bench) -> None:
+    saved = await bench.save(document(PLAN, triggers=[SCHEDULE]))
+    await _set_due(bench, saved.automation_id, "now() - interval '50 s'")
+    assert await _red(bench) == set()
+
+    await _set_due(bench, saved.automation_id, "now() - interval '61 s'")
+    assert await _red(bench) == {"schedules"}
+
+    await _set_due(bench, saved.automation_id, "now() + interval '1 day'")
+    assert await _red(bench) == set()
+    await _set_due(bench, saved.automation_id, "NULL")
+    assert await _red(bench) == set()
+
+
+async def test_a_due_run_that_nobody_takes_is_shown_until_a_worker_comes(bench: Bench) -> None:
+    made = await bench.dispatch(document(PLAN))
+    assert await _red(bench) == set()
+    await bench.house.database.execute("UPDATE runs SET due_at = now() - interval '61 s'")
+
+    assert await _red(bench) == {"workers"}
+    assert await due_runs(bench.house.database) == 1
+
+    await bench.house.database.execute(
+        "INSERT INTO workers (name, lease_until) VALUES ('busy', now() + interval '1 min')"
+    )
+    assert await _red(bench) == set()
+    await bench.house.database.execute("UPDATE workers SET lease_until = now() - interval '1 s'")
+    assert await _red(bench) == {"workers"}
+    async with bench.worker():
+        await bench.until(made.run_id)
+    assert await _red(bench) == set()
+    assert await due_runs(bench.house.database) == 0
+
+
+async def test_a_run_that_waits_for_its_time_or_its_turn_is_not_late(bench: Bench) -> None:
+    await bench.dispatch(document(PLAN))
+    for due in ("'infinity'", "now() + interval '1 hour'"):
+        await bench.house.database.execute(f"UPDATE runs SET due_at = {due}")
+
+        assert await _red(bench) == set()
+        assert await due_runs(bench.house.database) == 0
+
+
+async def test_an_event_that_nobody_matched_is_shown_until_it_is(bench: Bench) -> None:
+    database, event = bench.house.database, new_id()
+    await database.execute(
+        "INSERT INTO event_cursors (consumer, xid, id) VALUES ('triggers', '0', $1), "
+        "('somebody else', pg_current_xact_id(), $1)",
+        UUID(int=0),
+    )
+    await database.execute(
+        "INSERT INTO events (workspace_id, id, type, source_id, payload) "
+        "VALUES ($1, $2, 'a.fact', 'a test', '{}')",
+        bench.house.workspace_id, event,
+    )  # fmt: skip
+    assert await _red(bench) == set()
+    await database.execute("UPDATE events SET created_at = now() - interval '61 s'")
+    assert await _red(bench) == {"events"}
+
+    await database.execute(
+        "UPDATE event_cursors SET (xid, id) = (SELECT xid, id FROM events) "
+        "WHERE consumer = 'triggers'"
+    )
+    assert await _red(bench) == set()
+
+
+async def test_listeners_that_nobody_reads_the_log_for_are_shown(bench: Bench) -> None:
+    await bench.save(document(PLAN, triggers=[LISTENER]))
+    database = bench.house.database
+    await database.execute("UPDATE triggers SET armed_at = now() - interval '61 s'")
+    assert await _red(bench) == {"events"}
+
+    await database.execute(
+        "INSERT INTO event_cursors (consumer, xid, id) VALUES ('triggers', '0', $1)", UUID(int=0)
+    )
+    assert await _red(bench) == set()
+
+
+async def test_runs_are_counted_by_status_within_the_workspace_and_the_hour(
+    bench: Bench,
+) -> None:
+    await bench.run(document(PLAN))
+    await bench.dispatch(document(PLAN))
+    database, here = bench.house.database, bench.house.workspace_id
+    since = floor_id(bench.house.clock.now().replace(year=2020))
+
+    assert await recent_runs(database, here, since) == {"succeeded": 1, "pending": 1}
+    assert await recent_runs(database, new_id(), since) == {}
+    await database.execute("UPDATE runs SET created_at = now() - interval '61 min'")
+    assert await recent_runs(database, here, since) == {}

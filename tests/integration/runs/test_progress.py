@@ -1,0 +1,75 @@
+"""Watching runs: every change is told once, also to one who comes back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from mainspring.contracts.errors import Missing
+from mainspring.contracts.ids import new_id
+from mainspring.runs.progress import RunWatch, WorkspaceWatch
+from tests.kit.house import Bench, document, step
+
+TWO = document(step("a", "transform_data", {"output": 1}), step("b", "delay", {"seconds": 0.1}))
+
+
+async def test_a_run_is_told_from_its_first_step_to_its_end(bench: Bench) -> None:
+    made = await bench.dispatch(TWO)
+    watch = RunWatch(bench.house.workspace_id, made.run_id)
+    async with bench.house.database.acquire() as connection:
+        before = await watch.look(connection)
+        assert await watch.look(connection) == []
+    assert [(kind, row["status"]) for kind, row in before] == [("run", "pending")]
+    async with bench.worker():
+        await bench.until(made.run_id)
+    async with bench.house.database.acquire() as connection:
+        after = await watch.look(connection)
+    assert [kind for kind, _ in after] == ["step", "step", "end"]
+    assert [row["step"] for kind, row in after if kind == "step"] == ["a", "b"]
+
+
+async def test_one_who_comes_back_is_told_only_what_came_after(bench: Bench) -> None:
+    run = await bench.run(TWO)
+    first = run["steps"][0]
+    watch = RunWatch(bench.house.workspace_id, run["id"], seen=first["finished_at"])
+    async with bench.house.database.acquire() as connection:
+        told = await watch.look(connection)
+    assert [row.get("step") for _, row in told] == ["b", None]
+
+
+async def test_a_run_of_nobody_or_of_another_workspace_is_missing(bench: Bench) -> None:
+    run = await bench.run(TWO)
+    async with bench.house.database.acquire() as connection:
+        for watch in (RunWatch(bench.house.workspace_id, new_id()), RunWatch(new_id(), run["id"])):
+            with pytest.raises(Missing):
+                await watch.look(connection)
+
+
+async def test_the_runs_of_a_workspace_are_told_when_they_come_and_when_they_end(
+    bench: Bench,
+) -> None:
+    watch = WorkspaceWatch(bench.house.workspace_id)
+    async with bench.house.database.acquire() as connection:
+        assert (await watch.look(connection))[1] == []
+        made = await bench.dispatch(TWO)
+        assert [row["status"] for row in (await watch.look(connection))[1]] == ["pending"]
+        assert (await watch.look(connection))[1] == []
+        async with bench.worker():
+            await bench.until(made.run_id)
+        told = (await watch.look(connection))[1]
+    assert [(row["id"], row["status"]) for row in told] == [(made.run_id, "succeeded")]
+
+
+async def test_a_reader_of_the_workspace_that_was_away_hears_what_ended_meanwhile(
+    bench: Bench,
+) -> None:
+    early = await bench.run(TWO)
+    async with bench.house.database.acquire() as connection:
+        now = (await connection.fetchrow("SELECT now() AS now"))["now"]  # type: ignore[index]
+    late = await bench.run(TWO)
+    watch = WorkspaceWatch(bench.house.workspace_id, since=now - timedelta(milliseconds=1))
+    async with bench.house.database.acquire() as connection:
+        told = (await watch.look(connection))[1]
+    assert late["id"] in [row["id"] for row in told]
+    assert early["id"] not in [row["id"] for row in told]

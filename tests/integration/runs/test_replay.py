@@ -1,0 +1,98 @@
+"""Replay: a new run with what an earlier one was given."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.runs.dispatch import Dispatched
+from mainspring.runs.replay import replay
+from mainspring.workspace.automations import set_state
+from tests.kit.house import Bench, document, step
+
+GREETS = {
+    "inputs": {
+        "schema": {
+            "type": "object",
+            "properties": {"n": {"type": "integer", "default": 1}},
+            "additionalProperties": False,
+        }
+    }
+}
+
+
+def says(text: str, **more: Any) -> dict[str, Any]:
+    return document(step("a", "transform_data", {"output": text}), **GREETS, **more)
+
+
+async def again(bench: Bench, run_id: UUID, **how: Any) -> Dispatched:
+    house = bench.house
+    return await replay(
+        house.database, house.dispatcher, house.limits, house.workspace_id, run_id, **how
+    )
+
+
+async def test_a_replay_has_the_payload_the_inputs_and_the_version_of_then(bench: Bench) -> None:
+    first = await bench.run(
+        says("first {{ trigger.x }} {{ inputs.n }}"), inputs={"n": 7}, payload={"x": [1, 2]}
+    )
+    await bench.save(says("second"))
+    made = await again(bench, first["id"])
+    async with bench.worker():
+        second = await bench.until(made.run_id)
+    assert second["output"] == first["output"]
+    assert (second["version"], second["replay_of"]) == (1, first["id"])
+    assert (second["inputs"], second["payload"]) == ({"n": 7}, {"x": [1, 2]})
+
+
+async def test_a_replay_in_the_active_version_follows_the_change(bench: Bench) -> None:
+    first = await bench.run(says("first"))
+    await bench.save(says("second {{ inputs.n }}"))
+    made = await again(bench, first["id"], version="active", inputs={"n": 3})
+    async with bench.worker():
+        second = await bench.until(made.run_id)
+    assert second["version"] == 2
+    assert [row["output"] for row in second["steps"]] == ["second 3"]
+
+
+async def test_inputs_that_do_not_fit_are_answered_and_nothing_is_stored(bench: Bench) -> None:
+    first = await bench.run(says("x"))
+    with pytest.raises(Invalid) as caught:
+        await again(bench, first["id"], inputs={"n": "three"})
+    assert caught.value.findings[0].pointer == "/inputs/n"
+    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
+
+
+async def test_a_run_refused_for_its_inputs_is_mapped_anew(bench: Bench) -> None:
+    def hooked(path: str) -> dict[str, Any]:
+        hook = {"id": "hook", "type": "webhook", "config": {"input_mapping": {"n": path}}}
+        return says("{{ inputs.n }}", triggers=[hook])
+
+    saved = await bench.save(hooked("$.wrong"))
+    database = bench.house.database
+    async with database.transaction() as tx:
+        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    trigger_id = await database.fetchval("SELECT id FROM triggers")
+    failed = await bench.dispatch(
+        hooked("$.wrong"), trigger_type="webhook", trigger_id=trigger_id,
+        inputs={"n": "text"}, payload={"right": 5},
+    )  # fmt: skip
+    assert (failed.status, failed.reason) == ("failed", "invalid_inputs")
+    await bench.save(hooked("$.right"))
+    made = await again(bench, failed.run_id, version="active")
+    assert (await bench.read(made.run_id))["inputs"] == {"n": 5}
+
+
+async def test_a_paused_automation_can_be_replayed_and_an_archived_one_not(bench: Bench) -> None:
+    first = await bench.run(says("x"))
+    assert (await again(bench, first["id"])).status == "pending"
+    async with bench.house.database.transaction() as tx:
+        await set_state(tx, bench.house.workspace_id, first["automation_id"], "archived")
+    with pytest.raises(Clash):
+        await again(bench, first["id"])
+    with pytest.raises(Missing):
+        await again(bench, new_id())

@@ -1,0 +1,63 @@
+"""The story of a run: the same few sentences on every surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.runs.rows import FINAL
+from mainspring.runs.story import next_moves, tell
+
+
+def run(status: str, **more: Any) -> dict[str, Any]:
+    return {"status": status, "reason": None, "outcome": None, "attempt": 1, "steps": [], **more}
+
+
+def test_a_success_says_what_it_came_to() -> None:
+    story = tell(run("succeeded", outcome="drafts_waiting"))
+    assert story["headline"] == (
+        "It reached the end of its plan. Outside writes wait in the inbox for a person."
+    )
+    assert "because" not in story
+
+
+def test_a_failure_names_its_step_and_its_reason() -> None:
+    error = {"detail": "The server said no."}
+    rows = [
+        {"step": "a", "item": "", "status": "succeeded", "error": None, "run_attempt": 1},
+        {"step": "b", "item": "3", "status": "failed", "error": error, "run_attempt": 1},
+    ]
+    story = tell(run("failed", outcome="failed", error=error, steps=rows))
+    assert story["because"] == "The server said no."
+    assert story["step"] == "b[3]"
+    assert story["next"] == ["retry", "replay"]
+
+
+@pytest.mark.parametrize("reason", ["paused", "dropped"])
+def test_a_run_that_did_not_start_says_why(reason: str) -> None:
+    story = tell(run("skipped", reason=reason, outcome="nothing_to_do"))
+    assert story["headline"] == "It did not start."
+    assert story["because"].endswith(".")
+    assert story["next"] == ["replay"]
+
+
+@pytest.mark.parametrize(
+    ("status", "more"),
+    [
+        ("failed", {"reason": "invalid_inputs"}),
+        ("failed", {"reason": "unreadable_version"}),
+        ("failed", {"outcome": "over_budget"}),
+    ],
+)
+def test_what_cannot_end_differently_is_not_offered_again(
+    status: str, more: dict[str, str]
+) -> None:
+    assert next_moves(run(status, **more)) == ["replay"]
+
+
+@pytest.mark.parametrize("status", ["pending", "running", "waiting", *sorted(FINAL)])
+def test_every_status_has_a_headline_and_a_next_move(status: str) -> None:
+    story = tell(run(status))
+    assert story["headline"].endswith(".")
+    assert story["next"]
