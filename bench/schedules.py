@@ -1,0 +1,128 @@
+"""Schedules: the cost of a look follows what is due, not what is stored.
+
+python -m bench.schedules
+
+A house with 1,000 schedules and one with 100,000, the same number of them due: seconds per
+look, and the ratio of the two. Then 1,000 due in one second, with a scheduler and a worker
+at work: how long after its moment each run began.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from datetime import timedelta
+from typing import Any
+
+import uvloop
+
+from bench.stage import fresh_house, saved
+from mainspring.contracts.ids import new_id
+from mainspring.wiring import House, build_scheduler, build_worker
+from mainspring.workspace.automations import set_state
+
+FEW, MANY = 1_000, 100_000
+DUE, ROUNDS = 20, 15
+AT_ONCE = 1_000
+RATIO_BAR, START_BAR = 2.0, 2.0
+
+# Copies of one trigger under one automation: what a scheduler looks at is the row.
+COPY = """
+    INSERT INTO triggers
+        (workspace_id, id, automation_id, slug, type, config, armed_at, next_due_at)
+    SELECT $1, i, $2, 'copy-' || n, 'schedule', $3, now(), $4::timestamptz + n * interval '1 second'
+    FROM unnest($5::uuid[]) WITH ORDINALITY AS c(i, n)
+"""
+MAKE_DUE = """
+    UPDATE triggers SET next_due_at = date_trunc('second', now())
+    WHERE id IN (SELECT id FROM triggers WHERE slug LIKE 'copy-%' ORDER BY id LIMIT $1)
+"""
+DELAYS = """
+    SELECT extract(epoch FROM started_at - (payload->>'scheduled_for')::timestamptz)::float8 AS s
+    FROM runs WHERE trigger_type = 'schedule' AND started_at IS NOT NULL ORDER BY 1
+"""
+CONFIG = {"cron": "0 0 1 1 *", "timezone": "UTC", "misfire": "fire_all", "catch_up_seconds": 86_400}
+
+
+def definition() -> dict[str, Any]:
+    return {
+        "schema_version": "1.1",
+        "name": "on the hour",
+        "goal": "Measure what a schedule costs.",
+        "triggers": [{"id": "first", "type": "schedule", "config": CONFIG}],
+        "plan": [{"step_id": "a", "action": "transform_data", "config": {"output": 1}}],
+        "execution": {"concurrency": "allow_parallel"},
+    }
+
+
+async def stored(house: House, count: int) -> None:
+    automation, _ = await saved(house, definition())
+    async with house.database.transaction() as tx:
+        await set_state(tx, house.workspace_id, automation, "active")
+    far = house.clock.now() + timedelta(days=30)
+    for start in range(0, count, 10_000):
+        ids = [new_id() for _ in range(min(10_000, count - start))]
+        slugs = COPY.replace("'copy-' || n", f"'copy-{start}-' || n")
+        await house.database.execute(
+            slugs, house.workspace_id, automation, CONFIG, far + timedelta(seconds=start), ids
+        )
+
+
+async def look_seconds(count: int) -> float:
+    """The median of some looks, each with the same number of schedules due."""
+    async with fresh_house() as house:
+        await stored(house, count)
+        scheduler = build_scheduler(house)
+        found = []
+        for _ in range(ROUNDS):
+            await house.database.execute(MAKE_DUE, DUE)
+            began = time.perf_counter()
+            assert await scheduler.once() == DUE
+            found.append(time.perf_counter() - began)
+        return statistics.median(found)
+
+
+async def at_once() -> list[float]:
+    """Seconds from the moment to the start of the run, for all that are due together."""
+    async with fresh_house() as house:
+        await stored(house, AT_ONCE)
+        stop = asyncio.Event()
+        worker = build_worker(house)
+        going = [
+            asyncio.create_task(build_scheduler(house).run(stop)),
+            asyncio.create_task(worker.run()),
+        ]
+        await asyncio.sleep(1.0)
+        await house.database.execute(MAKE_DUE, AT_ONCE)
+        while len(rows := await house.database.fetch(DELAYS)) < AT_ONCE:
+            await asyncio.sleep(0.1)
+        stop.set()
+        worker.stop()
+        await asyncio.gather(*going)
+        return [row["s"] for row in rows]
+
+
+def measure() -> dict[str, float]:
+    few, many = uvloop.run(look_seconds(FEW)), uvloop.run(look_seconds(MANY))
+    delays = uvloop.run(at_once())
+    return {
+        "look ms, 1,000 stored": round(few * 1000, 2),
+        "look ms, 100,000 stored": round(many * 1000, 2),
+        "ratio": round(many / few, 2),
+        "1,000 at once: last start s": round(delays[-1], 2),
+    }
+
+
+def show(found: dict[str, float]) -> None:
+    for name, value in found.items():
+        print(f"{name:>30} {value:8.2f}")
+    print(f"bars: ratio below {RATIO_BAR}, the last start within {START_BAR} s")
+
+
+def main() -> None:
+    show(measure())
+
+
+if __name__ == "__main__":
+    main()
