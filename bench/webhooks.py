@@ -24,7 +24,7 @@ from typing import Any
 import asyncpg
 
 from bench import load
-from bench.service import Server, folder, up
+from bench.server import Server, folder, up
 from bench.stage import fresh_house, saved
 
 AT_A_TIME = 16

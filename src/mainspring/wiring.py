@@ -6,20 +6,30 @@ in ``build_registry``, and what an engine is made of stands in ``open_house``.
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from itertools import chain
 from uuid import UUID
 
 from mainspring.actions.vocabulary import builtin_actions
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
+from mainspring.contracts.context import Mailer
+from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits, with_overrides
 from mainspring.contracts.registry import Registry
+from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
+from mainspring.gate.artifacts.links import Links
+from mainspring.gate.artifacts.place import open_blobs
+from mainspring.gate.artifacts.save import artifacts_capability
 from mainspring.gate.call import Gate
 from mainspring.gate.egress import Egress
 from mainspring.gate.http_fetch import http_fetch_capability
+from mainspring.gate.mail import SmtpMailer, read_smtp_url
+from mainspring.integrations import email, slack
 from mainspring.runs.control import Control
 from mainspring.runs.dispatch import RUNS_CHANNEL, Dispatcher
 from mainspring.runs.engine import Engine
@@ -32,34 +42,54 @@ from mainspring.settings import Settings
 from mainspring.store.batch import GroupWriter
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Database
+from mainspring.store.events import EVENTS_CHANNEL, EventTable, Herald
 from mainspring.store.migrate import migrate
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wake import Listener, Waker
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers import event, schedule, webhook
+from mainspring.triggers.alerts import Alerts, Postman, mails
+from mainspring.triggers.desk import WebhookDesk
+from mainspring.triggers.housekeeping import Housekeeper
+from mainspring.triggers.log_reader import LogReader
+from mainspring.triggers.matcher import Matcher
+from mainspring.triggers.scheduler import Scheduler
+from mainspring.triggers.watch import Duty, keep_watch
 from mainspring.workspace import capabilities as workspace_capabilities
 from mainspring.workspace.automations import FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.inbox import POST_NOTIFICATION
 from mainspring.workspace.vault import Vault
 
 
+def build_shelf(settings: Settings) -> tuple[Integration, ...]:
+    """The integrations of this installation, each given what the operator set for it."""
+    return (email.integration(), slack.integration(settings.slack_url))
+
+
 def build_registry(
     limits: Limits,
     *,
+    settings: Settings | None = None,
+    blobs: BlobStore | None = None,
+    links: Links | None = None,
     actions: Iterable[Action] = (),
     capabilities: Iterable[Capability] = (),
 ) -> Registry:
     """Every word a definition may use here; more may be added, none replaced."""
+    shelf = build_shelf(settings or Settings())
+    joined = chain.from_iterable
     return Registry(
-        actions=(*builtin_actions(limits), *actions),
+        actions=(*builtin_actions(limits), *joined(entry.actions for entry in shelf), *actions),
         capabilities=(
             http_fetch_capability(limits),
+            artifacts_capability(blobs or Nowhere(), limits, links),
             POST_NOTIFICATION,
             *workspace_capabilities.capabilities(limits),
+            *joined(entry.capabilities for entry in shelf),
             *capabilities,
         ),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER),
-        events=EVENTS,
+        events=(*EVENTS, *joined(entry.events for entry in shelf)),
     )
 
 
@@ -74,6 +104,9 @@ class House:
     clock: DatabaseClock
     vault: Vault
     egress: Egress
+    mailer: Mailer
+    blobs: BlobStore
+    links: Links
     gate: Gate
     versions: Versions
     waker: Waker
@@ -88,31 +121,37 @@ async def open_house(
 ) -> AsyncIterator[House]:
     """Opens the database, brings its tables up to date, and closes all of it at the end."""
     limits = with_overrides(settings.limits)
-    words = registry or build_registry(limits)
     database = await Database.open(settings, attach=attach)
-    house = build_house(settings, limits, words, database)
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(database.close)
+        house = build_house(settings, limits, registry, database)
+        stack.push_async_callback(house.blobs.aclose)
+        stack.push_async_callback(house.egress.aclose)
+        stack.push_async_callback(house.waker.aclose)
         await prepare(house)
         yield house
-    finally:
-        await house.waker.aclose()
-        await house.egress.aclose()
-        await database.close()
 
 
 def build_house(
-    settings: Settings, limits: Limits, registry: Registry, database: Database
+    settings: Settings, limits: Limits, registry: Registry | None, database: Database
 ) -> House:
     """The parts around an open database, each given what it needs and nothing more."""
     clock = DatabaseClock()
     vault = Vault(database, settings.key_file, limits)
     egress = Egress(limits, settings.egress_allow)
-    gate = Gate(registry, database, egress, vault, clock, limits)
-    versions = Versions(database, registry, limits)
+    mailer = SmtpMailer(read_smtp_url(settings.smtp_url), settings.mail_from, limits, clock)
+    blobs = open_blobs(settings, limits, clock)
+    links = Links(vault, settings.address)
+    words = registry or build_registry(limits, settings=settings, blobs=blobs, links=links)
+    gate = Gate(words, database, egress, vault, clock, limits, mailer=mailer)
+    versions = Versions(database, words, limits)
     waker = Waker(database)
     return House(
-        settings, limits, registry, database, clock, vault, egress, gate, versions, waker,
-        Dispatcher(database, versions, waker, limits), Control(database, waker),
+        settings=settings, limits=limits, registry=words, database=database, clock=clock,
+        vault=vault, egress=egress, mailer=mailer, blobs=blobs, links=links, gate=gate,
+        versions=versions, waker=waker,
+        dispatcher=Dispatcher(database, versions, waker, limits),
+        control=Control(database, waker),
     )  # fmt: skip
 
 
@@ -129,7 +168,7 @@ async def prepare(house: House) -> None:
 
 def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook) -> Worker:
     """A worker over an open house; it works once its ``run`` is awaited."""
-    recorder = Recorder(house.limits)
+    recorder = Recorder(house.limits, Herald(house.waker).tell)
     engine = Engine(
         gate=house.gate,
         writer=GroupWriter(house.database, recorder.flush),
@@ -143,6 +182,36 @@ def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook)
     return Worker(house.database, engine, house.clock, house.versions, listener, house.settings)
 
 
+def build_scheduler(house: House) -> Scheduler:
+    """Fires schedules once its ``run`` is awaited."""
+    return Scheduler(house.database, house.dispatcher, house.limits)
+
+
+async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
+    """Every loop beside the workers: schedules, events, alerts, their mail, and order."""
+    settings, database, limits = house.settings, house.database, house.limits
+    events = EventTable(limits)
+    listeners = [Listener(database, EVENTS_CHANNEL) for _ in range(2)]
+    matcher = Matcher(database, events, house.dispatcher, limits, listener=listeners[0])
+    alerts = LogReader(
+        database, "alerts", Alerts(limits, mail=mails(settings)).handle, events=events,
+        listener=listeners[1],
+    )  # fmt: skip
+    duties: dict[str, Duty] = {
+        "schedules": build_scheduler(house).run,
+        "events": matcher.reader.run,
+        "alerts": alerts.run,
+        "order": Housekeeper(database, house.blobs, house.clock, limits).run,
+    }
+    if mails(settings) and settings.owner_mail is not None:
+        duties["mail"] = Postman(database, house.mailer, settings.owner_mail).run
+    try:
+        await keep_watch(duties, stop)
+    finally:
+        for listener in listeners:
+            await listener.aclose()
+
+
 def rooms_of(house: House) -> Rooms:
     """The house as the surfaces see it."""
     return Rooms(
@@ -154,7 +223,11 @@ def rooms_of(house: House) -> Rooms:
         vault=house.vault,
         waker=house.waker,
         dispatcher=house.dispatcher,
+        desk=WebhookDesk(house.database, house.dispatcher, house.vault, house.limits),
         control=house.control,
+        blobs=house.blobs,
+        links=house.links,
         workspace_id=house.workspace_id,
+        watch=lambda stop: keep_watch_over(house, stop),
         hire=lambda watch: build_worker(house, watch=watch),
     )

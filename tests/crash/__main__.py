@@ -3,6 +3,10 @@
     python -m tests.crash --kills 200 --runs 2000 --lease 30       workers killed at random
     python -m tests.crash --storm postgres --kills 40 --runs 3000  Postgres killed under them
     python -m tests.crash --storm freeze --kills 50 --lease 30     workers frozen past their lease
+    python -m tests.crash --storm schedulers --triggers 300 --minutes 10 --pace 20
+                                                   schedulers and workers killed every minute
+    python -m tests.crash --storm matchers --kills 20 --events 10000 --triggers 1000
+    python -m tests.crash --storm api --kills 100 --calls 5000     the API killed under webhooks
 
 Offences are printed one by one; the last line is one figure line and ends in PASSED or
 FAILED, which is also the exit code.
@@ -19,6 +23,7 @@ from dataclasses import dataclass
 import uvloop
 
 from mainspring.store.embedded import EmbeddedServer
+from tests.crash import matchers, schedulers, webhooks
 from tests.crash.arena import Arena, arena_on
 from tests.crash.nursery import Nursery
 from tests.crash.storms import freeze_workers, kill_workers, strike_postgres
@@ -34,6 +39,7 @@ from tests.crash.verdict import (
 from tests.kit.postgres import open_folder
 
 _MOST_SHOWN = 20
+STORMS = ("workers", "postgres", "freeze", "matchers", "schedulers", "api")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ def options() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--storm", choices=("workers", "postgres", "freeze"), default="workers")
+    parser.add_argument("--storm", choices=STORMS, default="workers")
     parser.add_argument("--kills", type=int, default=20, help="blows (20)")
     parser.add_argument("--runs", type=int, default=200, help="five-step runs (200)")
     parser.add_argument("--workers", type=int, default=3, help="worker processes (3)")
@@ -69,6 +75,11 @@ def options() -> argparse.Namespace:
     parser.add_argument("--down", type=float, default=2.0, help="most seconds of an outage (2)")
     parser.add_argument("--patience", type=float, default=60.0, help="seconds to the end (60)")
     parser.add_argument("--step-ms", type=float, default=40.0, help="most ms of an effect (40)")
+    parser.add_argument("--events", type=int, default=1000, help="events for matchers (1000)")
+    parser.add_argument("--calls", type=int, default=400, help="webhooks for the api (400)")
+    parser.add_argument("--triggers", type=int, default=200, help="triggers of either kind (200)")
+    parser.add_argument("--minutes", type=int, default=5, help="minutes of schedules (5)")
+    parser.add_argument("--pace", type=float, default=20.0, help="how fast these go (20)")
     parser.add_argument("--seed", type=int, default=None, help="the seed of an earlier run")
     return parser.parse_args()
 
@@ -134,10 +145,98 @@ def report(asked: argparse.Namespace, seed: int, figures: Figures) -> bool:
     return not against
 
 
+async def _rage_over_matchers(asked: argparse.Namespace, chance: random.Random) -> bool:
+    """Answers whether each event started exactly the runs it should."""
+    with open_folder() as folder:
+        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
+        await server.start_async()
+        try:
+            async with arena_on(server, nursery, folder, lease=asked.lease) as arena:
+                automations = await matchers.plant(arena, asked.triggers)
+                sizes = {"events": asked.events, "kills": asked.kills, "pause": asked.pause}
+                await matchers.strike_matchers(arena, chance, automations=automations, **sizes)
+                settled = await matchers.until_read(arena)
+                speed = await matchers.calm_speed(arena, automations, asked.events, asked.events)
+                wanted = matchers.expected(automations, 2 * asked.events)
+                against = matchers.offences(wanted, await matchers.started(arena))
+        finally:
+            nursery.close()
+            await server.stop_async()
+    for offence in against[:_MOST_SHOWN]:
+        say(offence)
+    say(
+        f"crash: matchers, {asked.kills} blows, {asked.events} events and {asked.triggers} "
+        f"triggers, {len(wanted)} runs wanted, {len(against)} offences, settled {settled:.1f} s "
+        f"after the last event, {speed:,.0f} events/s in the calm after it: "
+        f"{'FAILED' if against else 'PASSED'}"
+    )
+    return not against
+
+
+async def _rage_over_schedulers(asked: argparse.Namespace, chance: random.Random) -> bool:
+    """Three schedulers and four workers: whether each moment started exactly one run."""
+    with open_folder() as folder:
+        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
+        await server.start_async()
+        try:
+            async with arena_on(server, nursery, folder, lease=asked.lease) as arena:
+                storm = await schedulers.plant(arena, asked.triggers, asked.pace)
+                await schedulers.strike_schedulers(
+                    storm, chance, minutes=asked.minutes, workers=4, schedulers=3,
+                    kills=asked.kills > 0,
+                )  # fmt: skip
+                await schedulers.settle(storm, asked.patience)
+                against = await schedulers.offences(storm)
+                against += offences(await gather(arena), schedulers.SPOTS)
+                late = await schedulers.delays(storm)
+        finally:
+            nursery.close()
+            await server.stop_async()
+    for offence in against[:_MOST_SHOWN]:
+        say(offence)
+    say(
+        f"crash: schedulers, {asked.triggers} triggers, {asked.minutes} minutes, {len(late)} runs, "
+        f"{len(against)} offences, started {late[len(late) // 2]:.2f} s (p50), "
+        f"{late[len(late) * 99 // 100]:.2f} s (p99), {late[-1]:.2f} s (last) after their moment: "
+        f"{'FAILED' if against else 'PASSED'}"
+    )
+    return not against
+
+
+async def _rage_over_api(asked: argparse.Namespace, chance: random.Random) -> bool:
+    """Webhooks under fire: whether runs are the accepted keys exactly."""
+    with open_folder() as folder:
+        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
+        await server.start_async()
+        try:
+            async with arena_on(server, nursery, folder, lease=asked.lease) as arena:
+                storm = await webhooks.plant(arena)
+                await webhooks.strike_api(storm, chance, calls=asked.calls, kills=asked.kills)
+                against = await webhooks.offences(storm, asked.calls)
+        finally:
+            nursery.close()
+            await server.stop_async()
+    for offence in against[:_MOST_SHOWN]:
+        say(offence)
+    say(
+        f"crash: api, {asked.kills} blows, {asked.calls} keys, {len(storm.answered)} accepted, "
+        f"{storm.broken} calls broken off and sent again, {len(against)} offences: "
+        f"{'FAILED' if against else 'PASSED'}"
+    )
+    return not against
+
+
+OTHERS = {
+    "matchers": _rage_over_matchers, "schedulers": _rage_over_schedulers, "api": _rage_over_api,
+}  # fmt: skip
+
+
 def main() -> None:
     asked = options()
     seed = random.randrange(1_000_000) if asked.seed is None else asked.seed
     say(f"seed {seed}")
+    if asked.storm in OTHERS:
+        sys.exit(0 if uvloop.run(OTHERS[asked.storm](asked, random.Random(seed))) else 1)
     figures = uvloop.run(rage(asked, random.Random(seed)))
     sys.exit(0 if report(asked, seed, figures) else 1)
 

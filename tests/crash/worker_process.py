@@ -24,9 +24,12 @@ import uvloop
 from mainspring.contracts.limits import Limits
 from mainspring.runs.watch import Hook
 from mainspring.settings import Settings
-from mainspring.wiring import build_registry, build_worker, open_house
+from mainspring.wiring import House, build_registry, build_worker, open_house
+from tests.crash.api_process import answer_calls
 from tests.crash.capabilities import Stunts
 from tests.crash.ledger import Ledger
+from tests.crash.matcher_process import follow_log
+from tests.crash.scheduler_process import keep_schedules
 
 STDIN = 0
 
@@ -57,6 +60,11 @@ class Orders:
     nth: int = 1
     fate: Fate = "die"
     victim: int | None = None
+    role: Literal["worker", "matcher", "scheduler", "api"] = "worker"
+    port: int = 0
+    # A scheduler's time: since when, in seconds since 1970, and how much faster it goes.
+    since: float = 0.0
+    pace: float = 1.0
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
@@ -87,6 +95,16 @@ def hook_of(orders: Orders) -> Hook:
     return hook
 
 
+async def _watch(orders: Orders, house: House, stop: asyncio.Event) -> None:
+    """One of the parts beside the workers."""
+    if orders.role == "matcher":
+        await follow_log(house, hook_of(orders), stop)
+    elif orders.role == "scheduler":
+        await keep_schedules(house, hook_of(orders), stop, orders.since, orders.pace)
+    else:
+        await answer_calls(house, stop, orders.port)
+
+
 async def work(orders: Orders) -> None:
     ledger = Ledger(Path(orders.ledger))
     stunts = Stunts(ledger, orders.least_ms, orders.most_ms)
@@ -94,6 +112,11 @@ async def work(orders: Orders) -> None:
     loop = asyncio.get_running_loop()
     loop.add_reader(STDIN, _end_with_the_parent)
     async with open_house(orders.settings(), registry=registry) as house:
+        if orders.role != "worker":
+            stop = asyncio.Event()
+            loop.add_signal_handler(signal.SIGTERM, stop.set)
+            await _watch(orders, house, stop)
+            return
         worker = build_worker(house, hook=hook_of(orders))
         loop.add_signal_handler(signal.SIGTERM, worker.stop)
         await worker.run()

@@ -35,6 +35,11 @@ class Annotations:
     seconds: float = 1.0
     # Argument names in which a SecretText may stand; everywhere else it is refused.
     secret_arguments: frozenset[str] = frozenset()
+    # Those among them that are a secret or nothing: plain text in them is refused.
+    only_secrets: frozenset[str] = frozenset()
+    # The hosts this capability reaches, where the operator fixed them and no argument can
+    # change them: a grant for it then permits these hosts, and its secrets go nowhere else.
+    hosts: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

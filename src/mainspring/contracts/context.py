@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 from uuid import UUID
@@ -75,6 +75,42 @@ class Http(Protocol):
     async def send(self, request: HttpRequest) -> HttpResponse: ...
 
 
+MAIL_RECIPIENTS = 50
+# The longest line a mail may have, and so the longest subject.
+MAIL_SUBJECT = 998
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """One mail, by addresses alone; who sends it is the operator's to say."""
+
+    to: tuple[str, ...]
+    subject: str
+    text: str
+    cc: tuple[str, ...] = ()
+    html: str | None = None
+    reply_to: str | None = None
+    # Further headers, such as Auto-Submitted; those of the mail itself cannot be given.
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MailReceipt:
+    """What the mail server took, and whom it refused, with its reason."""
+
+    message_id: str
+    accepted: tuple[str, ...]
+    refused: Mapping[str, str]
+
+
+class Mailer(Protocol):
+    """The way to the operator's mail server."""
+
+    async def send(self, message: Mail, *, key: str) -> MailReceipt:
+        """Sends one mail; the same key makes the same Message-ID, so a repeat can be told."""
+        ...
+
+
 class CallContext(Protocol):
     """Given to a capability's handler."""
 
@@ -96,6 +132,8 @@ class CallContext(Protocol):
 
     @property
     def http(self) -> Http: ...
+    @property
+    def mail(self) -> Mailer: ...
 
     def spend(self, usd: Decimal) -> None:
         """Says what the call cost; the gate settles it with the call's record."""

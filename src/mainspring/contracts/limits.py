@@ -21,6 +21,7 @@ class Limits:
     """Sizes and counts nothing may exceed."""
 
     json_bytes: int = _limit(1_048_576, "bytes", "A JSON document handed in, as text.")
+    import_bytes: int = _limit(16_777_216, "bytes", "A bundle of definitions to import, as text.")
     json_depth: int = _limit(64, "levels", "Nesting of a JSON document.")
     json_digits: int = _limit(400, "digits", "One number in a JSON document.")
     definition_bytes: int = _limit(262_144, "bytes", "A definition, as canonical JSON.")

@@ -11,11 +11,13 @@ import orjson
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Invalid, Problem
-from mainspring.contracts.secret import SecretText
+from mainspring.contracts.errors import Finding, Invalid, Problem
+from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.budget import Purse
 from mainspring.gate.policy import Posture
 from mainspring.gate.record import CallRecord, RecordedCall
+
+_HOW_TO_NAME_ONE = "Keep it with `mainspring secrets set NAME` and write {{ secrets.NAME }} here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,24 @@ def check_secret_places(arguments: Mapping[str, Any], capability: Capability) ->
                 f"A secret may not stand in {name!r} of {capability.id}.",
                 code="secret_not_allowed_here",
             )
+        if name in capability.annotations.only_secrets and not _is_secret(value):
+            raise Invalid(
+                f"{name!r} of {capability.id} must be a secret and nothing else.",
+                code="secret_needed",
+                findings=[
+                    Finding(f"/{name}", "This must be a secret.", "secret_needed", _HOW_TO_NAME_ONE)
+                ],
+                suggestion=_HOW_TO_NAME_ONE,
+            )
+
+
+def _is_secret(value: Any) -> bool:
+    """One whole secret; text around it, or text that merely looks like it, is none."""
+    return (
+        isinstance(value, SecretText)
+        and len(value.parts) == 1
+        and isinstance(value.parts[0], SecretRef)
+    )
 
 
 def _has_secret(value: Any) -> bool:

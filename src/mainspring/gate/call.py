@@ -20,7 +20,7 @@ from typing import Any
 
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.context import Transaction
+from mainspring.contracts.context import Mailer, Transaction
 from mainspring.contracts.errors import (
     Clash,
     Denied,
@@ -80,6 +80,7 @@ class Gate:
         clock: Clock,
         limits: Limits,
         *,
+        mailer: Mailer,
         draft_lifetime: timedelta = timedelta(hours=1),
     ) -> None:
         self._vocabulary = vocabulary
@@ -88,6 +89,7 @@ class Gate:
         self._vault = vault
         self._clock = clock
         self._limits = limits
+        self._mailer = mailer
         self._draft_lifetime = draft_lifetime
         self._validators: dict[str, tuple[Validator, Validator]] = {}
 
@@ -173,7 +175,7 @@ class Gate:
         ask = passage.ask
         reveal = partial(self._vault.reveal, ask.actor.workspace_id)
         http = self._egress.bound(passage.hosts, reveal)
-        context = GateContext(ask.actor, ask.run, self._clock, ask.key, http, tx)
+        context = GateContext(ask.actor, ask.run, self._clock, ask.key, http, self._mailer, tx)
         try:
             returned = await passage.capability.handler(context, ask.arguments)
         finally:
@@ -298,7 +300,10 @@ def _again(passage: _Passage, before: RecordedCall) -> Answer:
 
 
 def _granted_hosts(passage: _Passage) -> frozenset[str] | None:
-    """Denied without a grant that fits; with one, the hosts it approves."""
+    """Denied without a grant that fits; with one, the hosts that may be reached.
+
+    These are the capability's own where it has fixed ones, else those of the grant.
+    """
     reason: str | None = None
     for grant in passage.ask.posture.grants:
         if grant.capability != passage.capability.id:
@@ -306,6 +311,8 @@ def _granted_hosts(passage: _Passage) -> frozenset[str] | None:
         verdict = match(grant, passage.capability.id, passage.shown)
         reason = verdict.reason
         if verdict:
+            if passage.capability.annotations.hosts is not None:
+                return passage.capability.annotations.hosts
             hosts = grant.params.get("hosts")
             return None if hosts is None else frozenset(hosts)
     raise Denied(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.context import Actor, Http, RunRef, Transaction
+from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Fault
 
 
@@ -19,6 +19,7 @@ class GateContext:
     clock: Clock
     key: str
     http: Http
+    mail: Mailer
     transaction: Transaction | None = None
     spent: Decimal = field(default=Decimal(0))
 

@@ -7,6 +7,4 @@ Folders look alike, so whoever has read one has read them all.
 An integration fills the shapes of the contracts and imports nothing else of the house.
 It does not know the other integrations, and no room knows it: the wiring lists the
 shelf and puts what it finds into the registry.
-
-The room is empty so far.
 """

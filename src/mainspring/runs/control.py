@@ -10,7 +10,7 @@ from mainspring.runs.dispatch import RUNS_CHANNEL
 from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, occupied, release_lanes
 from mainspring.runs.rows import FINAL, End
-from mainspring.store.events import append_events
+from mainspring.store.events import EVENTS_CHANNEL, append_events
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -67,6 +67,7 @@ class Control:
             await append_events(tx, [] if event is None else [event])
             await release_lanes(tx, lanes)
         self._waker.wake(RUNS_CHANNEL)
+        self._waker.wake(EVENTS_CHANNEL)
         return "cancelled"
 
     async def retry(self, workspace_id: UUID, run_id: UUID) -> None:

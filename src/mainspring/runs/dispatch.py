@@ -8,7 +8,7 @@ after the commit and is only a hint.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -30,9 +30,12 @@ from mainspring.runs.admission import (
 )
 from mainspring.runs.arrivals import NewRun, Request, insert_runs, one_per_key, take_keys
 from mainspring.runs.engine import LoadedVersion
+from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lane_of, lock_lanes, occupied
+from mainspring.runs.rows import End
 from mainspring.runs.versions import Versions
 from mainspring.store.database import Database
+from mainspring.store.events import EventRow, append_events
 from mainspring.store.wake import Waker
 from mainspring.workspace.triggers import hold_armed
 
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 RUNS_CHANNEL = "mainspring_runs"
 
 _AUTOMATIONS = """
-    SELECT id, version, state, created_at FROM automations
+    SELECT id, name, version, state, created_at FROM automations
     WHERE workspace_id = $1 AND id = ANY($2::uuid[])
 """
 
@@ -103,7 +106,7 @@ class Dispatcher:
         around = await self._look(tx, requests, armed)
         judged = [await self._judged(request, around) for request in requests]
         new = [one for one in judged if isinstance(one, NewRun)]
-        made = iter(await self._accept(tx, new))
+        made = iter(await self._accept(tx, new, around))
         return [next(made) if isinstance(one, NewRun) else one for one in judged]
 
     def wake(self, made: Sequence[Dispatched | Problem]) -> None:
@@ -232,7 +235,7 @@ class Dispatcher:
         return lane_of(request.automation_id, key)
 
     async def _accept(
-        self, tx: Transaction, judged: Sequence[NewRun]
+        self, tx: Transaction, judged: Sequence[NewRun], around: _Surroundings
     ) -> list[Dispatched | Problem]:
         """Under the locks of the lanes: known keys first, then the order in each lane."""
         lanes = {_lane_of(run) for run in judged} - {None}
@@ -244,6 +247,7 @@ class Dispatcher:
         full = await occupied(tx, locked)
         new = [await self._placed(run, full) for run in asked if run.id not in known]
         await insert_runs(tx, new)
+        await append_events(tx, list(_failures(new, around)))
         made: dict[UUID, Dispatched | Problem] = {run.id: _made(run) for run in new}
         made |= {run.id: _same(run.request, known[run.id]) for run in asked if run.id in known}
         return [_one_of(run, firsts[run.id], made) for run in judged]
@@ -272,6 +276,18 @@ def _awake(request: Request, row: Mapping[str, Any], around: _Surroundings) -> b
 
 def _lane_of(run: NewRun) -> Lane | None:
     return None if run.lane is None else (run.request.workspace_id, run.lane)
+
+
+def _failures(runs: Sequence[NewRun], around: _Surroundings) -> Iterator[EventRow]:
+    """A run that failed before it began is told of like any other failure."""
+    for run in runs:
+        if run.refusal is not None and run.status == "failed":
+            end = End("failed", run.refusal.reason, run.refusal.outcome)
+            name = around.automations[run.request.automation_id]["name"]
+            request = run.request
+            event = run_event(request.workspace_id, run.id, request.automation_id, name, end)
+            if event is not None:
+                yield event
 
 
 def _made(run: NewRun) -> Dispatched:

@@ -1,15 +1,39 @@
-"""The events a run publishes when it ends, so that other automations can follow it."""
+"""The events a run publishes when it ends, and the keys under which others publish.
+
+An event that somebody outside sends twice under one key is told once: the key is kept
+beside those of the other moments, for a day.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.event import EventType
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.event import EventRow, EventType
 from mainspring.contracts.ids import new_id
 from mainspring.gate.record import dumps
 from mainspring.runs.rows import End
-from mainspring.store.events import EventRow
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+KEY_LIFETIME = timedelta(hours=24)
+# The workspace stands for the source: the event does not exist yet, and no trigger is meant.
+_KEEP_KEY = """
+    INSERT INTO firings (workspace_id, source_id, key, expires_at, run_id, body_hash)
+    VALUES ($1, $1, $2, now() + $3::interval, $4, $5)
+    ON CONFLICT (workspace_id, source_id, key) DO UPDATE
+        SET run_id = excluded.run_id, body_hash = excluded.body_hash,
+            expires_at = excluded.expires_at, at = now()
+        WHERE firings.expires_at < now()
+    RETURNING run_id
+"""
+_KEPT_KEY = """
+    SELECT run_id, body_hash FROM firings
+    WHERE workspace_id = $1 AND source_id = $1 AND key = $2
+"""
 
 _PAYLOAD: dict[str, Any] = {
     "type": "object",
@@ -56,4 +80,23 @@ def run_event(
     }
     if end.reason is not None:
         payload["reason"] = end.reason
-    return workspace_id, new_id(), kind, str(automation_id), dumps(payload) or "{}"
+    text = dumps(payload) or "{}"
+    return EventRow(workspace_id, new_id(), kind, str(automation_id), text, run_id)
+
+
+async def keep_event_key(
+    tx: Transaction, workspace_id: UUID, key: str, event_id: UUID, body_hash: bytes
+) -> UUID:
+    """The id of the event that stands for this key: the given one, or an earlier one's."""
+    named = f"told:{key}"
+    fresh = await tx.fetchrow(_KEEP_KEY, workspace_id, named, KEY_LIFETIME, event_id, body_hash)
+    if fresh is not None:
+        return event_id
+    row = await tx.fetchrow(_KEPT_KEY, workspace_id, named)
+    if row["body_hash"] != body_hash:
+        raise Invalid(
+            "This idempotency key was used before with another event.",
+            code="idempotency_mismatch",
+        )
+    found: UUID = row["run_id"]
+    return found

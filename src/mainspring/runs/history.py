@@ -23,8 +23,8 @@ _LIST = f"""
     ORDER BY r.id DESC LIMIT $7
 """
 _ONE = f"""
-    SELECT {COLUMNS}, nullif(r.due_at, 'infinity') AS due_at, r.takeovers, r.queue, r.root_id, r.depth,
-        r.inputs, r.payload, r.output, r.error
+    SELECT {COLUMNS}, nullif(r.due_at, 'infinity') AS due_at, r.takeovers, r.queue, r.root_id,
+        r.depth, r.inputs, r.payload, r.output, r.error
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2
 """

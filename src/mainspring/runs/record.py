@@ -7,7 +7,7 @@ stronger lock on the same row, so it happens before or after, never in between.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +102,10 @@ _ENDED_BEFORE = """
 class Recorder:
     """Turns units into rows; one instance serves every run of a process."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, tell: Callable[[], None] = lambda: None) -> None:
         self._limits = limits
+        # Says to the readers of the event log that there is news, after the commit.
+        self._tell = tell
 
     async def flush(self, connection: Connection, units: Sequence[Unit]) -> Sequence[bool]:
         """Writes what still belongs to its owner; answers which units those were."""
@@ -114,6 +116,8 @@ class Recorder:
             kept = [unit for unit, yes in zip(units, held, strict=True) if yes]
             await self._write(connection, kept)
             await release_lanes(connection, lanes)
+        if any(unit.end is not None for unit in kept):
+            self._tell()
         if all(held):
             return held
         return await self._or_ended_before(connection, units, held)

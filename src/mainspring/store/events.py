@@ -1,36 +1,154 @@
-"""The event log's writing side: a fact is appended in the transaction that made it true.
+"""The event log: facts, appended in the transaction that made them true.
 
 Readers go by (xid, id) and stop before the oldest transaction still open, so a late commit
-with a smaller id is never passed over.
+with a smaller id is never passed over. Only this module knows the table.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import orjson
+
+from mainspring.contracts.errors import Missing
+from mainspring.contracts.event import Entry, Event, EventRow, Place, Wanted
+from mainspring.contracts.limits import Limits
+
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.store.wake import Waker
 
-# Workspace, id, type, source and the payload as JSON text.
-EventRow = tuple[UUID, UUID, str, str, str]
+__all__ = ["EVENTS_CHANNEL", "EventRow", "EventTable", "Herald", "append_events"]
+
+EVENTS_CHANNEL = "mainspring_events"
+# What one read may bring into memory, by the size on disk; one event always fits.
+_READ_BYTES = 4_194_304
+_HINT_SECONDS = 0.05
 
 _APPEND = """
-    INSERT INTO events (workspace_id, id, type, source_id, payload)
-    SELECT e.workspace_id, e.id, e.type, e.source_id, e.payload::jsonb
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[])
-        AS e(workspace_id, id, type, source_id, payload)
+    INSERT INTO events (workspace_id, id, type, source_id, payload, run_id, replay_of)
+    SELECT e.workspace_id, e.id, e.type, e.source_id, e.payload::jsonb, e.run_id, e.replay_of
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[],
+        $7::uuid[]) AS e(workspace_id, id, type, source_id, payload, run_id, replay_of)
 """
 
+# The payload travels as text: one that cannot be read must not hide its neighbours.
 _READ = """
-    SELECT workspace_id, id, xid::text AS xid, type, source_id, payload, created_at
-    FROM events
-    WHERE (xid, id) > ($1::text::xid8, $2::uuid)
-      AND xid < pg_snapshot_xmin(pg_current_snapshot())
-    ORDER BY xid, id
-    LIMIT $3
+    SELECT workspace_id, id, xid::text AS xid, type, source_id, payload::text AS payload,
+        created_at, run_id, replay_of
+    FROM (
+        SELECT *, sum(pg_column_size(payload))
+            OVER (ORDER BY xid, id ROWS UNBOUNDED PRECEDING) - pg_column_size(payload) AS ahead
+        FROM (
+            SELECT * FROM events
+            WHERE (xid, id) > ($1::text::xid8, $2::uuid)
+              AND xid < pg_snapshot_xmin(pg_current_snapshot())
+            ORDER BY xid, id
+            LIMIT $3
+        ) AS next
+    ) AS measured
+    WHERE ahead < $4
+    ORDER BY measured.xid, id
 """
+
+_ONE = """
+    SELECT workspace_id, id, type, source_id, payload::text AS payload, created_at, run_id,
+        replay_of
+    FROM events WHERE workspace_id = $1 AND id = $2 AND created_at > now() - $3::interval
+"""
+
+_LIST = """
+    SELECT workspace_id, id, type, source_id, payload::text AS payload, created_at, run_id,
+        replay_of
+    FROM events
+    WHERE workspace_id = $1 AND created_at > now() - $2::interval
+      AND ($3::text IS NULL OR type = $3)
+      AND ($4::text IS NULL OR source_id = $4)
+      AND ($5::timestamptz IS NULL OR created_at >= $5)
+      AND ($6::uuid IS NULL OR id < $6)
+    ORDER BY id DESC
+    LIMIT $7
+"""
+
+_NEXT = """
+    SELECT workspace_id, id, e.xid::text AS xid,
+        e.xid < pg_snapshot_xmin(pg_current_snapshot()) AS settled
+    FROM events e
+    WHERE (e.xid, id) > ($1::text::xid8, $2::uuid) ORDER BY e.xid, id LIMIT 1
+"""
+
+
+class EventTable:
+    """The log as a table; it answers to the ``EventLog`` protocol."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._kept = timedelta(days=limits.event_days)
+
+    async def append(self, tx: Transaction, events: Sequence[EventRow]) -> None:
+        """Adds facts to the log, inside the caller's transaction."""
+        await append_events(tx, events)
+
+    async def read(self, tx: Transaction, after: Place, most: int) -> Sequence[Entry]:
+        """The next entries after a place in the log, oldest first, none ever passed over."""
+        return [_entry(row) for row in await tx.fetch(_READ, *after, most, _READ_BYTES)]
+
+    async def peek(self, tx: Transaction, after: Place) -> tuple[Entry, bool] | None:
+        """The next entry, unread, and whether everything before it is settled."""
+        row = await tx.fetchrow(_NEXT, *after)
+        if row is None:
+            return None
+        return Entry((row["xid"], row["id"]), row["workspace_id"], None), bool(row["settled"])
+
+    async def one(self, tx: Transaction, workspace_id: UUID, event_id: UUID) -> Event:
+        """One event of a workspace, while its time in the log lasts."""
+        row = await tx.fetchrow(_ONE, workspace_id, event_id, self._kept)
+        event = None if row is None else _event(row)
+        if event is None:
+            raise Missing(
+                "There is no such event.",
+                code="no_event",
+                suggestion=f"Events are kept for {self._kept.days} days.",
+            )
+        return event
+
+    async def list(
+        self, tx: Transaction, workspace_id: UUID, wanted: Wanted, most: int
+    ) -> Sequence[Event]:
+        """The newest events of a workspace first; one that cannot be read is left out."""
+        found: list[Event] = []
+        before = wanted.before
+        while len(found) < most:
+            rows = await tx.fetch(
+                _LIST, workspace_id, self._kept, wanted.type, wanted.source_id, wanted.since,
+                before, most - len(found),
+            )  # fmt: skip
+            if not rows:
+                break
+            found += [event for event in map(_event, rows) if event is not None]
+            before = rows[-1]["id"]
+        return found
+
+
+class Herald:
+    """Tells readers of the log that there is news: at once after a rest, then now and then.
+
+    Readers look often while there is something to read, so a busy log needs few hints.
+    """
+
+    def __init__(self, waker: Waker) -> None:
+        self._waker = waker
+        self._last = float("-inf")
+
+    def tell(self) -> None:
+        """Notes the hint and returns; call it after the commit."""
+        now = time.monotonic()
+        if now - self._last >= _HINT_SECONDS:
+            self._last = now
+            self._waker.wake(EVENTS_CHANNEL)
 
 
 async def append_events(tx: Transaction, events: Sequence[EventRow]) -> None:
@@ -39,8 +157,19 @@ async def append_events(tx: Transaction, events: Sequence[EventRow]) -> None:
         await tx.execute(_APPEND, *(list(column) for column in zip(*events, strict=True)))
 
 
-async def read_events(
-    tx: Transaction, after: tuple[str, UUID], most: int
-) -> Sequence[dict[str, Any]]:
-    """The next events after a place in the log, oldest first, none ever passed over."""
-    return [dict(row) for row in await tx.fetch(_READ, after[0], after[1], most)]
+def _entry(row: Any) -> Entry:
+    return Entry((row["xid"], row["id"]), row["workspace_id"], _event(row))
+
+
+def _event(row: Any) -> Event | None:
+    try:
+        payload = orjson.loads(row["payload"])
+    except ValueError:
+        # The table can hold numbers that no reader of JSON takes.
+        return None
+    if not isinstance(payload, dict):
+        return None
+    return Event(
+        row["id"], row["workspace_id"], row["type"], row["source_id"], payload,
+        row["created_at"], row["run_id"], row["replay_of"],
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Partitions by time: made ahead of need, dropped whole when their time is over.
+"""Partitions by time: made ahead of need, dropped whole when nothing in them is kept.
 
 A partition holds the ids of one month or week: the first 48 bits of a UUIDv7 are its
 time, so the bounds of a period are two ids.
@@ -7,14 +7,19 @@ time, so the bounds of a period are two ids.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
+
+import asyncpg
 
 from mainspring.contracts.context import Transaction
 from mainspring.contracts.ids import floor_id
+
+if TYPE_CHECKING:
+    from mainspring.store.database import Database
 
 Period = Literal["month", "week"]
 
@@ -87,26 +92,71 @@ def _create(table: str, name: str, span: Span) -> str:
     )
 
 
-# Rows that point at a run go before the run.
-_DROP_ORDER = ("large_results", "calls", "steps", "runs", "events")
-_ENDS = """
-    SELECT c.relname AS name, p.relname AS parent, pg_get_expr(c.relpartbound, c.oid) AS bound
+_ENDED = """
+    SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bound
     FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid JOIN pg_class p ON p.oid = i.inhparent
-    WHERE c.relispartition AND c.relkind = 'r'
+    WHERE c.relispartition AND c.relkind = 'r' AND p.relname = $1
 """
-_TO = re.compile(r"TO \('([0-9a-f-]{36})'\)")
+_BOUNDS = re.compile(r"FROM \('([0-9a-f-]{36})'\) TO \('([0-9a-f-]{36})'\)")
+_PARTS = "SELECT relname FROM pg_class WHERE relispartition AND relname = ANY($1::text[])"
+# Shorter than the time after which Postgres looks for deadlocks, so whoever drops history
+# steps back and work under way goes on.
+_PATIENCE = "SET LOCAL lock_timeout = '400ms'"
+# All work waits while a partition leaves, because Postgres makes sure that nothing points
+# into it. One that is too large for that has to be emptied first.
+_LONGEST = "SET LOCAL statement_timeout = '2s'"
+_STOOD_BACK = (
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.DeadlockDetectedError,
+)
+
+Spares = Callable[["Transaction"], Awaitable[bool]]
 
 
-async def drop_partitions(tx: Transaction, before: datetime) -> list[str]:
-    """Drops every period that ended before a moment: history goes without a scan."""
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One period of a table that is over: the end of its name, and its two ids."""
+
+    name: str
+    start: UUID
+    end: UUID
+
+
+async def ended(tx: Transaction, table: str, before: datetime) -> list[Cut]:
+    """The periods of a table that were over at a moment, oldest first."""
     bound = floor_id(before)
-    old: dict[str, list[str]] = {table: [] for table in _DROP_ORDER}
-    for row in await tx.fetch(_ENDS):
-        end = _TO.search(row["bound"])
-        if row["parent"] in old and end is not None and UUID(end[1]) <= bound:
-            old[row["parent"]].append(row["name"])
-    dropped = [(table, name) for table in _DROP_ORDER for name in sorted(old[table])]
-    for table, name in dropped:
-        await tx.execute(f"ALTER TABLE {table} DETACH PARTITION {name}")
-        await tx.execute(f"DROP TABLE {name}")
-    return [name for _, name in dropped]
+    found: list[Cut] = []
+    for row in await tx.fetch(_ENDED, table):
+        ids = _BOUNDS.search(row["bound"])
+        if ids is not None and UUID(ids[2]) <= bound:
+            found.append(Cut(row["name"].removeprefix(f"{table}_"), UUID(ids[1]), UUID(ids[2])))
+    return sorted(found, key=lambda cut: cut.start)
+
+
+async def drop_cut(
+    database: Database, tables: Sequence[str], cut: Cut, spares: Spares
+) -> list[str]:
+    """Drops one period of some tables whole: history goes without deleting row by row.
+
+    The tables stand in the order in which they go: what points at a row before the row.
+    ``spares`` is asked once nobody can write any more; its yes leaves everything as it is.
+    So does a table that is in use for longer than a moment.
+    """
+    try:
+        async with database.transaction() as tx:
+            await tx.execute(_LONGEST)
+            await tx.execute(_PATIENCE)
+            for table in reversed(tables):
+                await tx.execute(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")
+            if await spares(tx):
+                return []
+            wanted = [f"{table}_{cut.name}" for table in tables]
+            there = {row["relname"] for row in await tx.fetch(_PARTS, wanted)}
+            for table, name in zip(tables, wanted, strict=True):
+                if name in there:
+                    await tx.execute(f"ALTER TABLE {table} DETACH PARTITION {name}")
+                    await tx.execute(f"DROP TABLE {name}")
+            return [name for name in wanted if name in there]
+    except _STOOD_BACK:
+        return []

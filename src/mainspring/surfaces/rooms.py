@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import asyncio
     from uuid import UUID
 
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
+    from mainspring.gate.artifacts.blobs import BlobStore
+    from mainspring.gate.artifacts.links import Links
     from mainspring.runs.control import Control
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.runs.watch import Watcher
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.store.database import Database
     from mainspring.store.wake import Waker
+    from mainspring.triggers.desk import WebhookDesk
     from mainspring.workspace.vault import Vault
 
 
@@ -34,7 +38,13 @@ class Rooms:
     vault: Vault
     waker: Waker
     dispatcher: Dispatcher
+    # Where webhooks are taken in; whoever opens it for calls closes it.
+    desk: WebhookDesk
     control: Control
+    blobs: BlobStore
+    links: Links
     workspace_id: UUID
+    # Everything beside the workers that a running server does, until the event is set.
+    watch: Callable[[asyncio.Event], Awaitable[None]]
     # A worker over this house; it works once its run is awaited.
     hire: Callable[[Watcher], Worker]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from mainspring.contracts.event import EVENT_TYPE_PATTERN, LONGEST_EVENT_TYPE
 from mainspring.contracts.trigger import Trigger
 from mainspring.definition.filters import FILTER_SCHEMA
 
@@ -17,8 +18,8 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "title": "Event type",
             "description": "The exact type of the event.",
             "type": "string",
-            "pattern": r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$",
-            "maxLength": 200,
+            "pattern": EVENT_TYPE_PATTERN,
+            "maxLength": LONGEST_EVENT_TYPE,
             "examples": ["drive.file_added", "automation.run.succeeded"],
             "x-mainspring-source": "events",
         },

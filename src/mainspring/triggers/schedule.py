@@ -1,10 +1,22 @@
-"""The schedule trigger: a cron expression, read in a time zone."""
+"""The schedule trigger: a cron expression, read in a time zone.
+
+A run of a schedule is told three moments: when it was made, the moment it stands for, and
+``last_fired_at``, up to which earlier runs have succeeded. A run that fails does not move
+the last one, so the run after it is given the same stretch of time again and nothing
+falls between two runs. Before the first success it is when the automation was made.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, get_args
 
+from mainspring.contracts.errors import Invalid
 from mainspring.contracts.trigger import Trigger
+from mainspring.definition.cron import Cron, parse_cron
+from mainspring.triggers.moments import Misfire
 
 CATCH_UP_SECONDS: Final = 3_600
 LONGEST_CATCH_UP_SECONDS: Final = 2_592_000
@@ -79,7 +91,8 @@ PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
             "format": "date-time",
         },
         "last_fired_at": {
-            "description": "The firing before; at the first one, when the automation was made.",
+            "description": "Up to where earlier runs have succeeded; before the first of them, "
+            "when the automation was made.",
             "type": "string",
             "format": "date-time",
         },
@@ -99,3 +112,55 @@ TRIGGER: Final = Trigger(
     config_schema=CONFIG_SCHEMA,
     payload_schema=PAYLOAD_SCHEMA,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The config of a schedule, read."""
+
+    cron: Cron
+    zone: str
+    misfire: Misfire
+    catch_up: timedelta
+
+
+def read_schedule(config: Any) -> Schedule:
+    """A stored config, or ``Invalid``: it was judged when it was saved, perhaps elsewhere."""
+    if not isinstance(config, Mapping):
+        raise _damaged("is not an object")
+    cron, zone = config.get("cron"), config.get("timezone")
+    misfire = config.get("misfire", "fire_once")
+    seconds = config.get("catch_up_seconds", CATCH_UP_SECONDS)
+    if not isinstance(cron, str) or not isinstance(zone, str):
+        raise _damaged("lacks its cron expression or its time zone")
+    if misfire not in get_args(Misfire):
+        raise _damaged("has a policy for missed moments that does not exist")
+    if type(seconds) is not int or not 0 <= seconds <= LONGEST_CATCH_UP_SECONDS:
+        raise _damaged("has a catch-up window that is not possible")
+    return Schedule(parse_cron(cron), zone, misfire, timedelta(seconds=seconds))
+
+
+def key_of(moment: datetime) -> str:
+    """The key of a moment: whoever computes it comes to the same."""
+    return f"at:{rfc3339(moment)}"
+
+
+def payload_of(moment: datetime, fired_at: datetime, last_fired_at: datetime) -> dict[str, str]:
+    """What the run of a moment is told."""
+    return {
+        "fired_at": rfc3339(fired_at),
+        "scheduled_for": rfc3339(moment),
+        "last_fired_at": rfc3339(last_fired_at),
+    }
+
+
+def rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _damaged(what: str) -> Invalid:
+    return Invalid(
+        f"The stored schedule {what}.",
+        code="unreadable",
+        suggestion="Save the automation again.",
+    )

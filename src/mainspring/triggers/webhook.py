@@ -20,12 +20,41 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 1_000},
             "default": {},
             "examples": [{"branch": "$.ref", "author": "$.head_commit.author.name"}],
-        }
+        },
+        "signature": {
+            "title": "Signature",
+            "description": "Every call must be signed as Standard Webhooks describes. A signed "
+            "call needs no token at the address that ends in hooks and the trigger's id; its "
+            "webhook-id is its idempotency key.",
+            "type": "object",
+            "required": ["secret"],
+            "additionalProperties": False,
+            "properties": {
+                "secret": {
+                    "title": "Secret",
+                    "description": "The name of the vault's secret that holds the sender's "
+                    "signing key, such as whsec_ and its base64.",
+                    "type": "string",
+                    "pattern": "^[a-z0-9_]+$",
+                    "maxLength": 64,
+                    "examples": ["billing_webhook_key"],
+                }
+            },
+        },
     },
-    "examples": [{}, {"input_mapping": {"branch": "$.ref", "files": "$.commits[*].added"}}],
+    "examples": [
+        {},
+        {"input_mapping": {"branch": "$.ref", "files": "$.commits[*].added"}},
+        {"signature": {"secret": "billing_webhook_key"}},
+    ],
     "x-mainspring-anti-examples": [
         {"value": {"input_mapping": ["$.ref"]}, "reason": "a path without a name for it"},
         {"value": {"token": "abc"}, "reason": "a token is given by the server, never written"},
+        {
+            "value": {"signature": {"secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}},
+            "reason": "the key itself has no place here, only the name of the secret that holds it",
+        },
+        {"value": {"signature": {}}, "reason": "signed with which key?"},
     ],
 }
 
@@ -37,7 +66,7 @@ PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
 
 TRIGGER: Final = Trigger(
     type="webhook",
-    description="Goes off when its address is called with its token.",
+    description="Goes off when its address is called with its token, or with a signature.",
     config_schema=CONFIG_SCHEMA,
     payload_schema=PAYLOAD_SCHEMA,
 )

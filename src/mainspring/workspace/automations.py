@@ -1,7 +1,9 @@
 """Automations as they are kept: a name, a state, versions that never change, triggers.
 
-Saving the same definition twice makes no new version. Whoever changes an automation locks
-its row first and its triggers after that.
+Saving the same definition twice makes no new version. Whoever gives out names holds the
+names of the workspace first; whoever changes an automation then locks its row, and its
+triggers after that. The row's lock leaves its key free, so that a worker which books money
+on an automation never waits for a person who edits it.
 """
 
 from __future__ import annotations
@@ -11,47 +13,68 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import Clash, Finding, Missing
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import new_id
+from mainspring.definition.grants import missing
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
-from mainspring.workspace.triggers import arm, keep_triggers
+from mainspring.workspace.stored_triggers import agree
+from mainspring.workspace.triggers import arm, keep_triggers, list_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 State = Literal["active", "paused", "archived"]
 
+_HOLD_NAMES = "SELECT pg_advisory_xact_lock(hashtextextended('automation names ' || $1, 0))"
 _KEEP_DEFINITION = """
     INSERT INTO definitions (workspace_id, hash, document) VALUES ($1, $2, $3)
     ON CONFLICT DO NOTHING
 """
-_FIND = """
-    SELECT a.id, a.version, a.state, v.definition_hash, v.grants FROM automations a
+_WHOLE = """
+    SELECT a.id, a.name, a.version, a.state, a.created_by, v.definition_hash, v.grants,
+        d.document
+    FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
-    WHERE a.workspace_id = $1 AND a.name = $2 AND a.state <> 'archived' FOR UPDATE OF a
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+"""
+_BY_NAME = f"""{_WHOLE}
+    WHERE a.workspace_id = $1 AND a.name = $2 AND a.state <> 'archived' FOR NO KEY UPDATE OF a
+"""
+_BY_ID = f"{_WHOLE} WHERE a.workspace_id = $1 AND a.id = $2 FOR NO KEY UPDATE OF a"
+_TAKEN = """
+    SELECT id FROM automations
+    WHERE workspace_id = $1 AND name = $2 AND state <> 'archived' AND id <> $3
 """
 _CREATE = """
     INSERT INTO automations (workspace_id, id, name, version, created_by)
     VALUES ($1, $2, $3, 1, $4)
 """
 _BUMP = """
-    UPDATE automations SET version = $3, updated_at = now() WHERE workspace_id = $1 AND id = $2
+    UPDATE automations SET version = $3, name = $4, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
 """
 _VERSION = """
     INSERT INTO automation_versions
-        (workspace_id, automation_id, version, definition_hash, grants, author)
-    VALUES ($1, $2, $3, $4, $5, $6)
+        (workspace_id, automation_id, version, definition_hash, grants, author, rollback_of)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
+"""
+# In the order of those who fire several of them at once.
+_HOLD_TRIGGERS = """
+    SELECT id FROM triggers
+    WHERE workspace_id = $1 AND automation_id = $2 ORDER BY id FOR UPDATE
 """
 _STATE = """
-    SELECT state FROM automations WHERE workspace_id = $1 AND id = $2 FOR UPDATE
+    SELECT state FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE
 """
+# Whoever activates an automation knows of its failures so far.
 _SET_STATE = """
     UPDATE automations
     SET state = $3, paused_reason = $4, updated_at = now(),
-        failures = CASE WHEN $3 = 'active' THEN 0 ELSE failures END
+        failures = CASE WHEN $3 = 'active' THEN 0 ELSE failures END,
+        acknowledged_at = CASE WHEN $3 = 'active' THEN now() ELSE acknowledged_at END
     WHERE workspace_id = $1 AND id = $2
 """
 _WORKSPACE = """
@@ -74,6 +97,18 @@ class Saved:
     automation_id: UUID
     version: int
     changed: bool
+    state: State = "paused"
+    # What its runs may do that those of the version before might not.
+    widened: tuple[Grant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a version is made of: a definition under its hash, and the grants beside it."""
+
+    definition: Definition
+    digest: bytes
+    grants: list[dict[str, Any]]
 
 
 async def ensure_workspace(tx: Transaction, workspace_id: UUID, name: str) -> None:
@@ -89,24 +124,115 @@ async def save(
     author: UUID,
 ) -> Saved:
     """Keeps a definition under its name; a changed one becomes a new version."""
-    document = definition.as_dict()
-    digest = content_hash(document)
-    kept_grants = [grant.as_dict() for grant in grants]
-    await tx.execute(_KEEP_DEFINITION, workspace_id, digest, document)
-    found = await tx.fetchrow(_FIND, workspace_id, definition.name)
-    if found is not None and found["definition_hash"] == digest and found["grants"] == kept_grants:
-        return Saved(found["id"], found["version"], changed=False)
+    await hold_names(tx, workspace_id)
+    content = await _kept(tx, workspace_id, definition, grants)
+    found = await tx.fetchrow(_BY_NAME, workspace_id, definition.name)
     if found is None:
-        automation_id, version = new_id(), 1
-        await tx.execute(_CREATE, workspace_id, automation_id, definition.name, author)
-    else:
-        automation_id, version = found["id"], found["version"] + 1
-        await tx.execute(_BUMP, workspace_id, automation_id, version)
-    await tx.execute(_VERSION, workspace_id, automation_id, version, digest, kept_grants, author)
-    await keep_triggers(tx, workspace_id, automation_id, definition)
-    active = found is not None and found["state"] == "active"
-    await arm(tx, workspace_id, automation_id, active=active)
-    return Saved(automation_id, version, changed=True)
+        return await _first(tx, workspace_id, content, author)
+    return await put_version(tx, workspace_id, found, content, author)
+
+
+async def create(
+    tx: Transaction,
+    workspace_id: UUID,
+    definition: Definition,
+    grants: Sequence[Grant],
+    author: UUID,
+) -> Saved:
+    """Keeps a definition as a new automation; a name that is taken is refused."""
+    await hold_names(tx, workspace_id)
+    await check_name(tx, workspace_id, definition.name, _NOBODY)
+    content = await _kept(tx, workspace_id, definition, grants)
+    return await _first(tx, workspace_id, content, author)
+
+
+async def update(
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    definition: Definition,
+    grants: Sequence[Grant],
+    author: UUID,
+    *,
+    expected_version: int | None = None,
+) -> Saved:
+    """Keeps a definition as the next version of an automation, perhaps under a new name.
+
+    Its triggers are what the definition says afterwards, also when it says nothing new.
+    """
+    await hold_names(tx, workspace_id)
+    row = await hold(tx, workspace_id, automation_id)
+    if expected_version is not None and row["version"] != expected_version:
+        raise Clash(
+            f"Version {row['version']} is in force, and this change was made to "
+            f"version {expected_version}.",
+            code="version_changed",
+            suggestion="Read the automation again and make the change to what it is now.",
+        )
+    content = await _kept(tx, workspace_id, definition, grants)
+    saved = await put_version(tx, workspace_id, row, content, author)
+    if not saved.changed:
+        rows = await list_triggers(tx, workspace_id, automation_id)
+        if not agree(definition.as_dict(), rows):
+            await _follow(tx, workspace_id, automation_id, definition, row["state"])
+    return saved
+
+
+async def put_version(
+    tx: Transaction,
+    workspace_id: UUID,
+    row: Any,
+    content: Content,
+    author: UUID,
+    rollback_of: int | None = None,
+) -> Saved:
+    """The next version of an automation whose row is held; none when it would say the same."""
+    automation_id, state = row["id"], row["state"]
+    if row["definition_hash"] == content.digest and row["grants"] == content.grants:
+        return Saved(automation_id, row["version"], changed=False, state=state)
+    name = content.definition.name
+    if name != row["name"]:
+        await check_name(tx, workspace_id, name, automation_id)
+    version = row["version"] + 1
+    await tx.execute(_BUMP, workspace_id, automation_id, version, name)
+    await tx.execute(
+        _VERSION, workspace_id, automation_id, version, content.digest, content.grants, author,
+        rollback_of,
+    )  # fmt: skip
+    await _follow(tx, workspace_id, automation_id, content.definition, state)
+    widened = missing(read_grants(content.grants), read_grants(row["grants"]))
+    return Saved(automation_id, version, changed=True, state=state, widened=widened)
+
+
+async def hold(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, *, archived: bool = False
+) -> Any:
+    """The row of an automation with its version in force, kept as it is until the end of the
+    transaction. One that is archived is not to be changed, unless that is what is asked for.
+    """
+    row = await tx.fetchrow(_BY_ID, workspace_id, automation_id)
+    if row is None:
+        raise no_automation()
+    if row["state"] == "archived" and not archived:
+        raise Clash("The automation is archived.", code="archived", suggestion="Restore it first.")
+    return row
+
+
+async def hold_names(tx: Transaction, workspace_id: UUID) -> None:
+    """Nobody else gives out a name of this workspace until the transaction ends."""
+    await tx.execute(_HOLD_NAMES, str(workspace_id))
+
+
+async def check_name(tx: Transaction, workspace_id: UUID, name: str, automation_id: UUID) -> None:
+    """Refuses a name that another automation has; the names are held."""
+    if await tx.fetchrow(_TAKEN, workspace_id, name, automation_id) is not None:
+        detail = f"There is an automation called {name!r} already."
+        raise Clash(
+            detail,
+            code="name_taken",
+            findings=[Finding("/name", detail, "name_taken")],
+            suggestion="Choose another name, or save to the one that is there.",
+        )
 
 
 async def set_state(
@@ -116,7 +242,7 @@ async def set_state(
     """Activates, pauses or archives; answers the state before. Its triggers follow."""
     row = await tx.fetchrow(_STATE, workspace_id, automation_id)
     if row is None:
-        raise Missing("There is no such automation.", code="no_automation")
+        raise no_automation()
     before: State = row["state"]
     await tx.execute(_SET_STATE, workspace_id, automation_id, state, reason)
     await arm(tx, workspace_id, automation_id, active=state == "active")
@@ -127,5 +253,45 @@ async def current_version(tx: Transaction, workspace_id: UUID, automation_id: UU
     """The number of the version in force."""
     row: Any = await tx.fetchrow(_CURRENT, workspace_id, automation_id)
     if row is None:
-        raise Missing("There is no such automation.", code="no_automation")
+        raise no_automation()
     return int(row["version"])
+
+
+def no_automation() -> Missing:
+    return Missing("There is no such automation.", code="no_automation")
+
+
+def read_grants(kept: Sequence[dict[str, Any]]) -> tuple[Grant, ...]:
+    """Grants as they are kept beside a version."""
+    return tuple(Grant(entry["capability"], entry["params"]) for entry in kept)
+
+
+async def _kept(
+    tx: Transaction, workspace_id: UUID, definition: Definition, grants: Sequence[Grant]
+) -> Content:
+    document = definition.as_dict()
+    digest = content_hash(document)
+    await tx.execute(_KEEP_DEFINITION, workspace_id, digest, document)
+    return Content(definition, digest, [grant.as_dict() for grant in grants])
+
+
+async def _first(tx: Transaction, workspace_id: UUID, content: Content, author: UUID) -> Saved:
+    automation_id = new_id()
+    await tx.execute(_CREATE, workspace_id, automation_id, content.definition.name, author)
+    await tx.execute(
+        _VERSION, workspace_id, automation_id, 1, content.digest, content.grants, author, None
+    )
+    await _follow(tx, workspace_id, automation_id, content.definition, "paused")
+    return Saved(automation_id, 1, changed=True, widened=read_grants(content.grants))
+
+
+async def _follow(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, definition: Definition, state: State
+) -> None:
+    """The triggers become what the definition says, armed or at rest with the automation."""
+    await tx.execute(_HOLD_TRIGGERS, workspace_id, automation_id)
+    await keep_triggers(tx, workspace_id, automation_id, definition)
+    await arm(tx, workspace_id, automation_id, active=state == "active")
+
+
+_NOBODY = UUID(int=0)

@@ -1,15 +1,17 @@
-"""What the workspace offers: the small memory of an automation.
+"""What the workspace offers: the small memory of an automation, and its voice.
 
-The four capabilities need no grant of their own to be harmless: they reach only the rows
-of the automation whose run is calling.
+The four capabilities of the memory need no grant of their own to be harmless: they reach
+only the rows of the automation whose run is calling.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.limits import Limits
+from mainspring.workspace.events import publish_event_capability
 from mainspring.workspace.kv import (
     DEFAULT_LIST,
     MAX_KEY,
@@ -26,9 +28,14 @@ _READS = Annotations(effect=Effect.READ, transactional=True, seconds=0.1)
 _KEEPS = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.1)
 
 
-def capabilities(limits: Limits) -> tuple[Capability, ...]:
-    """Everything this room offers, with the operator's limits."""
-    return (_get(), _set(limits), _list(limits), _delete())
+def capabilities(limits: Limits, built_in: Collection[str] = ()) -> tuple[Capability, ...]:
+    """Everything this room offers, with the operator's limits.
+
+    Events of the types that are built in are told by the house alone.
+    """
+    return (
+        _get(), _set(limits), _list(limits), _delete(), publish_event_capability(limits, built_in)
+    )  # fmt: skip
 
 
 def _get() -> Capability:

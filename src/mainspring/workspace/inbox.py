@@ -1,4 +1,4 @@
-"""The inbox: messages that automations leave for the people of a workspace."""
+"""The inbox: messages for the people of a workspace, from its automations and about them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Missing
 from mainspring.contracts.ids import new_id
 
 if TYPE_CHECKING:
@@ -17,10 +18,28 @@ _INSERT = """
     INSERT INTO notifications (workspace_id, id, automation_id, run_id, level, title, message)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
-_LIST = """
-    SELECT id, run_id, level, title, message, created_at, read_at FROM notifications
-    WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2
+_COLUMNS = "id, automation_id, run_id, level, title, message, created_at, read_at"
+_LIST = f"""
+    SELECT {_COLUMNS} FROM notifications
+    WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id < $2) AND (NOT $3 OR read_at IS NULL)
+    ORDER BY id DESC LIMIT $4
 """
+_READ = f"""
+    UPDATE notifications SET read_at = coalesce(read_at, now())
+    WHERE workspace_id = $1 AND id = $2 RETURNING {_COLUMNS}
+"""
+_READ_ALL = """
+    UPDATE notifications SET read_at = now()
+    WHERE workspace_id = $1 AND read_at IS NULL AND id <= $2
+"""
+# Error and warning are the levels of alerts; what else it had to say stays unread.
+_READ_ABOUT = """
+    UPDATE notifications SET read_at = now()
+    WHERE workspace_id = $1 AND automation_id = $2 AND read_at IS NULL
+      AND level IN ('warning', 'error')
+"""
+
+_LAST = UUID(int=2**128 - 1)
 
 
 async def _post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +82,38 @@ POST_NOTIFICATION = Capability(
 
 
 async def notifications(
-    tx: Transaction, workspace_id: UUID, most: int = 50
+    tx: Transaction,
+    workspace_id: UUID,
+    most: int = 50,
+    *,
+    after: UUID | None = None,
+    unread: bool = False,
 ) -> list[dict[str, Any]]:
     """The newest messages first."""
-    return [dict(row) for row in await tx.fetch(_LIST, workspace_id, most)]
+    rows = await tx.fetch(_LIST, workspace_id, after, unread, most)
+    return [dict(row) for row in rows]
+
+
+async def mark_read(tx: Transaction, workspace_id: UUID, notification_id: UUID) -> dict[str, Any]:
+    """Somebody has read a message; reading it again changes nothing."""
+    row = await tx.fetchrow(_READ, workspace_id, notification_id)
+    if row is None:
+        raise Missing("There is no such message.", code="no_message")
+    return dict(row)
+
+
+async def mark_all_read(tx: Transaction, workspace_id: UUID, up_to: UUID | None = None) -> int:
+    """Everything there is has been read, or everything up to one message; answers how many.
+
+    With the newest message that a person saw, one that came meanwhile stays unread.
+    """
+    return _count(await tx.execute(_READ_ALL, workspace_id, up_to or _LAST))
+
+
+async def mark_read_about(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> int:
+    """The warnings and errors about an automation have been read; answers how many."""
+    return _count(await tx.execute(_READ_ABOUT, workspace_id, automation_id))
+
+
+def _count(status: str) -> int:
+    return int(status.rpartition(" ")[2])

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from mainspring.contracts.errors import Fault
 
@@ -44,6 +46,10 @@ class MasterKey:
 
     def open(self, nonce: bytes, sealed: bytes, place: bytes) -> str:
         return AESGCM(self.material).decrypt(nonce, sealed, place).decode()
+
+    def derived(self, purpose: bytes) -> bytes:
+        """A key for one other purpose; it says nothing about this one or its siblings."""
+        return HKDF(SHA256(), KEY_BYTES, salt=None, info=purpose).derive(self.material)
 
 
 def read_key(path: Path) -> MasterKey | None:

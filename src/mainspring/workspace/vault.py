@@ -103,6 +103,10 @@ class Vault:
         key = await self._known_key(may_create=False)
         return {name: _opened(key, workspace_id, found[name]) for name in wanted}
 
+    async def derived_key(self, purpose: bytes) -> bytes:
+        """A key of its own for something that is signed; the master key is made if need be."""
+        return (await self._known_key(may_create=True)).derived(purpose)
+
     def _check(self, name: str, value: str, description: str) -> None:
         if not _NAME.fullmatch(name):
             raise Invalid(

@@ -10,7 +10,14 @@ from tests.kit.house import Bench, document, step
 
 PLAN = step("one", "transform_data", {"output": 1})
 SCHEDULE = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
-LISTENER = {"id": "ends", "type": "event", "config": {"event_type": "automation.run.failed"}}
+LISTENER = {
+    "id": "ends",
+    "type": "event",
+    "config": {
+        "event_type": "automation.run.failed",
+        "filters": {"automation_name": {"equals": "another"}},
+    },
+}
 
 
 async def _red(bench: Bench) -> set[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
 
+from mainspring.contracts.context import Transaction
 from mainspring.contracts.ids import floor_id
 from mainspring.store.database import Database
-from mainspring.store.partitions import drop_partitions, ensure_partitions, spans
-from tests.kit.house import Bench, document, step
+from mainspring.store.partitions import drop_cut, ended, ensure_partitions, spans
 
 NOW = datetime(2027, 1, 31, 23, 59, tzinfo=UTC)
 
@@ -33,31 +32,41 @@ async def test_partitions_are_made_once_although_many_ask_at_once(database: Data
     ]  # fmt: skip
 
 
-async def test_an_old_period_is_dropped_with_its_runs_and_the_rest_stays(bench: Bench) -> None:
-    old = datetime.now(UTC) - timedelta(days=200)
-    database = bench.house.database
-    async with database.transaction() as tx:
-        await ensure_partitions(tx, old)
-    run = await bench.run(document(step("a", "test.note")))
-    await _move(database, run["id"], floor_id(old))
-    fresh = await bench.run(document(step("a", "test.note")))
-    async with database.transaction() as tx:
-        dropped = await drop_partitions(tx, datetime.now(UTC) - timedelta(days=100))
-    assert f"runs_{old:%Y_%m}" in dropped
-    left = await database.fetch("SELECT id FROM runs")
-    assert [row["id"] for row in left] == [fresh["id"]]
-    assert await database.fetchval("SELECT count(*) FROM steps") == 1
+async def _nobody(tx: Transaction) -> bool:
+    del tx
+    return False
 
 
-async def _move(database: Database, run_id: UUID, old_id: UUID) -> None:
-    """Gives a run an id of another time, and everything that belongs to it."""
+async def _everybody(tx: Transaction) -> bool:
+    del tx
+    return True
+
+
+async def test_an_ended_period_is_dropped_in_every_table_and_the_rest_stays(
+    database: Database,
+) -> None:
     async with database.transaction() as tx:
-        await tx.execute("ALTER TABLE steps DISABLE TRIGGER ALL")
-        await tx.execute("ALTER TABLE calls DISABLE TRIGGER ALL")
-        await tx.execute("ALTER TABLE runs DISABLE TRIGGER ALL")
-        await tx.execute("UPDATE runs SET id = $2 WHERE id = $1", run_id, old_id)
-        await tx.execute("UPDATE steps SET run_id = $2 WHERE run_id = $1", run_id, old_id)
-        await tx.execute("UPDATE calls SET run_id = $2 WHERE run_id = $1", run_id, old_id)
-        await tx.execute("ALTER TABLE runs ENABLE TRIGGER ALL")
-        await tx.execute("ALTER TABLE calls ENABLE TRIGGER ALL")
-        await tx.execute("ALTER TABLE steps ENABLE TRIGGER ALL")
+        await ensure_partitions(tx, NOW)
+        cuts = await ended(tx, "runs", NOW + timedelta(days=3))
+    (cut,) = cuts
+    assert cut.name == "2027_01"
+    assert cut.start < floor_id(NOW) < cut.end
+    family = ["large_results", "calls", "steps", "runs"]
+    assert await drop_cut(database, family, cut, _everybody) == []
+    dropped = await drop_cut(database, family, cut, _nobody)
+    assert dropped == [f"{table}_2027_01" for table in family]
+    left = await database.fetch(
+        "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' "
+        "AND relname LIKE '%\\_2027\\_0_'"
+    )
+    assert {row["relname"] for row in left} == {f"{table}_2027_02" for table in family}
+
+
+async def test_a_table_in_use_is_left_alone(database: Database) -> None:
+    async with database.transaction() as tx:
+        await ensure_partitions(tx, NOW)
+        (cut, *_) = await ended(tx, "events", NOW + timedelta(days=30))
+    async with database.transaction() as tx:
+        await tx.execute("LOCK TABLE events IN ROW EXCLUSIVE MODE")
+        assert await drop_cut(database, ["events"], cut, _nobody) == []
+    assert await drop_cut(database, ["events"], cut, _nobody) == [f"events_{cut.name}"]

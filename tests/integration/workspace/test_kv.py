@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.clock import Clock, SystemClock
-from mainspring.contracts.context import Actor, Http, RunRef, Transaction
+from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Exhausted, Fault
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
@@ -36,6 +36,10 @@ class Context:
     @property
     def http(self) -> Http:
         raise Fault("no way out")
+
+    @property
+    def mail(self) -> Mailer:
+        raise Fault("no mail")
 
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)

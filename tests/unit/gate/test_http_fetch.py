@@ -19,6 +19,7 @@ from mainspring.contracts.context import (
     CallContext,
     HttpRequest,
     HttpResponse,
+    Mailer,
     RunRef,
     Transaction,
 )
@@ -66,6 +67,10 @@ class Context:
     @property
     def tx(self) -> Transaction:
         raise Fault("not transactional")
+
+    @property
+    def mail(self) -> Mailer:
+        raise Fault("no mail")
 
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)

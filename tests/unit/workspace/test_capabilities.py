@@ -13,7 +13,7 @@ import pytest
 
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock, SystemClock
-from mainspring.contracts.context import Actor, CallContext, Http, RunRef, Transaction
+from mainspring.contracts.context import Actor, CallContext, Http, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Denied, Fault, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.workspace.capabilities import capabilities
@@ -51,19 +51,25 @@ class Context:
     def http(self) -> Http:
         raise Fault("no way out")
 
+    @property
+    def mail(self) -> Mailer:
+        raise Fault("no mail")
+
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)
 
 
 def test_the_memory_of_an_automation_has_four_verbs() -> None:
-    assert set(OFFERED) == {f"automation_kv.{verb}" for verb in ("get", "set", "list", "delete")}
+    memory = {f"automation_kv.{verb}" for verb in ("get", "set", "list", "delete")}
+
+    assert set(OFFERED) == {*memory, "publish_event"}
 
 
 @pytest.mark.parametrize("entry", OFFERED.values(), ids=OFFERED.keys())
 def test_each_shares_the_transaction_of_its_record_and_says_what_it_does(
     entry: Capability,
 ) -> None:
-    keeps = entry.id.endswith((".set", ".delete"))
+    keeps = entry.id.endswith((".set", ".delete", "publish_event"))
 
     assert entry.annotations.transactional
     assert entry.annotations.effect is (Effect.KEEP if keeps else Effect.READ)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
 import shutil
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
+from mainspring.contracts.errors import Clash
 from mainspring.store.account import closed_to, server_account
 from mainspring.store.binaries import find_binaries
 
@@ -184,6 +186,58 @@ def master_key(settings: Settings) -> Check:
         return Check("master key", "ok", "It is made together with the first secret.")
     mode = settings.key_file.stat().st_mode & 0o777
     return Check("master key", "ok", f"It can be read by its owner alone (mode {mode:04o}).")
+
+
+def address(settings: Settings) -> Check:
+    """Whether the server could listen, or does so already."""
+    from mainspring.surfaces.cli.listening import reserved
+    from mainspring.surfaces.cli.standing import who_is_up
+
+    standing = who_is_up(settings.home)
+    if standing is not None:
+        told = f"Mainspring is up at {standing.address} (process {standing.pid})."
+        return Check("address", "ok", told)
+    try:
+        with reserved(settings):
+            return Check("address", "ok", f"{settings.host}:{settings.port} is free.")
+    except Clash as taken:
+        return Check("address", "doubtful", taken.detail, taken.suggestion)
+
+
+def public_address(settings: Settings) -> Check:
+    """Links in mails and answers lead to this address."""
+    told = f"Links lead to {settings.address}."
+    if settings.public_url is None:
+        if settings.host in _THIS_MACHINE_ALONE:
+            return Check("public address", "ok", f"{told[:-1]}, on this machine alone.")
+        return Check("public address", "doubtful", told, _SET_PUBLIC_URL)
+    if _WEB_ADDRESS.fullmatch(settings.public_url) is None:
+        told = "MAINSPRING_PUBLIC_URL is not the address of a web server."
+        return Check("public address", "wrong", told, _SET_PUBLIC_URL)
+    return Check("public address", "ok", told)
+
+
+_THIS_MACHINE_ALONE = ("127.0.0.1", "::1", "localhost")
+_WEB_ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
+_SET_PUBLIC_URL = "Set MAINSPRING_PUBLIC_URL to what others type, like https://mainspring.example."
+
+
+def mail(settings: Settings) -> Check:
+    """Whether alerts can leave by mail; the mail server itself is not asked."""
+    from mainspring.gate.mail import read_smtp_url
+
+    server = read_smtp_url(settings.smtp_url)
+    if server is None:
+        return Check("mail", "ok", "No mail server is set, so alerts stay in the inbox.")
+    told = f"Mail leaves by {server.host} as {settings.mail_from}"
+    if settings.owner_mail is None:
+        return Check(
+            "mail",
+            "doubtful",
+            f"{told}, but alerts stay in the inbox.",
+            "Set MAINSPRING_OWNER_MAIL to where alerts should go.",
+        )
+    return Check("mail", "ok", f"{told}, and alerts to {settings.owner_mail}.")
 
 
 def _nearest(path: Path) -> Path:

@@ -9,7 +9,7 @@ from mainspring.contracts.errors import from_dict
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, clean
 from mainspring.surfaces.cli.timeline import named
-from mainspring.surfaces.cli.words import count, duration, program, usd
+from mainspring.surfaces.cli.words import count, duration, hint, usd
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -27,11 +27,6 @@ _TITLES = {
     "waiting": ("waiting", "Waiting"),
     "running": ("started", "Running"),
     "pending": ("waiting", "Not started yet"),
-}
-_REASONS = {
-    "dropped": "Another run of this automation is under way, and its policy is drop_if_running.",
-    "paused": "The automation is paused.",
-    "cancelled": "Somebody cancelled it.",
 }
 
 
@@ -54,9 +49,10 @@ def verdict(run: Mapping[str, Any], screen: Screen) -> list[Text]:
 
 def _sentence(run: Mapping[str, Any]) -> str:
     from mainspring.runs.outcome import SENTENCES
+    from mainspring.runs.story import REASONS
 
-    if run["reason"] in _REASONS:
-        return _REASONS[run["reason"]]
+    if run["reason"] in REASONS:
+        return REASONS[run["reason"]]
     for word, sentence in SENTENCES.items():
         if word == run["outcome"]:
             return sentence
@@ -67,6 +63,8 @@ def closing_lines(run: Mapping[str, Any], screen: Screen) -> list[Text]:
     """Everything about a run that has ended."""
     from rich.text import Text
 
+    from mainspring.runs.story import next_moves
+
     lines = [Text(), *verdict(run, screen), *error_lines(run)]
     facts = [("effects", str(run["effects"]))]
     if run["drafts"]:
@@ -76,10 +74,9 @@ def closing_lines(run: Mapping[str, Any], screen: Screen) -> list[Text]:
     if run["output"] is not None:
         lines += output_lines("output", run["output"])
     lines.append(_fact("run", str(run["id"])))
-    lines += [Text(), Text(f"  {program()} logs {run['id']}", style="bright_black")]
-    if run["status"] in ("failed", "timed_out", "cancelled", "dead"):
-        lines.append(Text(f"  {program()} retry {run['id']}", style="bright_black"))
-    return lines
+    moves = ["logs"] if run["status"] == "succeeded" else ["logs", *next_moves(run)]
+    calls = [hint(move, run["id"]) for move in moves]
+    return [*lines, Text(), *(Text(f"  {call}", style="bright_black") for call in calls)]
 
 
 def _fact(name: str, text: str) -> Text:

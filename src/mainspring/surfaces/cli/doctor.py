@@ -54,6 +54,9 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
         ("time zones", checks.time_zones),
         ("templates", lambda: checks.templates(limits)),
         ("master key", lambda: checks.master_key(settings)),
+        ("address", lambda: checks.address(settings)),
+        ("public address", lambda: checks.public_address(settings)),
+        ("mail", lambda: checks.mail(settings)),
         ("database", lambda: finish(_database(desk, settings))),
     ]
 

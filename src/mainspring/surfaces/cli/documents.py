@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Finding, Invalid
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
 
 STDIN = "-"
+LONGEST_WORD = 200
 
 
 def read_document(file: str, limits: Limits) -> Any:
@@ -54,7 +56,7 @@ def read_inputs(
     words: Sequence[str], whole: str | None, shape: Mapping[str, Any], limits: Limits
 ) -> dict[str, Any]:
     """The inputs of a run: one JSON object, and single values that go before it."""
-    given = {} if whole is None else _object(whole, limits)
+    given = {} if whole is None else read_object(whole, limits, "inputs")
     named: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -84,14 +86,22 @@ def _refuse_unknown(inputs: Mapping[str, Any], shape: Mapping[str, Any]) -> None
             )
 
 
-def _object(text: str, limits: Limits) -> dict[str, Any]:
+def read_object(text: str, limits: Limits, name: str) -> dict[str, Any]:
+    """One JSON object given as a word; what is wrong with it has a place under its name."""
     from mainspring.definition.json_text import read_json
 
-    value = read_json(text, limits)
+    try:
+        value = read_json(text, limits)
+    except Invalid as problem:
+        findings = [
+            replace(finding, pointer=f"/{name}{finding.pointer}") for finding in problem.findings
+        ]
+        raise Invalid(problem.detail, code=problem.code, findings=findings) from None
     if not isinstance(value, dict):
-        raise _input_problem(
-            "", "The inputs must be one JSON object.", """Write them like '{"name": "value"}'."""
-        )
+        detail = f"The {name} must be one JSON object."
+        suggestion = """Write it like '{"name": "value"}'."""
+        finding = Finding(f"/{name}", detail, "type", suggestion)
+        raise Invalid(detail, code="type", suggestion=suggestion, findings=[finding])
     return value
 
 
@@ -125,3 +135,19 @@ def _kinds(shape: Mapping[str, Any], name: str) -> set[str]:
 def _input_problem(pointer: str, detail: str, suggestion: str | None = None) -> Invalid:
     finding = Finding(f"/inputs{pointer}", detail, "invalid_input", suggestion)
     return Invalid(detail, code="invalid_input", suggestion=suggestion, findings=[finding])
+
+
+def is_storable(text: str) -> bool:
+    """Whether a word is text at all: the bytes of a command line need not be."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_text(text: str, name: str) -> None:
+    """Refuses a word that cannot be looked for."""
+    if not 0 < len(text) <= LONGEST_WORD or not is_storable(text):
+        detail = f"The {name} must be text of 1 to {LONGEST_WORD} characters."
+        raise Invalid(detail, code=name, findings=[Finding(f"/{name}", detail, name)])

@@ -11,6 +11,7 @@ from mainspring.surfaces.cli.words import count
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from mainspring.contracts.errors import Finding
     from mainspring.contracts.grant import Grant
     from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import Definition, TriggerEntry
@@ -29,7 +30,7 @@ def introduction(
     from rich.text import Text
 
     lines = [Text(one_line(definition.name), style="bold"), Text(f"  {one_line(definition.goal)}")]
-    return [*lines, *_grant_lines(grants, vocabulary)]
+    return [*lines, *grant_lines(grants, vocabulary)]
 
 
 def judgement(file: str, report: Report, vocabulary: Vocabulary, screen: Screen) -> list[Text]:
@@ -40,23 +41,28 @@ def judgement(file: str, report: Report, vocabulary: Vocabulary, screen: Screen)
     sign, colour = screen.mark("succeeded")
     lines = [
         Text.assemble((sign, colour), f" {one_line(file)}: ", (one_line(definition.name), "bold")),
-        Text(f"  {_step_counts(definition, vocabulary)}"),
+        Text(f"  {step_counts(definition, vocabulary)}"),
         *(
-            Text(f"  is meant to start {one_line(described(entry))} (not watched in this version)")
+            Text(f"  once active, starts {one_line(described(entry))}")
             for entry in definition.triggers
         ),
     ]
     if not definition.triggers:
         lines.append(Text("  starts by hand only"))
-    lines += _grant_lines(report.grants, vocabulary)
+    lines += grant_lines(report.grants, vocabulary)
     lines += [Text(f"  {one_line(note.detail, 400)}") for note in report.notes]
+    return lines + warning_lines(report.warnings, screen)
+
+
+def warning_lines(warnings: Iterable[Finding], screen: Screen) -> list[Text]:
+    """What is doubtful about a definition without mistakes."""
+    from rich.text import Text
+
     sign, colour = screen.mark("warning")
-    for warning in report.warnings:
-        lines.append(
-            Text.assemble(
-                "  ", (sign, colour), f" {warning.pointer}: {one_line(warning.detail, 400)}"
-            )
-        )
+    lines = []
+    for warning in warnings:
+        said = f" {warning.pointer}: {one_line(warning.detail, 400)}"
+        lines.append(Text.assemble("  ", (sign, colour), said))
         if warning.suggestion:
             lines.append(Text(f"    {one_line(warning.suggestion, 400)}"))
     return lines
@@ -94,7 +100,8 @@ def described(trigger: TriggerEntry) -> str:
     return words if trigger.enabled else f"{words} (switched off)"
 
 
-def _step_counts(definition: Definition, vocabulary: Vocabulary) -> str:
+def step_counts(definition: Definition, vocabulary: Vocabulary) -> str:
+    """How many steps there are, also inside others and on failure."""
     inside = sum(_nested(step.action, step.config, vocabulary) for step in definition.plan)
     words = count(len(definition.plan), "step")
     if inside:
@@ -113,7 +120,8 @@ def _nested(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> i
     )
 
 
-def _grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
+def grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
+    """What its runs may call, and how far."""
     from rich.text import Text
 
     lines = [

@@ -125,6 +125,24 @@ class Timeline:
         return Line("waiting", *self.sleeper, f"waiting until {clock_time(until)}")
 
 
+def step_line(row: Mapping[str, Any]) -> Line:
+    """One recorded attempt at a step, with its time on the clock."""
+    at = clock_time(row["finished_at"])
+    match row["status"]:
+        case "waiting":
+            words = f"{at}  waiting until {clock_time(row['until'])}"
+        case "skipped":
+            words = f"{at}  skipped"
+        case "succeeded":
+            words = f"{at}  {duration(row['ms'] / 1000)}"
+            words += f", attempt {row['attempt']}" if row["attempt"] > 1 else ""
+        case _:
+            reason = (row["error"] or {}).get("detail", "")
+            words = f"{at}  attempt {row['attempt']} failed after "
+            words += f"{duration(row['ms'] / 1000)}: {reason}"
+    return Line(row["status"], row["step"], row["item"], words, row["output"])
+
+
 def _attempt(moment: Moment) -> str:
     took = duration(moment.ms / 1000)
     if moment.status == "succeeded":

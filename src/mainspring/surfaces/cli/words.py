@@ -8,6 +8,9 @@ import sys
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
+from shlex import quote
+
+from mainspring.surfaces.cli.screen import clean
 
 
 def duration(seconds: float) -> str:
@@ -44,6 +47,11 @@ def usd(amount: Decimal) -> str:
 def count(number: int, thing: str, things: str | None = None) -> str:
     """The number with its noun in the right form."""
     return f"{number} {thing if number == 1 else things or thing + 's'}"
+
+
+def hint(*words: object) -> str:
+    """A command that can be copied as it stands; a name in it is quoted, and never obeyed."""
+    return clean(" ".join((program(), *(quote(str(word)) for word in words))))
 
 
 def program() -> str:

@@ -1,6 +1,6 @@
 """A started server to measure: ``mainspring up`` on a folder of its own, as a person has it.
 
-python -m bench.service     how soon it is ready, and what it holds in memory when idle
+python -m bench.server     how soon it is ready, and what it holds in memory when idle
 """
 
 from __future__ import annotations

@@ -1,0 +1,131 @@
+"""Artifacts in a folder of this machine, readable by its owner only.
+
+A file is written beside its place, brought to the disk and then renamed, so that whoever
+looks sees it whole or not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+from uuid import UUID
+
+from mainspring.contracts.errors import Fault
+from mainspring.gate.artifacts.blobs import BlobKey, read_path
+
+_PAGE = 500
+_PASSING = ".passing."
+Found = TypeVar("Found")
+
+
+class FolderStore:
+    """A blob store in the data folder; it is made with the first blob."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def put(self, key: BlobKey, content: bytes) -> None:
+        await _in_thread(lambda: _write(self._folder, key, content), "written")
+
+    async def get(self, key: BlobKey) -> bytes | None:
+        return await _in_thread(lambda: _read(self._folder / key.path), "read")
+
+    async def delete(self, key: BlobKey) -> None:
+        await _in_thread(lambda: _remove(self._folder / key.path), "deleted")
+
+    async def older(
+        self, workspace_id: UUID, shelf: str, before: datetime
+    ) -> AsyncIterator[list[BlobKey]]:
+        place = f"{workspace_id}/{shelf}"
+        found = await _in_thread(
+            lambda: _older(self._folder / place, place, before.timestamp()), "listed"
+        )
+        for start in range(0, len(found), _PAGE):
+            yield found[start : start + _PAGE]
+
+    async def aclose(self) -> None:
+        return None
+
+
+async def _in_thread(work: Callable[[], Found], done: str) -> Found:
+    try:
+        return await asyncio.to_thread(work)
+    except OSError as error:
+        # The cause names paths of this machine, which are nobody's business outside.
+        raise Fault(
+            f"An artifact could not be {done}: the data folder refused it.",
+            code="artifact_folder",
+            suggestion="Look at the space and the rights of the data folder.",
+        ) from error
+
+
+def _write(folder: Path, key: BlobKey, content: bytes) -> None:
+    target = folder / key.path
+    _make_folders(folder, target.parent)
+    passing = target.with_name(f"{_PASSING}{secrets.token_hex(8)}")
+    try:
+        handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        passing.rename(target)
+    except BaseException:
+        passing.unlink(missing_ok=True)
+        raise
+    _sync(target.parent)
+
+
+def _make_folders(folder: Path, shelf: Path) -> None:
+    """Each folder is on the disk before something is put into it."""
+    if shelf.is_dir():
+        return
+    for place in (folder, shelf.parent, shelf):
+        if place.is_dir():
+            continue
+        place.mkdir(mode=0o700, parents=place == folder, exist_ok=True)
+        _sync(place.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+def _older(folder: Path, place: str, before: float) -> list[BlobKey]:
+    found: list[BlobKey] = []
+    try:
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return []
+    for entry in entries:
+        with contextlib.suppress(FileNotFoundError):
+            if entry.stat(follow_symlinks=False).st_mtime >= before:
+                continue
+            key = read_path(f"{place}/{entry.name}")
+            if key is not None:
+                found.append(key)
+            elif entry.name.startswith(_PASSING):
+                # Left behind by a process that died while it wrote.
+                os.unlink(entry.path)
+    return found

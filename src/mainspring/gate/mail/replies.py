@@ -1,0 +1,82 @@
+"""What an SMTP failure means to a person, and whether another try can help.
+
+A server says 4xx for "not now" and 5xx for "never". Its own words are quoted, short and
+with the password masked; what it says about signing in is not quoted at all.
+"""
+
+from __future__ import annotations
+
+import ssl
+
+import aiosmtplib
+
+from mainspring.contracts.errors import Problem, Upstream, as_problem
+from mainspring.gate.redact import Redactor
+
+_QUOTED_CHARACTERS = 200
+
+
+def said(code: int, message: str, secrets: Redactor) -> str:
+    """The server's reply as it may be shown: one short line."""
+    readable = message[: _QUOTED_CHARACTERS * 4].encode("utf-8", "replace").decode()
+    line = " ".join("".join(s if s.isprintable() else " " for s in readable).split())
+    return secrets.text(f"{code} {line}".rstrip())[:_QUOTED_CHARACTERS]
+
+
+def delivery_problem(error: Exception, secrets: Redactor) -> Problem:
+    """The problem behind whatever went wrong while a mail was handed over."""
+    if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
+        return _nobody(error, secrets)
+    if isinstance(error, aiosmtplib.SMTPAuthenticationError):
+        return Upstream(
+            "The mail server did not accept the user and password of MAINSPRING_SMTP_URL.",
+            code="mail_sign_in",
+            retryable=_for_now(error.code),
+        )
+    if isinstance(error, aiosmtplib.SMTPResponseException):
+        return _refused(error, secrets)
+    if _is_tls(error):
+        return Upstream(
+            "The mail server could not prove who it is: the secure connection failed.",
+            code="mail_tls",
+            retryable=False,
+        )
+    if isinstance(error, OSError | aiosmtplib.SMTPServerDisconnected):
+        return Upstream(
+            "The mail server could not be reached, or the connection was lost.",
+            code="mail_unreachable",
+        )
+    if isinstance(error, aiosmtplib.SMTPException):
+        return Upstream("The mail server did not speak as expected.", code="mail_reply")
+    return as_problem(error)
+
+
+def _nobody(error: aiosmtplib.SMTPRecipientsRefused, secrets: Redactor) -> Upstream:
+    first = error.recipients[0]
+    return Upstream(
+        f"The mail server refused every recipient: {said(first.code, first.message, secrets)}",
+        code="mail_recipients_refused",
+        retryable=any(_for_now(entry.code) for entry in error.recipients),
+    )
+
+
+def _refused(error: aiosmtplib.SMTPResponseException, secrets: Redactor) -> Upstream:
+    if not 400 <= error.code <= 599:
+        return Upstream("The mail server did not speak as expected.", code="mail_reply")
+    reply = said(error.code, error.message, secrets)
+    if _for_now(error.code):
+        return Upstream(f"The mail server asks to try later: {reply}", code="mail_not_now")
+    return Upstream(f"The mail server refused: {reply}", code="mail_refused", retryable=False)
+
+
+def _for_now(code: int) -> bool:
+    return 400 <= code <= 499
+
+
+def _is_tls(error: BaseException | None) -> bool:
+    """A failed handshake may be wrapped in an error of the connection."""
+    for _ in range(5):
+        if error is None or isinstance(error, ssl.SSLError):
+            return error is not None
+        error = error.__cause__
+    return False

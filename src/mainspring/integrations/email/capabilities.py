@@ -1,0 +1,178 @@
+"""What e-mail adds: ``send_email``, a write that a person sees before it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.context import MAIL_RECIPIENTS, MAIL_SUBJECT, CallContext, Mail
+
+_TEXT = 500_000
+_SHOWN_RECIPIENTS = 3
+_SHOWN_TEXT = 200
+_ADDRESS: dict[str, Any] = {
+    "type": "string",
+    "format": "idn-email",
+    # The format alone would take a name with the address.
+    "pattern": r"^[^\s<>\"(),;:]+$",
+    "minLength": 3,
+    "maxLength": 254,
+}
+
+
+async def _send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    mail = Mail(
+        to=tuple(arguments["to"]),
+        cc=tuple(arguments.get("cc", ())),
+        subject=arguments["subject"],
+        text=arguments["text"],
+        html=arguments.get("html"),
+        reply_to=arguments.get("reply_to"),
+    )
+    receipt = await ctx.mail.send(mail, key=ctx.key)
+    return {
+        "message_id": receipt.message_id,
+        "accepted": list(receipt.accepted),
+        "refused": [
+            {"address": address, "reason": reason} for address, reason in receipt.refused.items()
+        ],
+    }
+
+
+def preview(arguments: Mapping[str, Any]) -> str:
+    """Who will get what, in one line."""
+    everybody = [*arguments["to"], *arguments.get("cc", ())]
+    named = ", ".join(everybody[:_SHOWN_RECIPIENTS])
+    more = len(everybody) - _SHOWN_RECIPIENTS
+    others = f" and {more} more" if more > 0 else ""
+    begins = " ".join(arguments["text"][: _SHOWN_TEXT * 2].split())
+    shown = begins[:_SHOWN_TEXT] + ("…" if len(begins) > _SHOWN_TEXT else "")
+    return f"Send “{arguments['subject']}” to {named}{others}: {shown}"
+
+
+_INPUT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["to", "subject", "text"],
+    "properties": {
+        "to": {
+            "type": "array",
+            "description": "Addresses without names, such as ada@example.com.",
+            "minItems": 1,
+            "maxItems": MAIL_RECIPIENTS,
+            "items": _ADDRESS,
+        },
+        "cc": {
+            "type": "array",
+            "description": f"With to, at most {MAIL_RECIPIENTS} recipients.",
+            "maxItems": MAIL_RECIPIENTS,
+            "items": _ADDRESS,
+        },
+        "subject": {"type": "string", "minLength": 1, "maxLength": MAIL_SUBJECT},
+        "text": {
+            "type": "string",
+            "description": "The mail as plain text; every reader can show it.",
+            "maxLength": _TEXT,
+        },
+        "html": {
+            "type": "string",
+            "description": "The same mail as HTML, for readers that show it.",
+            "minLength": 1,
+            "maxLength": _TEXT,
+        },
+        "reply_to": {**_ADDRESS, "description": "Where answers go; without it, to the sender."},
+    },
+    "examples": [
+        {"to": ["ada@example.com"], "subject": "Weekly report", "text": "All is well."},
+        {
+            "to": ["ada@example.com", "grace@example.com"],
+            "cc": ["team@example.com"],
+            "subject": "Report for {{ inputs.week }}",
+            "text": "{{ steps.report.text }}",
+            "html": "<p>The report is <a href=\"{{ steps.report.url }}\">here</a>.</p>",
+            "reply_to": "office@example.com",
+        },
+    ],
+    "x-mainspring-anti-examples": [
+        {"value": {"subject": "x", "text": "y"}, "reason": "nobody to send it to"},
+        {"value": {"to": [], "subject": "x", "text": "y"}, "reason": "nobody to send it to"},
+        {
+            "value": {"to": "ada@example.com", "subject": "x", "text": "y"},
+            "reason": "to is a list, also for one",
+        },
+        {"value": {"to": ["ada"], "subject": "x", "text": "y"}, "reason": "not an address"},
+        {
+            "value": {"to": ["Ada <ada@example.com>"], "subject": "x", "text": "y"},
+            "reason": "addresses stand without names",
+        },
+        {
+            "value": {"to": ["ada@example.com"], "subject": "", "text": "y"},
+            "reason": "a mail without a subject is taken for junk",
+        },
+        {
+            "value": {"to": ["ada@example.com"], "subject": "x", "html": "<p>y</p>"},
+            "reason": "HTML alone leaves out those who read text",
+        },
+        {
+            "value": {"to": ["ada@example.com"], "subject": "x", "body": "y"},
+            "reason": "the body is called text",
+        },
+        {
+            "value": {"to": ["ada@example.com"], "from": "b@example.com", "subject": "x",
+                      "text": "y"},
+            "reason": "the operator says who mail is from",
+        },
+    ],
+}  # fmt: skip
+
+_OUTPUT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["message_id", "accepted", "refused"],
+    "properties": {
+        "message_id": {
+            "type": "string",
+            "description": "The mail's own name; a repeat of the same call has the same one.",
+        },
+        "accepted": {
+            "type": "array",
+            "description": "Whom the mail server took the mail for.",
+            "items": {"type": "string"},
+        },
+        "refused": {
+            "type": "array",
+            "description": "Whom it refused while it took the mail for others.",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["address", "reason"],
+                "properties": {"address": {"type": "string"}, "reason": {"type": "string"}},
+            },
+        },
+    },
+    "examples": [
+        {
+            "message_id": "<0f2a6c1be0d94c0f8f0c6a4c1f3d5e77@example.com>",
+            "accepted": ["ada@example.com"],
+            "refused": [{"address": "gone@example.com", "reason": "550 5.1.1 No such user"}],
+        }
+    ],
+    "x-mainspring-anti-examples": [
+        {"value": {"message_id": "<1@example.com>"}, "reason": "who was refused is always told"}
+    ],
+}
+
+SEND_EMAIL = Capability(
+    id="send_email",
+    description="Send an e-mail\n\n"
+    "Hands one mail to the operator's mail server. The sender is the operator's; a person "
+    "sees the mail before it leaves.",
+    input_schema=_INPUT,
+    output_schema=_OUTPUT,
+    handler=_send,
+    write=Write(preview=preview, editable=("subject", "text", "html")),
+    annotations=Annotations(effect=Effect.SEND, seconds=2.0),
+)

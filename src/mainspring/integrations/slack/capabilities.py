@@ -1,0 +1,137 @@
+"""What Slack adds: ``slack_post``, a write that a person sees before it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.context import CallContext
+from mainspring.integrations.slack.client import Slack
+
+# Slack cuts longer messages off.
+_TEXT = 40_000
+_SHOWN_TEXT = 200
+
+
+def slack_post(slack: Slack) -> Capability:
+    """The capability over one Slack."""
+
+    async def post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        message = {key: arguments[key] for key in _SENT if key in arguments}
+        channel, ts = await slack.post_message(ctx.http, arguments["token"], message)
+        return {"channel": channel, "ts": ts}
+
+    return Capability(
+        id="slack_post",
+        description="Post a message to Slack\n\n"
+        "Posts text into a channel or a thread, as the bot whose token the step names. "
+        "A person sees the message before it leaves.",
+        input_schema=_INPUT,
+        output_schema=_OUTPUT,
+        handler=post,
+        write=Write(preview=preview, editable=("text",)),
+        annotations=Annotations(
+            effect=Effect.SEND,
+            seconds=2.0,
+            secret_arguments=frozenset({"token"}),
+            only_secrets=frozenset({"token"}),
+            hosts=slack.hosts,
+        ),
+    )
+
+
+def preview(arguments: Mapping[str, Any]) -> str:
+    """Where what will be said, in one line."""
+    begins = " ".join(arguments["text"][: _SHOWN_TEXT * 2].split())
+    shown = begins[:_SHOWN_TEXT] + ("…" if len(begins) > _SHOWN_TEXT else "")
+    place = "a thread of " if "thread_ts" in arguments else ""
+    return f"Post to {place}{arguments['channel']} in Slack: {shown}"
+
+
+_SENT = ("channel", "text", "thread_ts")
+
+_INPUT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["channel", "text", "token"],
+    "properties": {
+        "channel": {
+            "type": "string",
+            "description": "The channel's id, such as C0123456789, or #name.",
+            "maxLength": 255,
+            "pattern": r"^\S+$",
+        },
+        "text": {"type": "string", "minLength": 1, "maxLength": _TEXT},
+        "thread_ts": {
+            "type": "string",
+            "description": "The ts of the message to answer in a thread.",
+            "maxLength": 40,
+            "pattern": r"^[0-9]+\.[0-9]+$",
+        },
+        "token": {
+            "type": "string",
+            "description": "The bot token, as a secret: {{ secrets.slack_bot_token }}.",
+            # How a secret is shown; the token itself may stand in no definition.
+            "pattern": r"^\[secret [a-z0-9_]+\]$",
+            "maxLength": 80,
+            "x-mainspring-scope": "secret",
+        },
+    },
+    "examples": [
+        {
+            "channel": "C0123456789",
+            "text": "The build is green again.",
+            "token": "{{ secrets.slack_bot_token }}",
+        },
+        {
+            "channel": "#{{ inputs.team }}",
+            "text": "{{ steps.report.text }}",
+            "thread_ts": "1503435956.000247",
+            "token": "{{ secrets.slack_bot_token }}",
+        },
+    ],
+    "x-mainspring-anti-examples": [
+        {
+            "value": {"channel": "C0123", "text": "x", "token": "a-token-as-plain-text"},
+            "reason": "a token stands in a definition by its name only",
+        },
+        {"value": {"channel": "C0123", "text": "x"}, "reason": "nobody to post as"},
+        {
+            "value": {"channel": "C0123", "text": "", "token": "{{ secrets.slack }}"},
+            "reason": "nothing to say",
+        },
+        {
+            "value": {"channel": "my channel", "text": "x", "token": "{{ secrets.slack }}"},
+            "reason": "a channel has no spaces",
+        },
+        {
+            "value": {"channel": "C0123", "text": "x", "thread_ts": "yesterday",
+                      "token": "{{ secrets.slack }}"},
+            "reason": "a thread is named by the ts of its first message",
+        },
+        {
+            "value": {"channel": "C0123", "message": "x", "token": "{{ secrets.slack }}"},
+            "reason": "the message is called text",
+        },
+    ],
+}  # fmt: skip
+
+_OUTPUT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["channel", "ts"],
+    "properties": {
+        "channel": {"type": "string", "description": "The id of the channel it went to."},
+        "ts": {
+            "type": "string",
+            "description": "The message's own name; thread_ts of an answer to it.",
+        },
+    },
+    "examples": [{"channel": "C0123456789", "ts": "1503435956.000247"}],
+    "x-mainspring-anti-examples": [
+        {"value": {"channel": "C0123456789"}, "reason": "a message that was posted has a ts"}
+    ],
+}

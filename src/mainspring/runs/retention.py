@@ -1,0 +1,200 @@
+"""The end of history: runs that their automation no longer keeps, and keys that expired.
+
+How long a run is kept is said by the version of its automation that is in force now, not by
+the one it ran: whoever shortens the time means the history that is there, too. The time
+counts from the end of a run. A run that has not ended is never deleted, and neither is one
+whose draft still waits for a person.
+
+A month in which nothing is kept any more is dropped whole; everything else goes in batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mainspring.contracts.ids import floor_id
+from mainspring.gate.forget import forget_calls
+from mainspring.runs.rows import FINAL
+from mainspring.store.partitions import Cut, drop_cut, ended
+from mainspring.store.turns import in_batches
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+
+DEFAULT_DAYS = 90
+_PAGE = 1_000
+# What points at a run goes before the run.
+_FAMILY = ("large_results", "calls", "steps", "runs")
+_FIRST = UUID(int=0)
+
+_KEPT = """
+    SELECT a.workspace_id, a.id, coalesce((d.document -> 'retention' ->> 'runs_days')::int, $1)
+        AS days
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+        AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE (a.workspace_id, a.id) > ($2, $3)
+    ORDER BY a.workspace_id, a.id LIMIT $4
+"""
+_AWAITED = """
+    EXISTS (SELECT 1 FROM drafts d WHERE d.workspace_id = r.workspace_id AND d.run_id = r.id
+        AND d.status = 'pending')
+"""
+# A run that somebody sends round again at this moment is locked, and passed over.
+_OLD = f"""
+    SELECT old.workspace_id, old.id
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])
+        AS k(workspace_id, automation_id, bound, moment)
+    CROSS JOIN LATERAL (
+        SELECT r.workspace_id, r.id FROM runs r
+        WHERE r.workspace_id = k.workspace_id AND r.automation_id = k.automation_id
+          AND r.id < k.bound AND r.finished_at < k.moment AND r.status = ANY($5::text[])
+          AND NOT {_AWAITED}
+        ORDER BY r.id LIMIT $6 FOR UPDATE OF r SKIP LOCKED
+    ) AS old
+    LIMIT $6
+"""
+_STEPS = """
+    DELETE FROM steps s
+    USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
+    WHERE s.workspace_id = old.workspace_id AND s.run_id = old.run_id
+      AND s.run_id BETWEEN $3 AND $4
+"""
+_RUNS = """
+    DELETE FROM runs r
+    USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, id)
+    WHERE r.workspace_id = old.workspace_id AND r.id = old.id AND r.id BETWEEN $3 AND $4
+"""
+# Automations that keep their runs for the usual time are not listed.
+_WORTH_KEEPING = f"""
+    SELECT EXISTS (
+        SELECT 1 FROM runs r
+        LEFT JOIN unnest($3::uuid[], $4::uuid[], $5::timestamptz[])
+            AS k(workspace_id, automation_id, moment)
+            ON k.workspace_id = r.workspace_id AND k.automation_id = r.automation_id
+        WHERE r.id >= $1 AND r.id < $2
+          AND (r.finished_at IS NULL OR r.finished_at >= coalesce(k.moment, $6) OR {_AWAITED})
+    ) AS found
+"""
+# Answered by the queue's own indexes, so it is quick even under the lock.
+_UNFINISHED = """
+    SELECT EXISTS (
+        SELECT 1 FROM runs WHERE id >= $1 AND id < $2 AND status IN ('pending', 'waiting')
+    ) OR EXISTS (
+        SELECT 1 FROM runs WHERE id >= $1 AND id < $2 AND status = 'running'
+    ) AS found
+"""
+_EXPIRED_KEYS = """
+    DELETE FROM firings f USING (
+        SELECT workspace_id, source_id, key FROM firings
+        WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE f.workspace_id = old.workspace_id AND f.source_id = old.source_id AND f.key = old.key
+    RETURNING f.key
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Up to which moment the ended runs of one automation are history."""
+
+    workspace_id: UUID
+    automation_id: UUID
+    days: int
+    moment: datetime
+
+
+async def expire_runs(database: Database, now: datetime) -> tuple[int, list[str]]:
+    """How many runs were deleted one by one, and which partitions went whole."""
+    pages = [page async for page in _bounds(database, now)]
+    dropped = await _drop_months(database, now, [bound for page in pages for bound in page])
+    gone = 0
+    for page in pages:
+        gone += await in_batches(database, partial(_delete_old, page))
+    return gone, dropped
+
+
+async def expire_firings(database: Database, now: datetime) -> int:
+    """Forgets the keys whose time is over."""
+
+    async def batch(tx: Transaction, most: int) -> int:
+        return len(await tx.fetch(_EXPIRED_KEYS, now, most))
+
+    return await in_batches(database, batch)
+
+
+async def _bounds(database: Database, now: datetime) -> AsyncIterator[list[Bound]]:
+    after = (_FIRST, _FIRST)
+    while True:
+        rows = await database.fetch(_KEPT, DEFAULT_DAYS, *after, _PAGE)
+        if rows:
+            yield [
+                Bound(row["workspace_id"], row["id"], row["days"], _past(now, row["days"]))
+                for row in rows
+            ]
+            after = (rows[-1]["workspace_id"], rows[-1]["id"])
+        if len(rows) < _PAGE:
+            return
+
+
+def _past(now: datetime, days: int) -> datetime:
+    return now - timedelta(days=days)
+
+
+async def _delete_old(bounds: Sequence[Bound], tx: Transaction, most: int) -> int:
+    rows = await tx.fetch(
+        _OLD,
+        [bound.workspace_id for bound in bounds],
+        [bound.automation_id for bound in bounds],
+        [floor_id(bound.moment) for bound in bounds],
+        [bound.moment for bound in bounds],
+        sorted(FINAL),
+        most,
+    )
+    runs = [(row["workspace_id"], row["id"]) for row in rows]
+    if not runs:
+        return 0
+    await forget_calls(tx, runs)
+    spaces, ids = [space for space, _ in runs], [run_id for _, run_id in runs]
+    for statement in (_STEPS, _RUNS):
+        await tx.execute(statement, spaces, ids, min(ids), max(ids))
+    return len(runs)
+
+
+async def _drop_months(database: Database, now: datetime, bounds: Sequence[Bound]) -> list[str]:
+    unusual = [bound for bound in bounds if bound.days != DEFAULT_DAYS]
+    dropped: list[str] = []
+    async with database.acquire() as connection:
+        months = await ended(connection, "runs", _past(now, 1))
+    for month in months:
+        if not await _worth_keeping(database, month, unusual, _past(now, DEFAULT_DAYS)):
+            dropped += await drop_cut(database, _FAMILY, month, partial(_unfinished, month))
+    return dropped
+
+
+async def _worth_keeping(
+    database: Database, month: Cut, unusual: Sequence[Bound], usual: datetime
+) -> bool:
+    row = await database.fetchrow(
+        _WORTH_KEEPING,
+        month.start,
+        month.end,
+        [bound.workspace_id for bound in unusual],
+        [bound.automation_id for bound in unusual],
+        [bound.moment for bound in unusual],
+        usual,
+    )
+    return row is None or bool(row["found"])
+
+
+async def _unfinished(month: Cut, tx: Transaction) -> bool:
+    """Somebody may have sent a run round again since it was looked at."""
+    row = await tx.fetchrow(_UNFINISHED, month.start, month.end)
+    return row is None or bool(row["found"])

@@ -1,0 +1,72 @@
+"""The end of events: older than the log keeps them, and read by everybody who reads.
+
+An event that a reader has not come to yet stays, however old it is; and while nobody has
+ever read, nothing goes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mainspring.contracts.ids import floor_id
+from mainspring.store.partitions import Cut, drop_cut, ended
+from mainspring.store.turns import in_batches
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+
+READER = "triggers"
+# The slowest reader decides, and none before the one that starts runs has begun.
+_CURSOR = """
+    SELECT xid::text AS xid, id FROM event_cursors
+    WHERE EXISTS (SELECT 1 FROM event_cursors WHERE consumer = $1)
+    ORDER BY xid, id LIMIT 1
+"""
+_UNREAD = """
+    SELECT EXISTS (
+        SELECT 1 FROM events
+        WHERE id >= $1 AND id < $2 AND (xid, id) > ($3::text::xid8, $4::uuid)
+    ) AS found
+"""
+_DELETE = """
+    DELETE FROM events e USING (
+        SELECT workspace_id, id FROM events
+        WHERE (xid, id) <= ($1::text::xid8, $2::uuid) AND id < $3
+        ORDER BY xid, id LIMIT $4 FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE e.workspace_id = old.workspace_id AND e.id = old.id AND e.id < $3
+    RETURNING e.id
+"""
+
+Place = tuple[str, UUID]
+
+
+async def expire_events(database: Database, before: datetime) -> tuple[int, list[str]]:
+    """How many events were deleted one by one, and which partitions went whole."""
+    row = await database.fetchrow(_CURSOR, READER)
+    if row is None:
+        return 0, []
+    read: Place = (row["xid"], row["id"])
+    dropped: list[str] = []
+    for cut in await _ended(database, before):
+        dropped += await drop_cut(database, ["events"], cut, partial(_unread, cut, read))
+    bound = floor_id(before)
+
+    async def batch(tx: Transaction, most: int) -> int:
+        return len(await tx.fetch(_DELETE, *read, bound, most))
+
+    return await in_batches(database, batch), dropped
+
+
+async def _ended(database: Database, before: datetime) -> list[Cut]:
+    async with database.acquire() as connection:
+        return await ended(connection, "events", before)
+
+
+async def _unread(cut: Cut, read: Place, tx: Transaction) -> bool:
+    row = await tx.fetchrow(_UNREAD, cut.start, cut.end, *read)
+    return row is None or bool(row["found"])

@@ -1,0 +1,255 @@
+"""``save``, ``list`` and ``show``: automations as they are kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.grant import Grant
+from mainspring.definition.validate import read_definition, validate
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, moment, short_id
+from mainspring.surfaces.cli.documents import check_text, read_document
+from mainspring.surfaces.cli.finding import find_automation, find_in_use, find_name
+from mainspring.surfaces.cli.presence import fire_url
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.summary import described, grant_lines, step_counts, warning_lines
+from mainspring.surfaces.cli.words import count, date_time, hint
+from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
+from mainspring.workspace.overview import list_automations, read_automation
+from mainspring.workspace.versions import list_versions
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from mainspring.definition.model import TriggerEntry
+    from mainspring.definition.validate import Report
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+STATE_COLOURS = {"active": "green", "paused": "yellow", "archived": "bright_black"}
+_VERSIONS_SHOWN = 5
+
+
+# --- save
+
+
+async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> int:
+    """Keeps a definition under its name, or as the next version of another automation."""
+    limits = desk.limits()
+    document = read_document(file, limits)
+    # Judged before the house is opened: a bad file costs nothing and makes nothing.
+    name = validate(document, desk.doors.vocabulary(limits), limits).accepted().name
+    async with desk.doors.open(desk.settings()) as rooms:
+        there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
+        report, saved = await _stored(rooms, document, None if there is None else there["id"])
+    if screen.for_programs:
+        screen.answer(_told(report, saved))
+    else:
+        screen.say(*_saved_lines(report, saved, rooms, screen))
+    return exits.DONE
+
+
+async def _stored(rooms: Rooms, document: Any, there: UUID | None) -> tuple[Report, Saved]:
+    """The next version of the automation that is there, or a new one."""
+    own = None if there is None else str(there)
+    report = await asyncio.to_thread(
+        validate, document, rooms.registry, rooms.limits, automation_id=own
+    )
+    definition = report.accepted()
+    kept = (definition, report.grants, FIRST_MEMBER)
+    async with rooms.database.transaction() as tx:
+        if there is None:
+            return report, await save(tx, rooms.workspace_id, *kept)
+        return report, await update(tx, rooms.workspace_id, there, *kept)
+
+
+def _told(report: Report, saved: Saved) -> dict[str, Any]:
+    return {
+        "id": saved.automation_id,
+        "name": report.accepted().name,
+        "version": saved.version,
+        "changed": saved.changed,
+        "state": saved.state,
+        "grants": [grant.as_dict() for grant in report.grants],
+        "widened": [grant.as_dict() for grant in saved.widened],
+        "warnings": [finding.as_dict() for finding in report.warnings],
+    }
+
+
+def _saved_lines(report: Report, saved: Saved, rooms: Rooms, screen: Screen) -> list[Text]:
+    from rich.text import Text
+
+    definition = report.accepted()
+    sign, colour = screen.mark("succeeded")
+    words = "is saved as" if saved.changed else "is unchanged: it is still"
+    head = Text.assemble((sign, colour), " ", (one_line(definition.name), "bold"))
+    head.append(f" {words} version {saved.version}, {saved.state}.")
+    lines = [head, Text(f"  id {saved.automation_id}")]
+    lines += [Text(f"  starts {one_line(described(entry))}") for entry in definition.triggers]
+    if not definition.triggers:
+        lines.append(Text("  starts by hand only"))
+    lines += grant_lines(report.grants, rooms.registry)
+    lines += widened_lines(saved, rooms, screen)
+    lines += warning_lines(report.warnings, screen)
+    return [*lines, *_next_lines(definition.name, definition.triggers, saved.state)]
+
+
+def widened_lines(saved: Saved, rooms: Rooms, screen: Screen) -> list[Text]:
+    """What a new version may do that the one before might not."""
+    from rich.text import Text
+
+    if saved.version == 1 or not saved.widened:
+        return []
+    sign, colour = screen.mark("warning")
+    head = Text.assemble("  ", (sign, colour), " New in this version, not allowed before:")
+    lines = grant_lines(saved.widened, rooms.registry)
+    for line in lines:
+        line.pad_left(2)
+    return [head, *lines]
+
+
+def _next_lines(name: str, triggers: tuple[TriggerEntry, ...], state: State) -> list[Text]:
+    from rich.text import Text
+
+    calls = []
+    if any(entry.type == "webhook" for entry in triggers):
+        calls.append(hint("webhook", "token", name))
+    calls.append(hint("activate" if triggers and state != "active" else "fire", name))
+    return [Text(f"  {call}", style="bright_black") for call in calls]
+
+
+# --- list
+
+
+async def show_list(
+    desk: Desk, screen: Screen, *, state: State | None, search: str | None, most: int
+) -> int:
+    if search is not None:
+        check_text(search, "search")
+    async with desk.doors.open(desk.settings()) as rooms, rooms.database.acquire() as connection:
+        rows = await list_automations(
+            connection, rooms.workspace_id, state=state, search=search, most=most
+        )
+    if screen.for_programs:
+        screen.answer({"automations": rows})
+    elif rows:
+        screen.say(_table(rows, screen))
+    elif state or search:
+        screen.say("There are no such automations.")
+    else:
+        screen.say("There are no automations yet.", f"  {hint('new')}")
+    return exits.DONE
+
+
+def _table(rows: list[dict[str, Any]], screen: Screen) -> Table:
+    from rich.text import Text
+
+    heads = ("Name", "State", "Version", "Last run", "Next", "Failures", "Id")
+    cells = (
+        (
+            one_line(row["name"], 60),
+            Text(state_words(row), style=STATE_COLOURS[row["state"]]),
+            str(row["version"]),
+            _last_run(row["last_run"], screen),
+            moment(row["next_due_at"], screen),
+            str(row["failures"] or ""),
+            short_id(row["id"], screen),
+        )
+        for row in rows
+    )
+    return columns(heads, cells, whole=("State", "Next", "Id"))
+
+
+def _last_run(run: Mapping[str, Any] | None, screen: Screen) -> str:
+    return "" if run is None else f"{run['status']} {moment(run['at'], screen)}"
+
+
+def state_words(row: Mapping[str, Any]) -> str:
+    """The state, and why when nobody asked for it."""
+    reason = row["paused_reason"]
+    return f"{row['state']} ({reason})" if reason and row["state"] == "paused" else row["state"]
+
+
+# --- show
+
+
+async def show_automation(desk: Desk, screen: Screen, text: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await find_automation(rooms, text)
+        async with rooms.database.acquire() as connection:
+            whole = await read_automation(connection, rooms.workspace_id, found["id"])
+            versions = await list_versions(
+                connection, rooms.workspace_id, found["id"], most=_VERSIONS_SHOWN
+            )
+        whole["triggers"] = [with_address(row, rooms) for row in whole["triggers"]]
+        if screen.for_programs:
+            screen.answer({**whole, "versions": versions})
+        else:
+            screen.say(*_lines(whole, versions, rooms, screen))
+    return exits.DONE
+
+
+def with_address(row: Mapping[str, Any], rooms: Rooms) -> dict[str, Any]:
+    """A trigger, and where it is called if it is a webhook."""
+    if row["type"] != "webhook":
+        return dict(row)
+    url = fire_url(rooms.settings, row["automation_id"])
+    shown = {**row, "url": url}
+    if "signature" in row["config"]:
+        shown["signed_url"] = f"{url.removesuffix('/fire')}/hooks/{row['slug']}"
+    return shown
+
+
+def _lines(
+    whole: Mapping[str, Any], versions: list[dict[str, Any]], rooms: Rooms, screen: Screen
+) -> list[Text]:
+    from rich.text import Text
+
+    definition = read_definition(whole["definition"])
+    head = Text.assemble((one_line(whole["name"]), "bold"), "  ")
+    head.append(state_words(whole), style=STATE_COLOURS[whole["state"]])
+    lines = [head, Text(f"  {one_line(definition.goal)}"), Text(f"  id {whole['id']}")]
+    lines.append(Text(f"  {step_counts(definition, rooms.registry)}"))
+    if whole["failures"]:
+        lines.append(Text(f"  {count(whole['failures'], 'failure')} in a row", style="red"))
+    if whole["last_run"] is not None:
+        last = whole["last_run"]
+        lines.append(Text(f"  last run {last['id']}: {_last_run(last, screen)}"))
+    entries = {entry.id: entry for entry in definition.triggers}
+    for row in whole["triggers"]:
+        lines += trigger_lines(row, entries.get(row["slug"]))
+    if not whole["triggers"]:
+        lines.append(Text("  starts by hand only"))
+    grants = [Grant(entry["capability"], entry["params"]) for entry in whole["grants"]]
+    return [*lines, *grant_lines(grants, rooms.registry), *map(_version_line, versions)]
+
+
+def trigger_lines(row: Mapping[str, Any], entry: TriggerEntry | None) -> list[Text]:
+    """When it starts, the moment that comes next, and where a webhook is called."""
+    from rich.text import Text
+
+    words = row["type"] if entry is None else described(entry)
+    at_rest = "" if row["armed_at"] is not None or not row["enabled"] else ", once it is active"
+    lines = [Text(f"  starts {one_line(words)}{at_rest}")]
+    if row["next_due_at"] is not None:
+        lines.append(Text(f"    next {date_time(row['next_due_at'])}"))
+    if row["last_fired_at"] is not None:
+        lines.append(Text(f"    last {date_time(row['last_fired_at'])}"))
+    if "url" in row:
+        hint = f"token …{row['secret_hint']}" if row["secret_hint"] else "no token yet"
+        lines.append(Text(f"    POST {row['url']} ({hint})"))
+    if "signed_url" in row:
+        lines.append(Text(f"    POST {row['signed_url']} (signed)"))
+    return lines
+
+
+def _version_line(row: Mapping[str, Any]) -> Text:
+    from rich.text import Text
+
+    back = f", brought version {row['rollback_of']} back" if row["rollback_of"] else ""
+    force = ", in force" if row["in_force"] else ""
+    return Text(f"  version {row['version']} of {date_time(row['created_at'])}{back}{force}")

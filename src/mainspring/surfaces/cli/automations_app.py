@@ -1,0 +1,300 @@
+"""The commands about automations, and their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import Json, Limit, Named, desk_of, help_alone, make_group
+
+if TYPE_CHECKING:
+    from mainspring.workspace.automations import State
+
+_PANEL = "Automations"
+_AS_FILE = typer.Argument(metavar="FILE", help="A definition; - reads standard input.")
+
+
+class Trigger(StrEnum):
+    """What may start an automation."""
+
+    MANUAL = "manual"
+    SCHEDULE = "schedule"
+    WEBHOOK = "webhook"
+    EVENT = "event"
+
+
+class AutomationState(StrEnum):
+    """What an automation can be."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    ARCHIVED = "archived"
+
+
+class OnClash(StrEnum):
+    """What to do with a name that is taken."""
+
+    REFUSE = "refuse"
+    NEW_VERSION = "new_version"
+    RENAME = "rename"
+
+
+Number = Annotated[int, typer.Argument(metavar="VERSION", min=1, help="The number of a version.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """In the order of an automation's life."""
+    offered: dict[str, Callable[..., int]] = {
+        "new": _new,
+        "validate": _validate,
+        "save": _save,
+        "list": _list,
+        "show": _show,
+        "activate": _activate,
+        "pause": _pause,
+        "acknowledge": _acknowledge,
+        "archive": _archive,
+        "restore": _restore,
+        "versions": _versions,
+        "diff": _diff,
+        "rollback": _rollback,
+        "export": _export,
+        "import": _import,
+    }
+    for name, command in offered.items():
+        app.command(name=name, rich_help_panel=_PANEL)(command)
+    app.add_typer(_webhook(), name="webhook", rich_help_panel=_PANEL)
+
+
+def _new(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="What it is called.")] = None,
+    trigger: Annotated[Trigger, typer.Option(help="What starts it.")] = Trigger.MANUAL,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where; else it is named after NAME."),
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Write a small definition that works, to be edited from there."""
+    from mainspring.surfaces.cli.starters import new
+
+    desk = desk_of(ctx)
+    return new(desk, desk.screen(for_programs=for_programs), name, trigger.value, output)
+
+
+def _validate(
+    ctx: typer.Context,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Definitions; - reads standard input.")
+    ],
+    for_programs: Json = False,
+) -> int:
+    """Judge definitions, without a database: every problem with its place and a way out."""
+    from mainspring.surfaces.cli.judging import validate_files
+
+    desk = desk_of(ctx)
+    return validate_files(desk, desk.screen(for_programs=for_programs), files)
+
+
+def _save(
+    ctx: typer.Context,
+    file: Annotated[str, _AS_FILE],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AUTOMATION",
+            help="Save it as the next version of this one, which may rename it.",
+        ),
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Save a definition: a new automation, paused, or the next version of the one so called."""
+    from mainspring.surfaces.cli.automations import save_file
+
+    desk = desk_of(ctx)
+    return finish(save_file(desk, desk.screen(for_programs=for_programs), file, to))
+
+
+def _list(
+    ctx: typer.Context,
+    state: Annotated[
+        AutomationState | None, typer.Option(help="Only those in this state; else not archived.")
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only those with this in their name.")
+    ] = None,
+    limit: Limit = 100,
+    for_programs: Json = False,
+) -> int:
+    """List automations: state, last run, next moment, failures in a row."""
+    from mainspring.surfaces.cli.automations import show_list
+
+    desk = desk_of(ctx)
+    chosen: State | None = None if state is None else state.value
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_list(desk, screen, state=chosen, search=search, most=limit))
+
+
+def _show(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
+    """Show one automation: what it does, what starts it and when, its versions."""
+    from mainspring.surfaces.cli.automations import show_automation
+
+    desk = desk_of(ctx)
+    return finish(show_automation(desk, desk.screen(for_programs=for_programs), automation))
+
+
+def _change(ctx: typer.Context, act: str, automation: str, for_programs: bool) -> int:
+    from mainspring.surfaces.cli.states import change_state
+
+    desk = desk_of(ctx)
+    return finish(change_state(desk, desk.screen(for_programs=for_programs), act, automation))
+
+
+def _activate(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
+    """Let its triggers start runs, on a running server."""
+    return _change(ctx, "activate", automation, for_programs)
+
+
+def _pause(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
+    """Keep its triggers from starting runs; runs under way go on."""
+    return _change(ctx, "pause", automation, for_programs)
+
+
+def _archive(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
+    """Put an automation away; its name is free and its history stays."""
+    return _change(ctx, "archive", automation, for_programs)
+
+
+def _restore(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
+    """Bring an archived automation back, paused."""
+    return _change(ctx, "restore", automation, for_programs)
+
+
+def _acknowledge(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
+    """Say that its failures so far are known; they are counted anew."""
+    return _change(ctx, "acknowledge", automation, for_programs)
+
+
+def _versions(
+    ctx: typer.Context, automation: Named, limit: Limit = 50, for_programs: Json = False
+) -> int:
+    """List the versions of an automation, the newest first."""
+    from mainspring.surfaces.cli.versions import show_versions
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_versions(desk, screen, automation, most=limit))
+
+
+def _diff(
+    ctx: typer.Context,
+    automation: Named,
+    before: Annotated[
+        int | None,
+        typer.Argument(metavar="FROM", min=1, help="A version; else the one before."),
+    ] = None,
+    after: Annotated[
+        int | None, typer.Argument(metavar="TO", min=1, help="A version; else the one in force.")
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Show what changed between two versions."""
+    from mainspring.surfaces.cli.versions import show_diff
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_diff(desk, screen, automation, before, after))
+
+
+def _rollback(
+    ctx: typer.Context, automation: Named, version: Number, for_programs: Json = False
+) -> int:
+    """Bring an earlier version back, as a new one."""
+    from mainspring.surfaces.cli.versions import go_back
+
+    desk = desk_of(ctx)
+    return finish(go_back(desk, desk.screen(for_programs=for_programs), automation, version))
+
+
+def _export(
+    ctx: typer.Context,
+    automation: Annotated[
+        str | None,
+        typer.Argument(metavar="AUTOMATION", help="A name or an id; else all that are in use."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where; else the standard output."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    for_programs: Json = False,
+) -> int:
+    """Write one automation, or all of them, as a file that can be imported."""
+    from mainspring.surfaces.cli.moving import export
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(export(desk, screen, automation, output, over=force))
+
+
+def _import(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="An export or a definition; - reads a pipe.")
+    ],
+    on_clash: Annotated[
+        OnClash, typer.Option(help="What to do with a name that is taken.")
+    ] = OnClash.REFUSE,
+    for_programs: Json = False,
+) -> int:
+    """Bring in a file: all of it or nothing, and all of it paused."""
+    from mainspring.surfaces.cli.moving import bring_in
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(bring_in(desk, screen, file, on_clash.value))
+
+
+def _webhook() -> typer.Typer:
+    group = make_group("Make and end the tokens with which outside systems call.")
+
+    @group.callback(invoke_without_command=True)
+    def webhook(ctx: typer.Context) -> None:
+        """Make and end the tokens with which outside systems call."""
+        help_alone(ctx)
+
+    group.command(name="token")(_webhook_token)
+    group.command(name="revoke")(_webhook_revoke)
+    return group
+
+
+Slug = Annotated[
+    str | None,
+    typer.Argument(metavar="TRIGGER", help="The trigger's id, if there are several webhooks."),
+]
+
+
+def _webhook_token(
+    ctx: typer.Context, automation: Named, slug: Slug = None, for_programs: Json = False
+) -> int:
+    """Make a webhook's token and show it once; the one before ends at once."""
+    from mainspring.surfaces.cli.webhooks import make_token
+
+    desk = desk_of(ctx)
+    return finish(make_token(desk, desk.screen(for_programs=for_programs), automation, slug))
+
+
+def _webhook_revoke(
+    ctx: typer.Context, automation: Named, slug: Slug = None, for_programs: Json = False
+) -> int:
+    """End a webhook's token."""
+    from mainspring.surfaces.cli.webhooks import end_token
+
+    desk = desk_of(ctx)
+    return finish(end_token(desk, desk.screen(for_programs=for_programs), automation, slug))

@@ -1,0 +1,166 @@
+"""``events`` and ``publish``: the log of facts, and telling one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.event import Event, Wanted
+from mainspring.store.events import EventTable, Herald
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.closing import output_lines
+from mainspring.surfaces.cli.columns import columns, is_narrow, moment, short_id
+from mainspring.surfaces.cli.documents import check_text, read_object
+from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.screen import Screen, as_json, one_line
+from mainspring.surfaces.cli.words import date_time, hint
+from mainspring.triggers.consumed import consumed_by
+from mainspring.workspace.events import Fact, publish, tell_again
+from mainspring.workspace.overview import read_automation
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from mainspring.contracts.context import Transaction
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+_PAYLOAD_WIDE, _PAYLOAD_NARROW = 120, 24
+
+
+async def show_events(desk: Desk, screen: Screen, *, kind: str | None, most: int) -> int:
+    if kind is not None:
+        check_text(kind, "type")
+    async with desk.doors.open(desk.settings()) as rooms, rooms.database.acquire() as connection:
+        log = EventTable(rooms.limits)
+        found = await log.list(connection, rooms.workspace_id, Wanted(type=kind), most)
+    if screen.for_programs:
+        screen.answer({"events": [_told(event) for event in found]})
+    elif found:
+        screen.say(_table(found, screen))
+    else:
+        screen.say("There are no such events." if kind else "There are no events yet.")
+    return exits.DONE
+
+
+def _table(found: Sequence[Event], screen: Screen) -> Table:
+    width = _PAYLOAD_NARROW if is_narrow(screen) else _PAYLOAD_WIDE
+    rows = (
+        (
+            short_id(event.id, screen),
+            event.type,
+            one_line(event.source_id, 40),
+            moment(event.created_at, screen),
+            one_line(as_json(event.payload, indent=None), width),
+        )
+        for event in found
+    )
+    return columns(("Event", "Type", "Source", "Told", "Payload"), rows, whole=("Event", "Told"))
+
+
+async def show_event(desk: Desk, screen: Screen, text: str) -> int:
+    """One event, and what it set off."""
+    async with desk.doors.open(desk.settings()) as rooms, rooms.database.acquire() as connection:
+        event = await _find(connection, rooms, text)
+        consumed = await consumed_by(connection, rooms.workspace_id, event.id)
+        names = await _names(connection, rooms, consumed)
+    if screen.for_programs:
+        screen.answer({**_told(event), "consumed_by": consumed})
+    else:
+        screen.say(*_lines(event, consumed, names))
+    return exits.DONE
+
+
+async def _names(
+    tx: Transaction, rooms: Rooms, consumed: Sequence[Mapping[str, Any]]
+) -> dict[UUID, str]:
+    wanted = {row["automation_id"] for row in consumed if row["automation_id"] is not None}
+    return {
+        one: (await read_automation(tx, rooms.workspace_id, one))["name"] for one in sorted(wanted)
+    }
+
+
+def _lines(
+    event: Event, consumed: Sequence[Mapping[str, Any]], names: Mapping[UUID, str]
+) -> list[Text]:
+    from rich.text import Text
+
+    lines = [
+        Text(event.type, style="bold"),
+        Text(f"  id {event.id}"),
+        Text(f"  told {date_time(event.created_at)} of {one_line(event.source_id)}"),
+    ]
+    if event.run_id is not None:
+        lines.append(Text(f"  by the run {event.run_id}"))
+    if event.replay_of is not None:
+        lines.append(Text(f"  repeats {event.replay_of}"))
+    lines += output_lines("payload", event.payload)
+    for row in consumed:
+        who = one_line(names.get(row["automation_id"], "an automation that is gone"))
+        why = f" ({row['reason']})" if row["reason"] else ""
+        run = f", run {row['run_id']}" if row["run_id"] else ""
+        lines.append(Text(f"  set off {who}: {row['status'] or 'no run'}{why}{run}"))
+    if not consumed:
+        lines.append(Text("  set nothing off"))
+    return lines
+
+
+async def tell(desk: Desk, screen: Screen, kind: str, payload: str | None, source: str) -> int:
+    """Puts a fact into the log, where the triggers of all automations see it."""
+    limits = desk.limits()
+    told = {} if payload is None else read_object(payload, limits, "payload")
+    check_text(source, "source")
+    async with desk.doors.open(desk.settings()) as rooms:
+        async with rooms.database.transaction() as tx:
+            event_id = await publish(
+                tx, rooms.workspace_id, Fact(kind, told, source), limits, rooms.registry.events
+            )
+        Herald(rooms.waker).tell()
+    _say_told(screen, event_id, kind)
+    return exits.DONE
+
+
+async def tell_once_more(desk: Desk, screen: Screen, text: str) -> int:
+    """A copy of an event, for the triggers of today."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        async with rooms.database.transaction() as tx:
+            event = await _find(tx, rooms, text)
+            event_id = await tell_again(tx, event)
+        Herald(rooms.waker).tell()
+    _say_told(screen, event_id, event.type, event.id)
+    return exits.DONE
+
+
+def _say_told(screen: Screen, event_id: UUID, kind: str, again: UUID | None = None) -> None:
+    if screen.for_programs:
+        screen.answer({"id": event_id, "type": kind, "replay_of": again})
+        return
+    screen.say(f"The event {event_id} ({kind}) is in the log.")
+    screen.say(f"  {hint('events', 'show', event_id)}")
+
+
+async def _find(tx: Transaction, rooms: Rooms, text: str) -> Event:
+    log = EventTable(rooms.limits)
+
+    async def page(before: UUID | None) -> Sequence[Event]:
+        return await log.list(tx, rooms.workspace_id, Wanted(before=before), 2)
+
+    return await find_one(text, page, _id_of, kind="event")
+
+
+def _id_of(event: Event) -> UUID:
+    return event.id
+
+
+def _told(event: Event) -> dict[str, Any]:
+    return {
+        "id": event.id,
+        "type": event.type,
+        "source_id": event.source_id,
+        "payload": event.payload,
+        "created_at": event.created_at,
+        "run_id": event.run_id,
+        "replay_of": event.replay_of,
+    }

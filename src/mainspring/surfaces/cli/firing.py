@@ -1,0 +1,118 @@
+"""``fire`` and ``replay``: a new run, for the workers of a running server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.definition.validate import read_definition
+from mainspring.runs.arrivals import Request
+from mainspring.runs.dispatch import Dispatched
+from mainspring.runs.history import read_run
+from mainspring.runs.replay import Which, replay
+from mainspring.runs.rows import FINAL
+from mainspring.runs.story import tell
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.closing import closing_lines
+from mainspring.surfaces.cli.documents import read_inputs, read_object
+from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.presence import has_worker
+from mainspring.surfaces.cli.reading import find
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.timeline import Line, paint
+from mainspring.surfaces.cli.watching import Watching
+from mainspring.surfaces.cli.words import hint
+from mainspring.workspace.overview import read_automation
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+
+async def fire(
+    desk: Desk, screen: Screen, text: str, words: Sequence[str], whole: str | None, *,
+    wait: bool, seconds: float | None,
+) -> int:  # fmt: skip
+    """Runs an automation now, also while it is paused."""
+    limits = desk.limits()
+    if whole is not None:
+        # What cannot be read is refused before the house is opened.
+        read_object(whole, limits, "inputs")
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await find_in_use(rooms, text)
+        async with rooms.database.acquire() as connection:
+            now = await read_automation(connection, rooms.workspace_id, found["id"])
+        shape = read_definition(now["definition"]).inputs.shape
+        inputs = read_inputs(words, whole, shape, limits)
+        made = await rooms.dispatcher.dispatch(
+            Request(rooms.workspace_id, found["id"], inputs=inputs)
+        )
+        _introduce(screen, made, f"{one_line(found['name'])} (version {now['version']})")
+        return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
+
+
+async def replay_run(
+    desk: Desk, screen: Screen, text: str, whole: str | None, *, version: Which,
+    wait: bool, seconds: float | None,
+) -> int:  # fmt: skip
+    """Starts a new run with what an earlier one was given."""
+    limits = desk.limits()
+    inputs = None if whole is None else read_object(whole, limits, "inputs")
+    async with desk.doors.open(desk.settings()) as rooms:
+        run_id = await find(rooms, text)
+        made = await replay(
+            rooms.database, rooms.dispatcher, limits, rooms.workspace_id, run_id,
+            version=version, inputs=inputs,
+        )  # fmt: skip
+        _introduce(screen, made, f"A replay of {run_id}")
+        return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
+
+
+def _introduce(screen: Screen, made: Dispatched, what: str) -> None:
+    screen.say(paint(Line("told", "", words=f"{what} is run {made.run_id}."), screen))
+
+
+async def _hand_over(
+    rooms: Rooms, screen: Screen, made: Dispatched, *, wait: bool, seconds: float | None
+) -> int:
+    """Leaves the run to a worker, and stays to see it through if that is wanted."""
+    if made.status in FINAL:
+        return _close(screen, await _read(rooms, made.run_id))
+    at_work = await has_worker(rooms, patient=wait)
+    if not at_work:
+        _tell_of_nobody(screen)
+    if wait and at_work:
+        return _close(screen, await Watching(rooms, made.run_id, screen).until_end(seconds))
+    if screen.for_programs:
+        screen.answer({"id": made.run_id, "status": made.status, "worker": at_work})
+    elif at_work:
+        screen.say(f"  {hint('logs', '-f', made.run_id)}")
+    return exits.UNFINISHED if wait else exits.DONE
+
+
+def _tell_of_nobody(screen: Screen) -> None:
+    words = "No worker is alive: the run is recorded and waits for one."
+    screen.say(paint(Line("warning", "", words=words), screen))
+    screen.say(
+        f"  {hint('up')}          the server, with its workers",
+        f"  {hint('worker')}      a worker alone",
+        f"  {hint('run', 'FILE')}    one run, here and now, without a server",
+    )
+
+
+def _close(screen: Screen, run: dict[str, Any]) -> int:
+    """The last words about the run; one that was left goes on without us."""
+    if screen.for_programs:
+        screen.answer({**run, "story": tell(run)})
+    elif run["status"] in FINAL:
+        screen.say(*closing_lines(run, screen))
+    else:
+        screen.say("", f"The run {run['id']} is {run['status']}; it goes on without this command.")
+        screen.say(f"  {hint('logs', '-f', run['id'])}", f"  {hint('cancel', run['id'])}")
+    return exits.of_run(run["status"], run["outcome"])
+
+
+async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
+    async with rooms.database.acquire() as connection:
+        return await read_run(connection, rooms.workspace_id, run_id)

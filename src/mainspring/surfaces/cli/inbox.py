@@ -1,0 +1,82 @@
+"""``inbox``: the messages that automations left, and having read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Invalid
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import count, date_time, hint
+from mainspring.workspace.inbox import mark_all_read, mark_read, notifications
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.surfaces.cli.desk import Desk
+
+_LEVELS = {"info": "told", "warning": "warning", "error": "failed"}
+
+
+async def show_inbox(desk: Desk, screen: Screen, *, unread: bool, most: int) -> int:
+    async with desk.doors.open(desk.settings()) as rooms, rooms.database.acquire() as connection:
+        found = await notifications(connection, rooms.workspace_id, most, unread=unread)
+    if screen.for_programs:
+        screen.answer({"notifications": found})
+        return exits.DONE
+    if not found:
+        screen.say("There is nothing unread." if unread else "The inbox is empty.")
+    for entry in found:
+        screen.say(*_message_lines(entry, screen))
+    return exits.DONE
+
+
+def _message_lines(entry: Mapping[str, Any], screen: Screen) -> list[Text]:
+    from rich.text import Text
+
+    sign, colour = screen.mark(_LEVELS[entry["level"]])
+    style = "bold" if entry["read_at"] is None else ""
+    head = Text.assemble((sign, colour), " ", (one_line(entry["title"]), style))
+    unread = ", unread" if entry["read_at"] is None else ""
+    head.append(f"  {date_time(entry['created_at'])}{unread}", style="bright_black")
+    body = [Text(f"  {one_line(line, 400)}") for line in entry["message"].splitlines()]
+    ids = f"  message {entry['id']}"
+    if entry["run_id"] is not None:
+        ids += f", run {entry['run_id']}"
+    return [head, *body, Text(ids, style="bright_black")]
+
+
+async def read_messages(desk: Desk, screen: Screen, text: str | None, *, everything: bool) -> int:
+    """One message, or all that are there."""
+    if (text is None) != everything:
+        raise Invalid(
+            "Name one message by its id, or all of them with --all.",
+            code="usage",
+            suggestion=f"{hint('inbox')} shows the ids.",
+        )
+    async with desk.doors.open(desk.settings()) as rooms:
+
+        async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
+            return await notifications(tx, rooms.workspace_id, 2, after=before)
+
+        async with rooms.database.transaction() as tx:
+            if text is None:
+                marked = await mark_all_read(tx, rooms.workspace_id)
+            else:
+                entry = await find_one(text, page, _id_of, kind="message")
+                marked = int(entry["read_at"] is None)
+                await mark_read(tx, rooms.workspace_id, entry["id"])
+    if screen.for_programs:
+        screen.answer({"marked": marked})
+    elif marked:
+        screen.say(f"{count(marked, 'message is', 'messages are')} marked as read.")
+    else:
+        screen.say("It was read before." if text else "There was nothing unread.")
+    return exits.DONE
+
+
+def _id_of(entry: dict[str, Any]) -> UUID:
+    return UUID(str(entry["id"]))

@@ -1,0 +1,127 @@
+"""The commands about events and messages, and their words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import Json, Limit, desk_of, make_group, wants_json
+
+_PANEL = "Events and messages"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Facts first, then what is left for people."""
+    app.add_typer(_events(), name="events", rich_help_panel=_PANEL)
+    app.command(name="publish", rich_help_panel=_PANEL)(_publish)
+    app.add_typer(_inbox(), name="inbox", rich_help_panel=_PANEL)
+
+
+EventId = Annotated[
+    str, typer.Argument(metavar="EVENT", help="An event's id, or its first characters.")
+]
+
+
+def _events() -> typer.Typer:
+    group = make_group("List events, the newest first; show one, or tell of it once more.")
+
+    @group.callback(invoke_without_command=True)
+    def events(
+        ctx: typer.Context,
+        kind: Annotated[
+            str | None, typer.Option("--type", help="Only events of this type.")
+        ] = None,
+        limit: Limit = 20,
+        for_programs: Json = False,
+    ) -> int:
+        """List events, the newest first; show one, or tell of it once more."""
+        if ctx.invoked_subcommand is not None:
+            return 0
+        from mainspring.surfaces.cli.events import show_events
+
+        desk = desk_of(ctx)
+        screen = desk.screen(for_programs=for_programs)
+        return finish(show_events(desk, screen, kind=kind, most=limit))
+
+    group.command(name="show")(_show_event)
+    group.command(name="replay")(_replay_event)
+    return group
+
+
+def _show_event(ctx: typer.Context, event: EventId, for_programs: Json = False) -> int:
+    """Show an event and what it set off."""
+    from mainspring.surfaces.cli.events import show_event
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(show_event(desk, screen, event))
+
+
+def _replay_event(ctx: typer.Context, event: EventId, for_programs: Json = False) -> int:
+    """Tell of an event once more, to the triggers of today."""
+    from mainspring.surfaces.cli.events import tell_once_more
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(tell_once_more(desk, screen, event))
+
+
+def _publish(
+    ctx: typer.Context,
+    kind: Annotated[
+        str, typer.Argument(metavar="TYPE", help="What happened, such as orders.paid.")
+    ],
+    payload: Annotated[
+        str | None, typer.Option(metavar="JSON", help="What there is to say, as a JSON object.")
+    ] = None,
+    source: Annotated[str, typer.Option(metavar="NAME", help="What it happened to.")] = "cli",
+    for_programs: Json = False,
+) -> int:
+    """Tell of an event; the triggers of active automations may go off on it."""
+    from mainspring.surfaces.cli.events import tell
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(tell(desk, screen, kind, payload, source))
+
+
+def _inbox() -> typer.Typer:
+    group = make_group("Show the messages that automations left, the newest first.")
+
+    @group.callback(invoke_without_command=True)
+    def inbox(
+        ctx: typer.Context,
+        unread: Annotated[bool, typer.Option("--unread", help="Only what nobody read.")] = False,
+        limit: Limit = 20,
+        for_programs: Json = False,
+    ) -> int:
+        """Show the messages that automations left, the newest first."""
+        if ctx.invoked_subcommand is not None:
+            return 0
+        from mainspring.surfaces.cli.inbox import show_inbox
+
+        desk = desk_of(ctx)
+        screen = desk.screen(for_programs=for_programs)
+        return finish(show_inbox(desk, screen, unread=unread, most=limit))
+
+    group.command(name="read")(_read_message)
+    return group
+
+
+def _read_message(
+    ctx: typer.Context,
+    message: Annotated[
+        str | None,
+        typer.Argument(metavar="MESSAGE", help="A message's id, or its first characters."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that are there.")] = False,
+    for_programs: Json = False,
+) -> int:
+    """Mark a message as read, or all of them."""
+    from mainspring.surfaces.cli.inbox import read_messages
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(read_messages(desk, screen, message, everything=everything))

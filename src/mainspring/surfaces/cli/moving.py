@@ -1,0 +1,112 @@
+"""``export`` and ``import``: automations as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.errors import Clash
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, short_id
+from mainspring.surfaces.cli.documents import read_document
+from mainspring.surfaces.cli.files import write_file
+from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
+from mainspring.surfaces.cli.words import count, hint
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.portable import (
+    Imported,
+    OnClash,
+    export_all,
+    export_automation,
+    import_judged,
+    judge_import,
+)
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+
+
+async def export(
+    desk: Desk, screen: Screen, text: str | None, output: Path | None, *, over: bool
+) -> int:
+    """One automation, or all that are not archived, to a file or to the standard output."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = None if text is None else await find_automation(rooms, text)
+        async with rooms.database.acquire() as connection:
+            document = (
+                await export_all(connection, rooms.workspace_id)
+                if found is None
+                else await export_automation(connection, rooms.workspace_id, found["id"])
+            )
+    if output is None:
+        screen.answer(document)
+        return exits.DONE
+    suggestion = "Choose another file, or replace it with --force."
+    write_file(output, as_json(document) + "\n", over=over, suggestion=suggestion)
+    number = len(document["automations"]) if found is None else 1
+    if screen.for_programs:
+        screen.answer({"file": str(output), "automations": number})
+    else:
+        screen.say(f"Wrote {count(number, 'automation')} to {clean(str(output))}.")
+    return exits.DONE
+
+
+async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> int:
+    """All that the file holds or nothing of it, paused."""
+    limits = desk.limits()
+    document = read_document(file, limits)
+    judged = await judge_import(document, desk.doors.vocabulary(limits), limits)
+    async with desk.doors.open(desk.settings()) as rooms:
+        try:
+            async with rooms.database.transaction() as tx:
+                made = await import_judged(
+                    tx, rooms.workspace_id, judged, FIRST_MEMBER, rooms.registry, rooms.limits,
+                    on_clash,
+                )  # fmt: skip
+        except Clash as problem:
+            if problem.code == "name_taken":
+                problem.suggestion = (
+                    "--on-clash new_version saves over them, --on-clash rename beside them."
+                )
+            raise
+    if screen.for_programs:
+        screen.answer({"imported": [_told(one) for one in made]})
+        return exits.DONE
+    if not made:
+        screen.say("The file holds no automations.")
+        return exits.DONE
+    heads = ("Name", "State", "Version", "", "Id")
+    rows = (
+        (
+            one_line(one.name, 60),
+            one.saved.state,
+            str(one.saved.version),
+            _became(one),
+            short_id(one.saved.automation_id, screen),
+        )
+        for one in made
+    )
+    screen.say(columns(heads, rows, whole=("Id",)), f"  {hint('activate', 'AUTOMATION')}")
+    return exits.DONE
+
+
+def _became(one: Imported) -> str:
+    if one.renamed_from is not None:
+        return f"renamed from {one_line(one.renamed_from, 60)}"
+    if not one.saved.changed:
+        return "unchanged"
+    return "new" if one.saved.version == 1 else "new version"
+
+
+def _told(one: Imported) -> dict[str, Any]:
+    saved = one.saved
+    return {
+        "id": saved.automation_id,
+        "name": one.name,
+        "renamed_from": one.renamed_from,
+        "version": saved.version,
+        "changed": saved.changed,
+        "state": saved.state,
+        "widened": [grant.as_dict() for grant in saved.widened],
+    }

@@ -1,0 +1,60 @@
+"""The words that many commands share, and how a command finds its desk."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from mainspring.surfaces.cli.desk import Desk
+
+Json = Annotated[bool, typer.Option("--json", help="Write one JSON value, for programs.")]
+RunId = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="A run's id, its first characters, or `last`."),
+]
+Named = Annotated[
+    str,
+    typer.Argument(
+        metavar="AUTOMATION", help="An automation's name, its id, or the id's first characters."
+    ),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        min=0.1,
+        metavar="SECONDS",
+        help="Stop waiting after so long; the run is left for the next worker.",
+    ),
+]
+Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended.")]
+Limit = Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")]
+InputWords = Annotated[
+    list[str] | None,
+    typer.Option("--input", metavar="NAME=VALUE", help="One input; may be given again."),
+]
+Inputs = Annotated[str | None, typer.Option(metavar="JSON", help="All inputs as one JSON object.")]
+
+
+def desk_of(ctx: typer.Context) -> Desk:
+    found: Any = ctx.obj
+    assert isinstance(found, Desk)
+    return found
+
+
+def wants_json(ctx: typer.Context, given: bool) -> bool:
+    """Whether ``--json`` was given, here or before the name of a command inside a group."""
+    return given or (ctx.parent is not None and bool(ctx.parent.params.get("for_programs")))
+
+
+def make_group(sentence: str) -> typer.Typer:
+    return typer.Typer(
+        help=sentence, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+    )
+
+
+def help_alone(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit

@@ -1,0 +1,139 @@
+"""What each part of the server does, and the parts that are started apart.
+
+A part is given the open house, an event that says when to stop, and a word to say when it
+works. Beside the others under one supervisor or alone in its own terminal, it is the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mainspring.contracts.errors import Problem
+from mainspring.runs.watch import nobody
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.listening import reserved
+from mainspring.surfaces.cli.logbook import keep_logbook
+from mainspring.surfaces.cli.screen import clean
+from mainspring.surfaces.cli.standing import make_data_folder
+
+if TYPE_CHECKING:
+    from mainspring.settings import Settings
+    from mainspring.surfaces.cli.children import Line
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.doors import Doors
+    from mainspring.surfaces.cli.screen import Screen
+    from mainspring.surfaces.rooms import Rooms
+
+Ready = Callable[[], None]
+Body = Callable[["Rooms", asyncio.Event, Ready], Awaitable[None]]
+_ASKED = (signal.SIGINT, signal.SIGTERM)
+
+log = logging.getLogger(__name__)
+
+
+async def api(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
+    """Answers requests; what is under way when it stops is finished."""
+    from mainspring.surfaces.rest.app import build_api
+    from mainspring.surfaces.rest.serve import serve
+
+    await serve(build_api(rooms), rooms.settings, ready=lambda _: ready(), stop=stop)
+
+
+async def scheduler(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
+    """Watches for moments: schedules that are due, events that match; and keeps house."""
+    ready()
+    await rooms.watch(stop)
+
+
+async def worker(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
+    """Takes runs from the queues; a stop lets steps finish and hands back the rest."""
+    hired = rooms.hire(nobody)
+    work = asyncio.create_task(hired.run(), name="worker")
+    stopped = asyncio.create_task(stop.wait(), name="stop")
+    ready()
+    await asyncio.wait((work, stopped), return_when=asyncio.FIRST_COMPLETED)
+    hired.stop()
+    stopped.cancel()
+    await work
+
+
+def under_supervision(doors: Doors, settings: Settings, body: Body, line: Line) -> int:
+    """A part as a child: SIGTERM stops it, and so does the end of its parent."""
+
+    async def live() -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+
+        def parent_gone() -> None:
+            loop.remove_reader(line.fileno())
+            stop.set()
+
+        loop.add_signal_handler(signal.SIGTERM, stop.set)
+        # Nothing is ever sent to a child: its line becomes readable when the parent is gone.
+        loop.add_reader(line.fileno(), parent_gone)
+        async with doors.open(settings) as rooms:
+            await body(rooms, stop, line.ready)
+
+    try:
+        finish(live())
+    except Problem as problem:
+        log.error("%s", problem.detail)
+        return exits.FAILED
+    return exits.DONE
+
+
+def api_alone(desk: Desk, screen: Screen, *, host: str | None, port: int | None) -> int:
+    """``api``: answers requests, and leaves the work to workers and schedulers elsewhere."""
+
+    async def answer(rooms: Rooms, stop: asyncio.Event, _: Ready) -> None:
+        token = clean(str(await owner_token(rooms)))
+        said = f"Listening on {clean(rooms.settings.address)} with the token in {token}"
+        await api(rooms, stop, lambda: screen.say(f"{said}. Ctrl-C stops it."))
+
+    with reserved(at(desk.settings(), host, port)) as settings:
+        make_data_folder(settings)
+        return finish(_alone("api", desk, settings, answer))
+
+
+def scheduler_alone(desk: Desk, screen: Screen) -> int:
+    """``scheduler``: watches for moments; any number of them may do so beside each other."""
+    said = "Watching schedules and events. Ctrl-C stops it."
+    settings = desk.settings()
+    return finish(_alone("scheduler", desk, settings, scheduler, lambda: screen.say(said)))
+
+
+async def owner_token(rooms: Rooms) -> Path:
+    """The file with the token that callers of this machine's owner use."""
+    from mainspring.workspace.automations import FIRST_MEMBER
+    from mainspring.workspace.tokens import ensure_owner_token
+
+    home = rooms.settings.home
+    return await ensure_owner_token(rooms.database, home, rooms.workspace_id, FIRST_MEMBER)
+
+
+def at(settings: Settings, host: str | None, port: int | None) -> Settings:
+    """The settings with what the command line says about the address."""
+    settings = settings if host is None else replace(settings, host=host)
+    return settings if port is None else replace(settings, port=port)
+
+
+async def _alone(
+    name: str, desk: Desk, settings: Settings, body: Body, ready: Ready = lambda: None
+) -> int:
+    keep_logbook(name)
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    async with desk.doors.open(settings) as rooms:
+        for sign in _ASKED:
+            loop.add_signal_handler(sign, stop.set)
+        try:
+            await body(rooms, stop, ready)
+        finally:
+            for sign in _ASKED:
+                loop.remove_signal_handler(sign)
+    return exits.DONE

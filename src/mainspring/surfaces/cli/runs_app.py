@@ -1,0 +1,186 @@
+"""The commands about runs, and their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import (
+    Inputs,
+    InputWords,
+    Json,
+    Limit,
+    Named,
+    RunId,
+    Seconds,
+    Wait,
+    desk_of,
+)
+
+
+class Version(StrEnum):
+    """Which version a replay runs."""
+
+    SAME = "same"
+    ACTIVE = "active"
+
+
+class Status(StrEnum):
+    """What a run can be."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+    SKIPPED = "skipped"
+    DEAD = "dead"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Starting one first, then living with it."""
+    offered: dict[str, Callable[..., int]] = {
+        "run": _run,
+        "fire": _fire,
+        "runs": _runs,
+        "logs": _logs,
+        "cancel": _cancel,
+        "retry": _retry,
+        "replay": _replay,
+    }
+    for name, command in offered.items():
+        app.command(name=name, rich_help_panel="Runs")(command)
+
+
+def _run(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A definition; - reads standard input.")
+    ],
+    words: InputWords = None,
+    inputs: Inputs = None,
+    timeout: Seconds = None,
+    for_programs: Json = False,
+) -> int:
+    """Save a definition, run it once, here and now, and show each step.
+
+    The exit code says what the run came to. Ctrl-C cancels the run.
+    Ctrl-C again leaves it unfinished; the next worker goes on with it.
+    """
+    from mainspring.surfaces.cli.run import run_file
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(run_file(desk, screen, file, words or (), inputs, timeout))
+
+
+def _fire(
+    ctx: typer.Context,
+    automation: Named,
+    words: InputWords = None,
+    inputs: Inputs = None,
+    wait: Wait = False,
+    timeout: Seconds = None,
+    for_programs: Json = False,
+) -> int:
+    """Run an automation now, also while it is paused, by a worker of the running server.
+
+    With --wait the exit code says what the run came to. Ctrl-C leaves it; `cancel` ends it.
+    """
+    from mainspring.surfaces.cli.firing import fire
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    work = fire(desk, screen, automation, words or (), inputs, wait=wait, seconds=timeout)
+    return finish(work)
+
+
+def _runs(
+    ctx: typer.Context,
+    status: Annotated[Status | None, typer.Option(help="Only runs in this status.")] = None,
+    automation: Annotated[
+        str | None, typer.Option(help="Only runs of this automation: its name or its id.")
+    ] = None,
+    limit: Limit = 20,
+    for_programs: Json = False,
+) -> int:
+    """List runs, the newest first."""
+    from mainspring.surfaces.cli.reading import show_runs
+
+    desk = desk_of(ctx)
+    chosen = None if status is None else status.value
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_runs(desk, screen, status=chosen, automation=automation, most=limit))
+
+
+def _logs(
+    ctx: typer.Context,
+    run: RunId,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", "-f", help="Stay until the run has ended; Ctrl-C only leaves it."),
+    ] = False,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Also the calls each step made, secrets redacted.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Show what one run did: steps, attempts, times, errors."""
+    from mainspring.surfaces.cli.reading import show_logs
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_logs(desk, screen, run, calls=calls, follow=follow))
+
+
+def _cancel(ctx: typer.Context, run: RunId, for_programs: Json = False) -> int:
+    """Cancel a run that has not ended."""
+    from mainspring.surfaces.cli.reading import cancel
+
+    desk = desk_of(ctx)
+    return finish(cancel(desk, desk.screen(for_programs=for_programs), run))
+
+
+def _retry(
+    ctx: typer.Context,
+    run: RunId,
+    wait: Annotated[
+        bool, typer.Option(help="Stay and work until the run has ended, as `run` does.")
+    ] = True,
+    timeout: Seconds = None,
+    for_programs: Json = False,
+) -> int:
+    """Send a run that broke off round again, from the step that failed."""
+    from mainspring.surfaces.cli.run import retry
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(retry(desk, screen, run, wait=wait, seconds=timeout))
+
+
+def _replay(
+    ctx: typer.Context,
+    run: RunId,
+    version: Annotated[
+        Version, typer.Option(help="The version of then, or the one in force now.")
+    ] = Version.SAME,
+    inputs: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Other inputs, as one JSON object.")
+    ] = None,
+    wait: Wait = False,
+    timeout: Seconds = None,
+    for_programs: Json = False,
+) -> int:
+    """Start a new run with what an earlier one was given."""
+    from mainspring.surfaces.cli.firing import replay_run
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    work = replay_run(desk, screen, run, inputs, version=version.value, wait=wait, seconds=timeout)
+    return finish(work)

@@ -1,0 +1,105 @@
+"""``activate``, ``pause``, ``archive``, ``restore`` and ``acknowledge``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.definition.validate import read_definition
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.automations import trigger_lines, with_address
+from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.presence import is_watched
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import hint
+from mainspring.workspace import states
+from mainspring.workspace.automations import State
+from mainspring.workspace.overview import read_automation
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.contracts.context import Transaction
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+Act = Callable[["Transaction", UUID, UUID], Awaitable[State]]
+
+_ACTS: Mapping[str, Act] = {
+    "pause": states.pause,
+    "archive": states.archive,
+    "restore": states.restore,
+    "acknowledge": states.acknowledge,
+}
+
+
+async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
+    """Does one of the five, and says what that means for the automation."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await find_automation(rooms, text, archived_first=act == "restore")
+        async with rooms.database.transaction() as tx:
+            await _done(tx, rooms, act, found["id"])
+            now = await read_automation(tx, rooms.workspace_id, found["id"])
+        if screen.for_programs:
+            told = ("id", "name", "state", "version", "failures", "next_due_at")
+            screen.answer({name: now[name] for name in told})
+        else:
+            screen.say(*await _lines(act, now, rooms, screen))
+    return exits.DONE
+
+
+async def _done(tx: Transaction, rooms: Rooms, act: str, automation_id: UUID) -> None:
+    if act == "activate":
+        await states.activate(tx, rooms.workspace_id, automation_id, rooms.registry, rooms.limits)
+    else:
+        await _ACTS[act](tx, rooms.workspace_id, automation_id)
+
+
+async def _lines(act: str, now: Mapping[str, Any], rooms: Rooms, screen: Screen) -> list[Text]:
+    from rich.text import Text
+
+    sign, colour = screen.mark("succeeded")
+    head = Text.assemble((sign, colour), " ", (one_line(now["name"]), "bold"))
+    head.append(f" {_said(act, now)}")
+    if act == "activate":
+        return [head, *await _what_starts_it(now, rooms, screen)]
+    if act == "archive":
+        return [head, Text(f"  {hint('restore', now['id'])}", style="bright_black")]
+    if now["state"] == "paused" and act in ("restore", "acknowledge"):
+        return [head, Text(f"  {hint('activate', now['name'])}", style="bright_black")]
+    return [head]
+
+
+def _said(act: str, now: Mapping[str, Any]) -> str:
+    match act:
+        case "activate":
+            return "is active."
+        case "pause":
+            return "is paused: only `fire` starts it now. Runs under way go on."
+        case "archive":
+            return "is archived: nothing starts it, its name is free, its history stays."
+        case "restore":
+            return f"is back, {now['state']}."
+    return f"is {now['state']}, and its failures so far are known."
+
+
+async def _what_starts_it(now: Mapping[str, Any], rooms: Rooms, screen: Screen) -> list[Text]:
+    from rich.text import Text
+
+    entries = {entry.id: entry for entry in read_definition(now["definition"]).triggers}
+    lines: list[Text] = []
+    for row in now["triggers"]:
+        lines += trigger_lines(with_address(row, rooms), entries.get(row["slug"]))
+    calls = []
+    if any(row["type"] == "webhook" and not row["secret_hint"] for row in now["triggers"]):
+        calls.append(hint("webhook", "token", now["name"]))
+    if not now["triggers"]:
+        lines.append(Text("  It has no triggers, so it starts by hand only."))
+        calls.append(hint("fire", now["name"]))
+    elif not await is_watched(rooms):
+        sign, colour = screen.mark("warning")
+        said = " No server is up; nothing starts by itself before one is."
+        lines.append(Text.assemble("  ", (sign, colour), said))
+        calls.append(hint("up"))
+    return [*lines, *(Text(f"  {call}", style="bright_black") for call in calls)]

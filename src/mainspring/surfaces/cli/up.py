@@ -1,0 +1,192 @@
+"""``up``: the whole server by one command.
+
+The database and the tables come first, then everything is imported once, and then the
+parts are split off: what answers requests, what watches for moments, and the workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import gc
+import importlib
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mainspring.store.embedded import EmbeddedServer
+from mainspring.surfaces.cli import exits, parts
+from mainspring.surfaces.cli.children import Part
+from mainspring.surfaces.cli.listening import reserved
+from mainspring.surfaces.cli.logbook import keep_logbook
+from mainspring.surfaces.cli.screen import as_json, clean
+from mainspring.surfaces.cli.signals import STOPPING
+from mainspring.surfaces.cli.standing import refuse_second, take_place
+from mainspring.surfaces.cli.supervisor import Change, Supervisor
+
+if TYPE_CHECKING:
+    from mainspring.settings import Settings
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.screen import Screen
+
+_NEEDED = ("mainspring.surfaces.rest.app", "mainspring.surfaces.rest.serve")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line says about this server."""
+
+    host: str | None = None
+    port: int | None = None
+    workers: int | None = None
+    show_token: bool = False
+
+
+def up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
+    """Stays until it is told to stop: once for in order, twice for at once."""
+    wanted = _settings(desk.settings(), wishes)
+    refuse_second(wanted.home)
+    keep_logbook("up")
+    # Until the supervisor takes over, a stop breaks off whatever is under way.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with reserved(wanted) as settings, take_place(settings), _database(settings) as found:
+            server, reached = found
+            token = _prepare(desk, reached)
+            shown = _Shown(screen, settings, token, wishes.show_token)
+            in_order = _supervise(desk, reached, server, shown)
+    finally:
+        # All that could be stopped has stopped; only words are left.
+        for sign in STOPPING:
+            signal.signal(sign, signal.SIG_IGN)
+    shown.stopped()
+    return exits.DONE if in_order else exits.INTERRUPTED
+
+
+def _settings(settings: Settings, wishes: Wishes) -> Settings:
+    settings = parts.at(settings, wishes.host, wishes.port)
+    return settings if wishes.workers is None else replace(settings, workers=wishes.workers)
+
+
+@contextlib.contextmanager
+def _database(settings: Settings) -> Iterator[tuple[EmbeddedServer | None, Settings]]:
+    """The embedded server, if it is ours to run, and settings that say where to reach it."""
+    if settings.database_url is not None:
+        yield None, settings
+        return
+    server = EmbeddedServer(settings.home)
+    server.start()
+    try:
+        yield server, replace(settings, database_url=server.dsn)
+    finally:
+        server.stop()
+
+
+def _prepare(desk: Desk, settings: Settings) -> Path:
+    """Tables, workspace and the owner's token, once for all parts; its loop is gone after."""
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(_make_ready(desk, settings))
+
+
+async def _make_ready(desk: Desk, settings: Settings) -> Path:
+    async with desk.doors.open(settings) as rooms:
+        return await parts.owner_token(rooms)
+
+
+def _supervise(
+    desk: Desk, settings: Settings, server: EmbeddedServer | None, shown: _Shown
+) -> bool:
+    _load()
+    supervisor = Supervisor(
+        _parts(desk, settings),
+        server=server,
+        stop_seconds=settings.stop_seconds,
+        tell=shown.change,
+    )
+    # What is there now stays: no child's collector touches, and so copies, those pages.
+    gc.collect()
+    gc.freeze()
+    return supervisor.run()
+
+
+def _load() -> None:
+    """Imports what the children need, so that they share it."""
+    for name in _NEEDED:
+        importlib.import_module(name)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("uvloop")
+
+
+def _parts(desk: Desk, settings: Settings) -> list[Part]:
+    """In the order in which they are started, and stopped."""
+
+    def part(name: str, kind: str, body: parts.Body) -> Part:
+        live = functools.partial(parts.under_supervision, desk.doors, settings, body)
+        return Part(name, kind, live)
+
+    names = ["worker"] if settings.workers == 1 else _numbered(settings.workers)
+    return [
+        part("api", "api", parts.api),
+        part("scheduler", "scheduler", parts.scheduler),
+        *(part(name, "worker", parts.worker) for name in names),
+    ]
+
+
+def _numbered(workers: int) -> list[str]:
+    return [f"worker-{number}" for number in range(1, workers + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What becomes of the server, for a person or line by line for a program."""
+
+    screen: Screen
+    settings: Settings
+    token: Path
+    show_token: bool
+
+    def change(self, change: Change) -> None:
+        if self.screen.for_programs:
+            self._line(change)
+        elif change.state == "ready":
+            self._ready(change)
+        elif change.state == "stopping":
+            self.screen.say("Stopping in order; Ctrl-C again ends it at once.")
+
+    def stopped(self) -> None:
+        if self.screen.for_programs:
+            self._line(Change("stopped"))
+        self.screen.say("Stopped.")
+
+    def _ready(self, change: Change) -> None:
+        named = ", ".join(f"{name} {pid}" for name, pid in change.parts)
+        outside = self.settings.database_url is not None
+        database = "outside, from MAINSPRING_DATABASE_URL" if outside else "embedded"
+        lines = [
+            f"Mainspring is up. Open {clean(self.settings.address)}",
+            f"  token     {self._token_words()}",
+            f"  data      {clean(str(self.settings.home))}, Postgres {database}",
+            f"  processes up {os.getpid()}, {named}",
+            "Ctrl-C stops it in order.",
+        ]
+        self.screen.say(*lines)
+
+    def _token_words(self) -> str:
+        where = f"in {clean(str(self.token))}"
+        return f"{self.token.read_text().strip()} ({where})" if self.show_token else where
+
+    def _line(self, change: Change) -> None:
+        told: dict[str, Any] = {"state": change.state, "pid": os.getpid()}
+        if change.state == "ready":
+            told["address"] = self.settings.address
+            told["token_file"] = str(self.token)
+            told["database"] = "outside" if self.settings.database_url else "embedded"
+            if self.show_token:
+                told["token"] = self.token.read_text().strip()
+        if change.parts:
+            told["parts"] = [{"name": name, "pid": pid} for name, pid in change.parts]
+        self.screen.note(as_json(told, indent=None))

@@ -1,0 +1,147 @@
+"""``versions``, ``diff`` and ``rollback``: what an automation was, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing
+from mainspring.contracts.grant import Grant
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.automations import widened_lines
+from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.screen import Screen, as_json, one_line
+from mainspring.surfaces.cli.summary import grant_lines
+from mainspring.surfaces.cli.words import hint
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.overview import read_automation
+from mainspring.workspace.versions import diff, list_versions, rollback
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+_VALUE = 100
+_SIGNS = {"add": ("+", "green"), "remove": ("-", "red"), "replace": ("~", "yellow")}
+_MOVED = (">", "cyan")
+
+
+async def show_versions(desk: Desk, screen: Screen, text: str, *, most: int) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await find_automation(rooms, text)
+        async with rooms.database.acquire() as connection:
+            rows = await list_versions(connection, rooms.workspace_id, found["id"], most=most)
+    if screen.for_programs:
+        screen.answer({"id": found["id"], "name": found["name"], "versions": rows})
+        return exits.DONE
+    cells = (
+        (
+            str(row["version"]),
+            moment(row["created_at"], screen),
+            "in force" if row["in_force"] else "",
+            str(row["rollback_of"] or ""),
+            row["definition_hash"][:12],
+        )
+        for row in rows
+    )
+    heads = ("Version", "Saved", "", "Brought back", "Hash")
+    screen.say(columns(heads, cells, whole=("Saved",)))
+    return exits.DONE
+
+
+async def show_diff(
+    desk: Desk, screen: Screen, text: str, before: int | None, after: int | None
+) -> int:
+    """Between two versions; the one in force and the one before it when none is named."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await find_automation(rooms, text)
+        old, new = _chosen(found, before, after)
+        async with rooms.database.acquire() as connection:
+            told = await diff(connection, rooms.workspace_id, found["id"], old, new)
+    if screen.for_programs:
+        screen.answer({"id": found["id"], "name": found["name"], **told})
+    else:
+        screen.say(*_diff_lines(found["name"], told, rooms))
+    return exits.DONE
+
+
+def _chosen(found: Mapping[str, Any], before: int | None, after: int | None) -> tuple[int, int]:
+    in_force: int = found["version"]
+    if before is None and in_force == 1:
+        raise Missing(
+            f"{found['name'][:60]!r} has one version only, so there is nothing to compare.",
+            code="no_version",
+            suggestion=f"{hint('save', 'FILE')} makes the next one.",
+        )
+    return before or in_force - 1, after or in_force
+
+
+def _diff_lines(name: str, told: Mapping[str, Any], rooms: Rooms) -> list[Text]:
+    from rich.text import Text
+
+    lines = [Text(f"{one_line(name)}: version {told['from']} to {told['to']}", style="bold")]
+    if not told["changes"]:
+        lines.append(Text("  They say the same."))
+    lines += [_change_line(change) for change in told["changes"]]
+    for key, words in (("widened", "more may be called"), ("narrowed", "less may be called")):
+        if told[key]:
+            grants = [Grant(entry["capability"], entry["params"]) for entry in told[key]]
+            lines += [Text(f"  {words}:", style="bold"), *grant_lines(grants, rooms.registry)]
+    return lines
+
+
+def _change_line(change: Mapping[str, Any]) -> Text:
+    from rich.text import Text
+
+    sign, colour = _SIGNS.get(change["op"], _MOVED)
+    text = Text.assemble("  ", (sign, colour), f" {one_line(change['pointer'], 120) or '/'}")
+    if change["op"] == "move":
+        return text.append(f"  moved from {one_line(change['from'], 120)}")
+    if "before" in change:
+        text.append(f"  {_value(change['before'])}", style="red")
+    if "after" in change:
+        text.append("  →" if "before" in change else "")
+        text.append(f"  {_value(change['after'])}", style="green")
+    return text
+
+
+def _value(value: Any) -> str:
+    return one_line(as_json(value, indent=None), _VALUE)
+
+
+async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
+    """Brings an earlier version back as a new one."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await find_automation(rooms, text)
+        automation_id: UUID = found["id"]
+        async with rooms.database.transaction() as tx:
+            saved = await rollback(
+                tx, rooms.workspace_id, automation_id, version, FIRST_MEMBER, rooms.registry,
+                rooms.limits,
+            )  # fmt: skip
+            now = await read_automation(tx, rooms.workspace_id, automation_id)
+    if screen.for_programs:
+        screen.answer(
+            {
+                "id": automation_id,
+                "name": now["name"],
+                "version": saved.version,
+                "changed": saved.changed,
+                "state": saved.state,
+                "rollback_of": version,
+                "widened": [grant.as_dict() for grant in saved.widened],
+            }
+        )
+    elif saved.changed:
+        screen.say(
+            f"{one_line(now['name'])} says again what version {version} said, as version "
+            f"{saved.version}, {saved.state}.",
+            *widened_lines(saved, rooms, screen),
+        )
+    else:
+        screen.say(f"{one_line(now['name'])} says that already, as version {saved.version}.")
+    return exits.DONE

@@ -1,0 +1,119 @@
+"""The application: every route of the REST surface behind one door.
+
+A module of routes only names what it serves. Who may come in, how errors look, which
+headers go along and how it all is described is decided here, once for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute, iter_route_contexts
+from starlette.responses import Response
+
+from mainspring import __version__
+from mainspring.contracts.errors import Fault
+from mainspring.surfaces.rest.answers import as_json
+from mainspring.surfaces.rest.door import Door, is_public, public
+from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.openapi import describe
+from mainspring.surfaces.rest.problems import handle_problems
+from mainspring.surfaces.rest.routes import (
+    artifacts,
+    automations,
+    events,
+    health,
+    inbox,
+    runs,
+    schemas,
+    streams,
+    triggers,
+    versions,
+    webhooks,
+)
+from mainspring.surfaces.rest.shell import Shell
+from mainspring.surfaces.rooms import Rooms
+
+# Routes are tried in this order, so the one that is called most stands first.
+MODULES: Final = (
+    webhooks, automations, versions, triggers, runs, streams, events, artifacts, inbox, schemas,
+    health,
+)  # fmt: skip
+
+Closing = Callable[[], Awaitable[None]]
+
+
+def build_api(
+    rooms: Rooms, *, on_close: Sequence[Closing] = (), more: Sequence[APIRouter] = ()
+) -> FastAPI:
+    """The whole application over an open house.
+
+    ``on_close`` is awaited when the last request has been answered. A stream must end by
+    itself when ``app.state.closing`` is set, which happens before that.
+    """
+    routers = [*(module.routes(rooms) for module in MODULES), *more]
+    app = FastAPI(
+        title="Mainspring",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan(routers, on_close),
+    )
+    app.state.limits = rooms.limits
+    app.state.closing = asyncio.Event()
+    for made in (*routers, _description(app)):
+        _check(made)
+        app.router.routes.extend(made.routes)
+    handle_problems(app)
+    app.add_middleware(
+        Door, database=rooms.database, routes=list(iter_route_contexts(app.router.routes))
+    )
+    app.add_middleware(Shell)
+    return app
+
+
+def _check(made: APIRouter) -> None:
+    """A route that only looks as if it were behind the second lock is a mistake of ours."""
+    for route in made.routes:
+        path = getattr(route, "path", "")
+        if not path.startswith(PREFIX + "/"):
+            raise Fault(f"The route {path!r} does not begin with {PREFIX}.")
+        if not isinstance(route, APIRoute) and not is_public(getattr(route, "endpoint", None)):
+            raise Fault(f"The route {path!r} is neither public nor made by ground.router.")
+
+
+def _lifespan(
+    routers: Sequence[APIRouter], on_close: Sequence[Closing]
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for close in on_close:
+                stack.push_async_callback(close)
+            for made in routers:
+                await stack.enter_async_context(made.lifespan_context(app))
+            yield
+
+    return lifespan
+
+
+def _description(app: FastAPI) -> APIRouter:
+    made = router("schemas")
+    written: list[bytes] = []
+    one_at_a_time = asyncio.Lock()
+
+    @made.get("/openapi.json", summary="This description", include_in_schema=False)
+    @public
+    async def read_openapi() -> Response:
+        async with one_at_a_time:
+            if not written:
+                written.append(await asyncio.to_thread(lambda: as_json(describe(app))))
+        return Response(written[0], media_type="application/json")
+
+    return made

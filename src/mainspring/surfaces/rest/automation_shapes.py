@@ -1,0 +1,205 @@
+"""The shapes of answers about automations, for the published description."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+AutomationState = Literal["active", "paused", "archived"]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class GrantShape(_Shape):
+    """Permission to call one capability, with bounds on its arguments."""
+
+    capability: str
+    params: dict[str, Any]
+
+
+class FindingShape(_Shape):
+    """One thing that is wrong or doubtful, and where."""
+
+    pointer: str = Field(description="A JSON pointer into the document.")
+    detail: str
+    code: str
+    suggestion: str | None = None
+
+
+class NoteShape(_Shape):
+    """What was changed to bring a document to today's format."""
+
+    pointer: str
+    detail: str
+    was: str | None = None
+
+
+class Verdict(_Shape):
+    """What the validator says about a document."""
+
+    ok: bool
+    errors: list[FindingShape]
+    warnings: list[FindingShape]
+    notes: list[NoteShape]
+    grants: list[GrantShape] = Field(description="What its runs would be allowed to call.")
+    definition: dict[str, Any] | None = Field(
+        description="The document in today's format with its defaults; null with errors."
+    )
+
+
+class LastRun(_Shape):
+    """The newest run of an automation."""
+
+    id: UUID
+    status: str
+    outcome: str | None
+    at: datetime = Field(description="When it ended, else began, else was recorded.")
+
+
+class AutomationSummary(_Shape):
+    """An automation in a list."""
+
+    id: UUID
+    name: str
+    goal: str | None
+    state: AutomationState
+    paused_reason: str | None = Field(
+        description="Why it is paused when nobody asked for it: 'failures'."
+    )
+    version: int = Field(description="The version in force.")
+    failures: int = Field(description="Its latest runs by triggers that failed in a row.")
+    acknowledged_at: datetime | None
+    created_by: UUID
+    created_at: datetime
+    updated_at: datetime
+    next_due_at: datetime | None = Field(description="When a schedule starts it next.")
+    last_run: LastRun | None
+
+
+class TriggerSummary(_Shape):
+    """What starts an automation; its settings stand in the definition."""
+
+    id: UUID
+    slug: str = Field(description="Its id in the definition.")
+    type: Literal["schedule", "webhook", "event"]
+    enabled: bool
+    armed_at: datetime | None = Field(description="Since when it can go off; null: it cannot.")
+    next_due_at: datetime | None
+    last_fired_at: datetime | None
+
+
+class AutomationDetail(AutomationSummary):
+    """An automation, whole."""
+
+    definition: dict[str, Any] = Field(description="With its triggers as they are now.")
+    grants: list[GrantShape]
+    triggers: list[TriggerSummary]
+
+
+class SavedShape(_Shape):
+    """What was saved."""
+
+    id: UUID
+    name: str
+    version: int
+    changed: bool = Field(description="False: it says what the version in force says.")
+    state: AutomationState
+    widened: list[GrantShape] = Field(
+        description="What its runs may call that those of the version before might not."
+    )
+    warnings: list[FindingShape]
+
+
+class StateShape(_Shape):
+    """The state that an automation is in now."""
+
+    id: UUID
+    state: AutomationState
+
+
+class VersionSummary(_Shape):
+    """A version in a list."""
+
+    version: int
+    definition_hash: str = Field(description="SHA-256 of the definition, canonically spelled.")
+    author: UUID
+    created_at: datetime
+    rollback_of: int | None = Field(description="The earlier version that it brought back.")
+    in_force: bool
+
+
+class VersionDetail(VersionSummary):
+    """A version exactly as it was saved."""
+
+    definition: dict[str, Any]
+    grants: list[GrantShape]
+
+
+class ChangeShape(_Shape):
+    """One difference; the pointer is into the later definition, or the earlier if it is gone."""
+
+    op: Literal["add", "remove", "replace", "move"]
+    pointer: str
+    from_: str | None = Field(None, alias="from", description="Where a moved step stood.")
+    before: Any = None
+    after: Any = None
+
+
+class DiffShape(_Shape):
+    """What is different between two versions."""
+
+    from_: int = Field(alias="from")
+    to: int
+    changes: list[ChangeShape]
+    widened: list[GrantShape] = Field(description="What may be called now and not before.")
+    narrowed: list[GrantShape] = Field(description="What might be called before and not now.")
+
+
+class ImportedShape(_Shape):
+    """What became of one document."""
+
+    id: UUID
+    name: str
+    renamed_from: str | None
+    version: int
+    changed: bool
+    state: AutomationState
+    widened: list[GrantShape]
+
+
+class ImportShape(_Shape):
+    """Everything that was imported, in the order it was handed in."""
+
+    imported: list[ImportedShape]
+
+
+class ExportShape(_Shape):
+    """Every automation as a file that can be imported."""
+
+    format: Literal["mainspring.export"]
+    version: Literal[1]
+    automations: list[dict[str, Any]]
+
+
+class MessageShape(_Shape):
+    """A message in the inbox."""
+
+    id: UUID
+    automation_id: UUID | None
+    run_id: UUID | None
+    level: Literal["info", "warning", "error"]
+    title: str
+    message: str
+    created_at: datetime
+    read_at: datetime | None
+
+
+class MarkedShape(_Shape):
+    """How many messages were unread and are read now."""
+
+    marked: int

@@ -1,0 +1,145 @@
+"""The door: who is calling.
+
+It stands before the routes, so that what nobody thought of (an unknown path, another
+method, a path spelt in capitals) is behind it too. A token comes in the header
+``Authorization: Bearer`` and nowhere else: an address ends up in histories and logs, and a
+cookie is sent by pages that the caller never meant to use. One look at an index answers
+who it is, so a revoked token is refused from the next request on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from uuid import UUID
+
+from fastapi import Depends, Request
+from fastapi.routing import RouteContext
+from starlette.datastructures import Headers
+from starlette.routing import compile_path
+
+from mainspring.contracts.errors import Finding, Invalid, Missing, Problem, Unauthenticated
+from mainspring.surfaces.rest.problems import send_problem
+from mainspring.workspace.tokens import find_token, is_token, token_hash
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from mainspring.contracts.context import Transaction
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+_PUBLIC: Final = "_mainspring_public"
+_CALLER: Final = "caller"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever sent this request, by the token they showed."""
+
+    workspace_id: UUID
+    member_id: UUID
+    token_id: UUID
+
+
+def public(endpoint: Endpoint) -> Endpoint:
+    """Marks a route as open to everybody. It stands nearest to the function."""
+    setattr(endpoint, _PUBLIC, True)
+    return endpoint
+
+
+def is_public(endpoint: Callable[..., Any] | None) -> bool:
+    return getattr(endpoint, _PUBLIC, False)
+
+
+async def signed_in(request: Request) -> Caller:
+    """The caller, for a route that asks for it; nobody comes this far without a token."""
+    caller = request.scope.get("state", {}).get(_CALLER)
+    if not isinstance(caller, Caller):
+        raise unknown_caller()
+    return caller
+
+
+SignedIn = Annotated[Caller, Depends(signed_in)]
+
+
+async def admitted(request: Request) -> None:
+    """The second lock, on each route: it opens for a known caller or on a public route."""
+    if not is_public(request.scope.get("endpoint")):
+        await signed_in(request)
+
+
+def unknown_caller() -> Unauthenticated:
+    return Unauthenticated(
+        "This needs a token that is known here and has not been revoked.",
+        code="unknown_token",
+        suggestion="Send it in the header 'Authorization: Bearer msk_…'.",
+    )
+
+
+async def caller_of(database: Transaction, headers: Headers) -> Caller:
+    """Who shows the token in these headers, for a public route that may still ask for one."""
+    plain = _bearer(headers.getlist("authorization"))
+    if plain is None:
+        raise unknown_caller()
+    found = await find_token(database, token_hash(plain))
+    if found is None:
+        raise unknown_caller()
+    return Caller(found.workspace_id, found.member_id, found.id)
+
+
+class Door:
+    """Lets a request through to a public route, or with a caller; refuses all others."""
+
+    def __init__(
+        self, app: ASGIApp, *, database: Transaction, routes: Iterable[RouteContext]
+    ) -> None:
+        self._app = app
+        self._database = database
+        self._open = [
+            (frozenset(route.methods or ()), compile_path(route.path or "")[0])
+            for route in routes
+            if is_public(route.endpoint)
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            try:
+                await self._admit(scope)
+            except Problem as problem:
+                await send_problem(problem, scope, receive, send)
+            else:
+                await self._app(scope, receive, send)
+
+    async def _admit(self, scope: Scope) -> None:
+        if not self._is_open(scope):
+            scope.setdefault("state", {})[_CALLER] = await caller_of(
+                self._database, Headers(scope=scope)
+            )
+        # No name that is kept here holds this character, and the database refuses it.
+        if "\x00" in scope["path"]:
+            raise Missing("There is nothing at this address.", code="no_route")
+        if b"%00" in scope["query_string"]:
+            raise Invalid(
+                "The query holds a NUL character.",
+                findings=[Finding("/query", "NUL characters are not taken.", "nul")],
+            )
+
+    def _is_open(self, scope: Scope) -> bool:
+        return any(
+            scope["method"] in methods and path.match(scope["path"]) for methods, path in self._open
+        )
+
+
+def _bearer(shown: list[str]) -> str | None:
+    """The token of the one header there is; anything else is nobody's."""
+    if len(shown) != 1:
+        return None
+    scheme, _, token = shown[0].partition(" ")
+    token = token.strip(" ")
+    return token if scheme.lower() == "bearer" and is_token(token) else None

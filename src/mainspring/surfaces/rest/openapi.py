@@ -1,0 +1,126 @@
+"""The published description: OpenAPI 3.1, made from the routes.
+
+What every route has in common is added here instead of being repeated beside each: that a
+token is needed, and the problems that come from the door and from reading a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute, iter_route_contexts
+
+from mainspring.contracts.errors import Fault
+from mainspring.surfaces.rest.door import is_public
+from mainspring.surfaces.rest.problems import documented
+
+_FINDING: Final = {
+    "type": "object",
+    "description": "One thing that is wrong, and where.",
+    "required": ["pointer", "detail", "code"],
+    "properties": {
+        "pointer": {"type": "string", "description": "A JSON pointer into what was sent."},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+        "suggestion": {"type": "string"},
+    },
+}
+PROBLEM: Final = {
+    "type": "object",
+    "description": "What did not work, so that a person or a program can act on it (RFC 9457).",
+    "required": ["type", "title", "status", "detail", "code", "instance"],
+    "properties": {
+        "type": {"type": "string", "description": "urn:mainspring:problem: and the kind."},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string", "description": "A sentence for whoever sent the request."},
+        "code": {"type": "string", "description": "The same in one word, for programs."},
+        "instance": {"type": "string", "description": "The path of the request."},
+        "suggestion": {"type": "string"},
+        "retry_after": {"type": "number", "description": "Seconds after which to try again."},
+        "errors": {"type": "array", "items": {"$ref": "#/components/schemas/Finding"}},
+    },
+}
+_DESCRIPTION: Final = (
+    "Automations that fire on a schedule, a webhook or an event, and the runs they make. "
+    "Every problem comes as one document of the type application/problem+json."
+)
+_BEARER: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "The owner's token is in the file owner.token of the data folder.",
+}
+_METHODS: Final = ("get", "put", "post", "delete", "patch", "head", "options")
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document of an application."""
+    made = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=_DESCRIPTION,
+        routes=app.routes,
+        separate_input_output_schemas=False,
+    )
+    parts = made.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas |= {"Problem": PROBLEM, "Finding": _FINDING}
+    parts["securitySchemes"] = {"bearer": _BEARER}
+    open_ones = _public_operations(app)
+    for path, method, operation in operations(made):
+        _complete(operation, (path, method) in open_ones)
+        _lift_body(operation, schemas)
+    return made
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Each operation of a description with its path and method."""
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if method in item:
+                yield path, method, item[method]
+
+
+def _public_operations(app: FastAPI) -> set[tuple[str, str]]:
+    return {
+        (route.path_format or "", method.lower())
+        for route in iter_route_contexts(app.routes)
+        if isinstance(route.original_route, APIRoute) and is_public(route.endpoint)
+        for method in route.methods or ()
+    }
+
+
+def _complete(operation: dict[str, Any], is_open: bool) -> None:
+    """What holds for a route because of what it is."""
+    statuses = {422, 500} if not is_open else {500}
+    places = {entry["in"] for entry in operation.get("parameters", ())}
+    if not is_open:
+        operation["security"] = [{"bearer": []}]
+        statuses.add(401)
+    if "path" in places:
+        statuses.add(404)
+    if "requestBody" in operation:
+        statuses |= {413, 415, 422}
+    responses = operation.setdefault("responses", {})
+    if "HTTPValidationError" in str(responses.get("422")):
+        del responses["422"]
+        statuses.add(422)
+    operation["responses"] = documented(sorted(statuses), responses)
+
+
+def _lift_body(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """A body that was described in place becomes a part with a name, as the others are."""
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        schema = content["schema"]
+        if "title" not in schema or "$ref" in schema:
+            continue
+        schema = dict(schema)
+        for name, part in {**schema.pop("$defs", {}), schema["title"]: schema}.items():
+            if schemas.setdefault(name, part) != part:
+                raise Fault(f"Two different shapes are called {name!r}.")
+        content["schema"] = {"$ref": f"#/components/schemas/{schema['title']}"}

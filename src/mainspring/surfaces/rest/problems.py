@@ -1,0 +1,147 @@
+"""Problems as answers: one document (RFC 9457) for whatever did not work.
+
+Nothing an exception says by itself reaches an answer: a foreign error is logged under the
+id of its request, and the caller is told that id.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mainspring.contracts.errors import KINDS, Fault, Invalid, Missing, Problem
+from mainspring.definition.pointers import under
+from mainspring.surfaces.rest.answers import as_json
+from mainspring.surfaces.rest.sentences import finding_of
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+_logger = logging.getLogger(__name__)
+_TITLES: Final[Mapping[int, str]] = {
+    405: "Not a way to use this address",
+    408: "It came too slowly",
+    **{made.status: made.title for made in reversed([*KINDS.values()])},
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The ``responses`` of a route: each status as a problem document."""
+    return {
+        status: {
+            "description": _TITLES[status],
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in statuses
+    }
+
+
+def problem_answer(problem: Problem, scope: Scope, status: int | None = None) -> Response:
+    """The problem as an answer to the request of this scope."""
+    shown = {**problem.as_dict(), "instance": scope.get("path", "")}
+    headers = {}
+    if status is not None:
+        shown |= {"status": status, "title": _TITLES.get(status, problem.title)}
+    if problem.retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(problem.retry_after)))
+    if shown["status"] == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(as_json(shown), shown["status"], headers, MEDIA_TYPE)
+
+
+async def send_problem(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    await problem_answer(problem, scope)(scope, receive, send)
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Gives an application its handlers: whatever a route raises becomes a problem."""
+    app.add_exception_handler(Problem, _on_problem)
+    app.add_exception_handler(RequestValidationError, _on_parameters)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(ClientDisconnect, _on_disconnect)
+
+
+async def _on_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    if isinstance(error, Fault):
+        _logger.error("Request %s failed: %s", request_id(request.scope), error.detail)
+    return problem_answer(error, request.scope)
+
+
+async def _on_parameters(request: Request, error: Exception) -> Response:
+    """The framework's findings about path, query and headers, in our words."""
+    assert isinstance(error, RequestValidationError)
+    findings = [finding_of(one, under("", *one["loc"])) for one in error.errors()]
+    return problem_answer(
+        Invalid("The request does not fit this address.", findings=findings), request.scope
+    )
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    made = problem_answer(_of_status(error.status_code), request.scope, error.status_code)
+    for name, value in (error.headers or {}).items():
+        made.headers[name] = value
+    if error.status_code == 405:
+        made.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return made
+
+
+def _methods(request: Request) -> set[str]:
+    """Every way to use an address; several routes may share it."""
+    return {
+        method
+        for route in request.app.routes
+        if isinstance(route, Route) and route.path_regex.match(request.scope["path"])
+        for method in route.methods or ()
+    }
+
+
+async def _on_disconnect(request: Request, error: Exception) -> Response:
+    """Nobody listens any more; what is returned here goes nowhere."""
+    del request, error
+    return Response(status_code=400)
+
+
+def _of_status(status: int) -> Problem:
+    if status == 404:
+        return Missing("There is nothing at this address.", code="no_route")
+    if status == 405:
+        return Invalid("This address is not used in this way.", code="wrong_method")
+    if status == 408:
+        return Invalid("The body did not arrive in time.", code="slow_body")
+    return Invalid("The request cannot be read.", code="bad_request")
+
+
+def unexpected(error: Exception, scope: Scope) -> Problem:
+    """A foreign error: its own text stays in the log, which also has the id of the request."""
+    # The path may hold a token; the template of the route does not.
+    route = getattr(scope.get("route"), "path", "no route")
+    _logger.error(
+        "Request %s failed: %s %s", request_id(scope), scope.get("method"), route, exc_info=error
+    )
+    return Fault(
+        "An error of our own ended this request.",
+        suggestion=f"Look for {request_id(scope)} in the log of the server.",
+    )
+
+
+def request_id(scope: Scope) -> str:
+    return str(scope.get("state", {}).get("request_id", "unknown"))
+
+
+def documented(statuses: Iterable[int], there: dict[str, Any]) -> dict[str, Any]:
+    """The responses of an operation with these statuses described too."""
+    made = {str(status): entry for status, entry in problems(*statuses).items()}
+    return dict(sorted((made | there).items()))

@@ -1,0 +1,241 @@
+"""What runs made for people to keep: found, fetched, linked to and deleted.
+
+The bytes are sent as a file to save, never as a page to show. What a run saved may have been
+written by anybody, and it must not act in the name of this server in a browser.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from mainspring.gate.artifacts.links import DEFAULT_SECONDS, MOST_SECONDS
+from mainspring.gate.artifacts.rows import (
+    Artifact,
+    Kind,
+    Retention,
+    Visibility,
+    delete_artifact,
+    list_artifacts,
+    no_artifact,
+    read_artifact,
+    read_content,
+)
+from mainspring.runs.history import find_run
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import Body, read_body, takes
+from mainspring.surfaces.rest.door import Caller, caller_of, public, signed_in
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+
+SignedIn = Annotated[Caller, Depends(signed_in)]
+_BINARY: Final = "application/octet-stream"
+# Types that no browser takes for a program, even if it opens the file at once.
+_SAFE: Final = frozenset(
+    {
+        "application/json", "application/pdf", "application/zip", "audio/mpeg", "audio/ogg",
+        "audio/wav", "audio/webm", "image/gif", "image/jpeg", "image/png", "image/webp",
+        "text/csv", "text/markdown", "text/plain",
+    }
+)  # fmt: skip
+_MOMENT: Final = re.compile(r"[0-9]{1,12}")
+
+
+class ArtifactShown(BaseModel):
+    """Everything about a file but its bytes."""
+
+    model_config = ConfigDict(extra="forbid", title="Artifact")
+
+    id: UUID
+    run_id: UUID | None = Field(description="The run that saved it; it may be gone already.")
+    automation_id: UUID | None
+    step: str
+    name: str
+    kind: Kind
+    retention: Retention
+    visibility: Visibility
+    media_type: str
+    size: int = Field(description="In bytes.")
+    sha256: str = Field(description="In hexadecimal.")
+    created_at: datetime
+    expires_at: datetime | None = Field(description="Null for one that is kept for good.")
+
+
+class LinkWish(Body):
+    """How long a link should live."""
+
+    seconds: int = Field(
+        DEFAULT_SECONDS, ge=1, le=MOST_SECONDS, description="From now; a week at most."
+    )
+
+
+class LinkShown(BaseModel):
+    """An address that needs no token."""
+
+    model_config = ConfigDict(extra="forbid", title="ArtifactLink")
+
+    url: str
+    expires_at: datetime
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("artifacts")
+    _listing(made, rooms)
+    _one(made, rooms)
+    _content(made, rooms)
+    return made
+
+
+def _listing(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/artifacts",
+        summary="List artifacts, those of the latest runs first",
+        response_model=Page[ArtifactShown],
+        responses=problems(401, 422),
+    )
+    async def get_artifacts(
+        caller: SignedIn,
+        run_id: Annotated[UUID | None, Query(description="Only what this run saved.")] = None,
+        automation_id: Annotated[UUID | None, Query(description="Only of its runs.")] = None,
+        kind: Annotated[Kind | None, Query(description="Only of this kind.")] = None,
+        cursor: Cursor = None,
+        limit: Limit = PAGE,
+    ) -> Answer:
+        async with rooms.database.acquire() as connection:
+            rows = await list_artifacts(
+                connection, caller.workspace_id, run_id=run_id, automation_id=automation_id,
+                kind=kind, before=cursor, most=limit + 1,
+            )  # fmt: skip
+        return Answer(page([shown(row) for row in rows], limit))
+
+    @made.get(
+        "/runs/{run_id}/artifacts",
+        summary="List what a run saved",
+        response_model=Page[ArtifactShown],
+        responses=problems(401, 404, 422),
+    )
+    async def get_artifacts_of_run(
+        run_id: UUID, caller: SignedIn, cursor: Cursor = None, limit: Limit = PAGE
+    ) -> Answer:
+        async with rooms.database.acquire() as connection:
+            rows = await list_artifacts(
+                connection, caller.workspace_id, run_id=run_id, before=cursor, most=limit + 1
+            )
+            if not rows:
+                await find_run(connection, caller.workspace_id, str(run_id))
+        return Answer(page([shown(row) for row in rows], limit))
+
+
+def _one(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/artifacts/{artifact_id}",
+        summary="Read about an artifact",
+        response_model=ArtifactShown,
+        responses=problems(401, 404, 422),
+    )
+    async def get_artifact(artifact_id: UUID, caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            found = await read_artifact(connection, caller.workspace_id, artifact_id)
+        return Answer(shown(found))
+
+    @made.post(
+        "/artifacts/{artifact_id}/link",
+        summary="Make an address for an artifact that needs no token",
+        response_model=LinkShown,
+        responses=problems(401, 403, 404, 413, 415, 422),
+        openapi_extra=takes(LinkWish),
+    )
+    async def link_artifact(artifact_id: UUID, request: Request, caller: SignedIn) -> Answer:
+        wish = await read_body(request, LinkWish)
+        async with rooms.database.acquire() as connection:
+            found = await read_artifact(connection, caller.workspace_id, artifact_id)
+        link = await rooms.links.make(found, rooms.clock.now(), wish.seconds)
+        return Answer({"url": link.url, "expires_at": link.expires_at})
+
+    @made.delete(
+        "/artifacts/{artifact_id}",
+        summary="Delete an artifact for good",
+        status_code=204,
+        response_class=Response,
+        responses=problems(401, 404, 422),
+    )
+    async def remove_artifact(artifact_id: UUID, caller: SignedIn) -> Response:
+        await delete_artifact(rooms.database, rooms.blobs, caller.workspace_id, artifact_id)
+        return Response(status_code=204)
+
+
+def _content(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/artifacts/{artifact_id}/content",
+        summary="Fetch an artifact, with a token or by a signed link",
+        response_class=Response,
+        responses={
+            200: {"description": "The file.", "content": {_BINARY: {}}},
+            **problems(401, 404, 410, 422, 502),
+        },
+    )
+    @public
+    async def get_artifact_content(
+        artifact_id: UUID,
+        request: Request,
+        expires: Annotated[str | None, Query(description="Of a signed link.")] = None,
+        signature: Annotated[str | None, Query(description="Of a signed link.")] = None,
+    ) -> Response:
+        linked = expires is not None or signature is not None
+        if linked:
+            workspace_id = rooms.workspace_id
+            await _check_link(rooms, artifact_id, expires or "", signature or "")
+        else:
+            workspace_id = (await caller_of(rooms.database, request.headers)).workspace_id
+        async with rooms.database.acquire() as connection:
+            found = await read_artifact(connection, workspace_id, artifact_id)
+        if linked and found.visibility == "private":
+            raise no_artifact()
+        return _file(found, await read_content(rooms.blobs, found))
+
+
+async def _check_link(rooms: Rooms, artifact_id: UUID, expires: str, signature: str) -> None:
+    """A moment that is no number was never signed."""
+    if not _MOMENT.fullmatch(expires):
+        raise no_artifact()
+    now = rooms.clock.now()
+    await rooms.links.check(rooms.workspace_id, artifact_id, int(expires), signature, now)
+
+
+def _file(artifact: Artifact, content: bytes) -> Response:
+    safe = artifact.media_type in _SAFE
+    return Response(
+        content,
+        media_type=artifact.media_type if safe else _BINARY,
+        headers={
+            "Content-Disposition": disposition(artifact.name),
+            "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "private, no-store",
+        },
+    )
+
+
+def disposition(name: str) -> str:
+    """A file to save, under its name: plain for old readers, exact for the others (RFC 6266)."""
+    plain = "".join(sign if sign.isascii() and sign.isprintable() else "_" for sign in name)
+    for sign in '"\\%/':
+        plain = plain.replace(sign, "_")
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def shown(artifact: Artifact) -> dict[str, Any]:
+    """An artifact as the surface tells it."""
+    return {
+        name: getattr(artifact, name) if name != "sha256" else artifact.sha256.hex()
+        for name in ArtifactShown.model_fields
+    }

@@ -1,0 +1,278 @@
+"""Automations: written, read, set going and set at rest.
+
+The body of a save is the definition itself. Nobody is asked once more: whoever calls with
+the owner's token is the person who agrees, and is told what the new version may do that
+the one before might not. A new automation is paused until it is activated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import Field
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.json_text import content_hash
+from mainspring.definition.validate import Report, validate
+from mainspring.runs.arrivals import Request as Wish
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.automation_shapes import (
+    AutomationDetail,
+    AutomationState,
+    AutomationSummary,
+    SavedShape,
+    StateShape,
+    TriggerSummary,
+    Verdict,
+)
+from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
+from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
+from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.routes.runs import accepted
+from mainspring.surfaces.rest.shapes import Accepted
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.automations import Saved, State, create, update
+from mainspring.workspace.overview import list_automations, read_automation
+from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
+
+_ONE: Final = "/automations/{automation_id}"
+# How long a second request with the same key is answered with the first one's run.
+_KEY_LIFETIME: Final = timedelta(hours=24)
+_ETAG: Final = re.compile(r'"([1-9][0-9]{0,8})"')
+DEFINITION: Final = takes_schema(
+    {"title": "DefinitionDocument", "type": "object", "additionalProperties": True},
+    "A definition; its schema is at /api/v1/schemas/definition.",
+)
+
+Act = Callable[[Any, UUID, UUID], Awaitable[State]]
+
+
+class RunNow(Body):
+    """What a run by hand is given."""
+
+    inputs: dict[str, Any] = Field(default_factory=dict)
+    idempotency_key: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="A second request with it finds the first one's run, for 24 hours.",
+    )
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("automations")
+    _judging(made, rooms)
+    _reading(made, rooms)
+    _saving(made, rooms)
+    _changing(made, rooms)
+    _running(made, rooms)
+    return made
+
+
+async def judge(rooms: Rooms, document: Any, automation_id: UUID | None = None) -> Report:
+    """The verdict on a document; a hostile one takes its time on a thread."""
+    own = None if automation_id is None else str(automation_id)
+    return await asyncio.to_thread(
+        validate, document, rooms.registry, rooms.limits, automation_id=own
+    )
+
+
+def _judging(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        "/validate",
+        summary="Judge a definition without saving it",
+        response_model=Verdict,
+        openapi_extra=DEFINITION,
+    )
+    async def validate_definition(request: Request, caller: SignedIn) -> Answer:
+        del caller
+        report = await judge(rooms, await read_json_body(request))
+        definition = report.definition
+        return Answer(
+            {
+                "ok": report.ok,
+                "errors": [finding.as_dict() for finding in report.findings],
+                "warnings": [finding.as_dict() for finding in report.warnings],
+                "notes": [note.as_dict() for note in report.notes],
+                "grants": [grant.as_dict() for grant in report.grants],
+                "definition": None if definition is None else definition.as_dict(),
+            }
+        )
+
+
+def _reading(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/automations",
+        summary="List automations, the newest first",
+        response_model=Page[AutomationSummary],
+    )
+    async def get_automations(
+        caller: SignedIn,
+        state: Annotated[
+            AutomationState | None, Query(description="Left out: all but archived ones.")
+        ] = None,
+        search: Annotated[
+            str | None, Query(description="A part of the name.", max_length=200)
+        ] = None,
+        cursor: Cursor = None,
+        limit: Limit = PAGE,
+    ) -> Answer:
+        async with rooms.database.acquire() as connection:
+            rows = await list_automations(
+                connection, caller.workspace_id, state=state, search=search, after=cursor,
+                most=limit + 1,
+            )  # fmt: skip
+        return Answer(page(rows, limit))
+
+    @made.get(_ONE, summary="Read an automation as it is now", response_model=AutomationDetail)
+    async def get_automation(automation_id: UUID, caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            found = await read_automation(connection, caller.workspace_id, automation_id)
+        found["triggers"] = [
+            {name: row[name] for name in TriggerSummary.model_fields} for row in found["triggers"]
+        ]
+        return Answer(found, headers=_etag(found["version"]))
+
+
+def _saving(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        "/automations",
+        summary="Save a definition as a new automation, paused",
+        response_model=SavedShape,
+        status_code=201,
+        responses=problems(409),
+        openapi_extra=DEFINITION,
+    )
+    async def create_automation(request: Request, caller: SignedIn) -> Answer:
+        report = await judge(rooms, await read_json_body(request))
+        definition = report.accepted()
+        async with rooms.database.transaction() as tx:
+            saved = await create(
+                tx, caller.workspace_id, definition, report.grants, caller.member_id
+            )
+        shown = _saved(saved, definition.name, report)
+        place = {"Location": f"{PREFIX}/automations/{saved.automation_id}"}
+        return Answer(shown, status_code=201, headers={**place, **_etag(saved.version)})
+
+    @made.put(
+        _ONE,
+        summary="Save a definition as the next version of an automation",
+        description="With If-Match it is saved only if that version is still the one in force.",
+        response_model=SavedShape,
+        responses=problems(409),
+        openapi_extra=DEFINITION,
+    )
+    async def update_automation(
+        automation_id: UUID,
+        request: Request,
+        caller: SignedIn,
+        if_match: Annotated[
+            str | None, Header(description='The version that was edited, as in "3".')
+        ] = None,
+    ) -> Answer:
+        expected = _expected(if_match)
+        report = await judge(rooms, await read_json_body(request), automation_id)
+        definition = report.accepted()
+        async with rooms.database.transaction() as tx:
+            saved = await update(
+                tx, caller.workspace_id, automation_id, definition, report.grants,
+                caller.member_id, expected_version=expected,
+            )  # fmt: skip
+        return Answer(_saved(saved, definition.name, report), headers=_etag(saved.version))
+
+
+def _changing(made: APIRouter, rooms: Rooms) -> None:
+    async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
+        return await activate(tx, workspace_id, automation_id, rooms.registry, rooms.limits)
+
+    offered: tuple[tuple[str, str, Act], ...] = (
+        ("activate", "Let triggers start an automation", start),
+        ("pause", "Keep triggers from starting an automation; runs under way go on", pause),
+        ("archive", "Put an automation away; its name is free and its history stays", archive),
+        ("restore", "Bring an archived automation back, paused", restore),
+        ("acknowledge", "Say that its failures so far are known", acknowledge),
+    )
+    for name, summary, act in offered:
+        made.add_api_route(
+            f"{_ONE}/{name}",
+            _acting(rooms, act),
+            methods=["POST"],
+            name=f"{name}_automation",
+            summary=summary,
+            response_model=StateShape,
+            responses=problems(409),
+        )
+
+
+def _acting(rooms: Rooms, act: Act) -> Callable[..., Awaitable[Answer]]:
+    async def change(automation_id: UUID, caller: SignedIn) -> Answer:
+        async with rooms.database.transaction() as tx:
+            state = await act(tx, caller.workspace_id, automation_id)
+        return Answer({"id": automation_id, "state": state})
+
+    return change
+
+
+def _running(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        f"{_ONE}/run",
+        summary="Run an automation now, also while it is paused",
+        response_model=Accepted,
+        status_code=202,
+        responses=problems(409),
+        openapi_extra=may_take(RunNow),
+    )
+    async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
+        asked = await read_optional(request, RunNow)
+        wish = Wish(caller.workspace_id, automation_id, inputs=asked.inputs)
+        dispatched = await rooms.dispatcher.dispatch(_keyed(wish, asked, rooms))
+        return accepted(rooms, dispatched.run_id, dispatched.status, dispatched.reason)
+
+
+def _keyed(wish: Wish, asked: RunNow, rooms: Rooms) -> Wish:
+    if asked.idempotency_key is None:
+        return wish
+    return replace(
+        wish,
+        key=f"key:{asked.idempotency_key}",
+        key_expires_at=rooms.clock.now() + _KEY_LIFETIME,
+        body_hash=content_hash(asked.inputs),
+    )
+
+
+def _expected(if_match: str | None) -> int | None:
+    if if_match is None or if_match.strip() == "*":
+        return None
+    found = _ETAG.fullmatch(if_match.strip())
+    if found is None:
+        detail = 'If-Match names one version in quotes, as in "3".'
+        raise Invalid(
+            detail, code="if_match", findings=[Finding("/header/if-match", detail, "if_match")]
+        )
+    return int(found[1])
+
+
+def _etag(version: int) -> dict[str, str]:
+    return {"ETag": f'"{version}"'}
+
+
+def _saved(saved: Saved, name: str, report: Report) -> dict[str, Any]:
+    return {
+        "id": saved.automation_id,
+        "name": name,
+        "version": saved.version,
+        "changed": saved.changed,
+        "state": saved.state,
+        "widened": [grant.as_dict() for grant in saved.widened],
+        "warnings": [finding.as_dict() for finding in report.warnings],
+    }

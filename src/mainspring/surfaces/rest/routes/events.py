@@ -1,0 +1,245 @@
+"""The event log and the types of events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.event import Event, EventType, Wanted
+from mainspring.contracts.ids import new_id
+from mainspring.definition.filters import filter_findings
+from mainspring.definition.json_text import content_hash
+from mainspring.runs.events import keep_event_key
+from mainspring.store.events import EventTable, Herald
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.event_shapes import (
+    EventDetail,
+    EventShape,
+    EventTypeShape,
+    EventTypesShape,
+    FilterTrial,
+    NewEvent,
+    NewEventType,
+    PublishedShape,
+    TriedAll,
+)
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+from mainspring.triggers.consumed import consumed_by
+from mainspring.triggers.filter_trial import unmet
+from mainspring.workspace.events import (
+    Fact,
+    declare_type,
+    declared_types,
+    forget_type,
+    publish,
+    tell_again,
+)
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("events")
+    log, herald = EventTable(rooms.limits), Herald(rooms.waker)
+    _telling(made, rooms, log, herald)
+    _reading(made, rooms, log)
+    _types(made, rooms)
+    _trying(made, rooms, log)
+    return made
+
+
+def _telling(made: APIRouter, rooms: Rooms, log: EventTable, herald: Herald) -> None:
+    @made.post(
+        "/events",
+        summary="Tell of an event",
+        response_model=PublishedShape,
+        status_code=202,
+        responses=problems(401, 413, 415, 422),
+        openapi_extra=takes(NewEvent),
+    )
+    async def post_event(request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, NewEvent)
+        event_id = new_id()
+        async with rooms.database.transaction() as tx:
+            known = event_id
+            if asked.idempotency_key is not None:
+                told = {"type": asked.type, "payload": asked.payload, "source": asked.source_id}
+                known = await keep_event_key(
+                    tx, caller.workspace_id, asked.idempotency_key, event_id, content_hash(told)
+                )
+            if known == event_id:
+                fact = Fact(asked.type, asked.payload, asked.source_id)
+                await publish(
+                    tx, caller.workspace_id, fact, rooms.limits, rooms.registry.events, event_id
+                )
+        herald.tell()
+        return Answer({"event_id": known, "existed": known != event_id}, status_code=202)
+
+    @made.post(
+        "/events/{event_id}/replay",
+        summary="Tell of an event once more, to the triggers of today",
+        response_model=PublishedShape,
+        status_code=202,
+        responses=problems(401, 404, 422),
+    )
+    async def replay_event(event_id: UUID, caller: SignedIn) -> Answer:
+        async with rooms.database.transaction() as tx:
+            event = await log.one(tx, caller.workspace_id, event_id)
+            again = await tell_again(tx, event)
+        herald.tell()
+        return Answer({"event_id": again, "existed": False}, status_code=202)
+
+
+def _reading(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
+    @made.get(
+        "/events",
+        summary="List events, the newest first",
+        response_model=Page[EventShape],
+        responses=problems(401, 422),
+    )
+    async def get_events(
+        caller: SignedIn,
+        event_type: Annotated[
+            str | None,
+            Query(alias="type", max_length=200, description="Only events of this type."),
+        ] = None,
+        source_id: Annotated[
+            str | None, Query(max_length=200, description="Only events of this source.")
+        ] = None,
+        since: Annotated[
+            datetime | None, Query(description="Only events told at this moment or later.")
+        ] = None,
+        cursor: Cursor = None,
+        limit: Limit = PAGE,
+    ) -> Answer:
+        wanted = Wanted(event_type, source_id, _with_zone(since), cursor)
+        async with rooms.database.acquire() as connection:
+            found = await log.list(connection, caller.workspace_id, wanted, limit + 1)
+        return Answer(page([_shown(event) for event in found], limit))
+
+    @made.get(
+        "/events/{event_id}",
+        summary="Read an event and what it set off",
+        response_model=EventDetail,
+        responses=problems(401, 404, 422),
+    )
+    async def get_event(event_id: UUID, caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            event = await log.one(connection, caller.workspace_id, event_id)
+            consumed = await consumed_by(connection, caller.workspace_id, event_id)
+        return Answer({**_shown(event), "consumed_by": consumed})
+
+
+def _types(made: APIRouter, rooms: Rooms) -> None:
+    built_in = rooms.registry.events
+
+    @made.get(
+        "/event-types",
+        summary="List the types of events: the built-in ones and those declared here",
+        response_model=EventTypesShape,
+        responses=problems(401),
+    )
+    async def get_event_types(caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            declared = await declared_types(connection, caller.workspace_id)
+        shown = [_type_shown(entry, built_in=True) for entry in built_in.values()]
+        shown += [
+            _type_shown(entry, built_in=False) for entry in declared if entry.type not in built_in
+        ]
+        return Answer({"items": shown})
+
+    @made.put(
+        "/event-types/{event_type}",
+        summary="Declare a type of event, or change what was declared",
+        response_model=EventTypeShape,
+        responses=problems(401, 413, 415, 422),
+        openapi_extra=takes(NewEventType),
+    )
+    async def put_event_type(event_type: str, request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, NewEventType)
+        declared = EventType(event_type, asked.description, asked.payload_schema)
+        async with rooms.database.transaction() as tx:
+            await declare_type(
+                tx, caller.workspace_id, declared, rooms.limits, built_in, "/path/event_type"
+            )
+        return Answer(_type_shown(declared, built_in=False))
+
+    @made.delete(
+        "/event-types/{event_type}",
+        summary="Forget a declared type; its events may then have any shape",
+        status_code=204,
+        responses=problems(401, 404, 422),
+    )
+    async def delete_event_type(event_type: str, caller: SignedIn) -> Response:
+        async with rooms.database.transaction() as tx:
+            await forget_type(tx, caller.workspace_id, event_type)
+        return Response(status_code=204)
+
+
+def _trying(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
+    @made.post(
+        "/filters/test",
+        summary="Try a filter on a payload or on the newest events; nothing is started",
+        response_model=TriedAll,
+        responses=problems(401, 413, 415, 422),
+        openapi_extra=takes(FilterTrial),
+    )
+    async def test_filter(request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, FilterTrial)
+        findings = filter_findings(asked.filter, rooms.limits, "/filter")
+        if findings:
+            raise Invalid("The filter cannot be used.", code="filter_invalid", findings=findings)
+        tried: list[tuple[UUID | None, Mapping[str, Any]]]
+        if asked.payload is not None:
+            tried = [(None, asked.payload)]
+        else:
+            async with rooms.database.acquire() as connection:
+                wanted = Wanted(type=asked.event_type)
+                found = await log.list(connection, caller.workspace_id, wanted, asked.recent)
+            tried = [(event.id, event.payload) for event in found]
+        items = []
+        for event_id, payload in tried:
+            missing = unmet(asked.filter, payload, rooms.limits, "/filter")
+            items.append({"event_id": event_id, "matches": not missing, "unmet": missing})
+        return Answer({"matched": sum(item["matches"] for item in items), "items": items})
+
+
+def _with_zone(moment: datetime | None) -> datetime | None:
+    if moment is not None and moment.tzinfo is None:
+        raise Invalid(
+            "The query is not one that is read here.",
+            findings=[
+                Finding("/query/since", "A moment needs its zone, such as a Z.", "date_time")
+            ],
+        )
+    return moment
+
+
+def _shown(event: Event) -> dict[str, Any]:
+    return {
+        "id": event.id,
+        "type": event.type,
+        "source_id": event.source_id,
+        "payload": event.payload,
+        "created_at": event.created_at,
+        "run_id": event.run_id,
+        "replay_of": event.replay_of,
+    }
+
+
+def _type_shown(entry: EventType, *, built_in: bool) -> dict[str, Any]:
+    return {
+        "type": entry.type,
+        "description": entry.description,
+        "payload_schema": entry.payload_schema,
+        "built_in": built_in,
+    }

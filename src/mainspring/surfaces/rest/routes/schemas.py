@@ -1,0 +1,148 @@
+"""What may be written here: the schemas of definitions and filters, and every word of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import Response
+
+from mainspring.contracts.registry import Registry
+from mainspring.definition.filters import FILTER_SCHEMA
+from mainspring.definition.schema import definition_schema
+from mainspring.surfaces.rest.answers import Answer, as_json
+from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+_DECLARED = """
+    SELECT type, description, payload_schema FROM event_types
+    WHERE workspace_id = $1 ORDER BY type
+"""
+
+Schema = dict[str, Any]
+
+
+class ActionWord(BaseModel):
+    """What a step may name, and the shape of its config and output."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    description: str
+    config_schema: Schema
+    output_schema: Schema | None
+
+
+class CapabilityWord(BaseModel):
+    """What can be granted and called; ``effect`` says how far a call reaches."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    description: str
+    effect: str
+    input_schema: Schema
+    output_schema: Schema
+
+
+class TriggerWord(BaseModel):
+    """What can start a run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    description: str
+    config_schema: Schema
+    payload_schema: Schema
+
+
+class EventWord(BaseModel):
+    """What can be listened for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    description: str
+    payload_schema: Schema
+
+
+class VocabularyAnswer(BaseModel):
+    """Every word that a definition in this workspace may use."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    actions: list[ActionWord]
+    capabilities: list[CapabilityWord]
+    triggers: list[TriggerWord]
+    event_types: list[EventWord]
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("schemas")
+    definition, filters = as_json(definition_schema()), as_json(FILTER_SCHEMA)
+
+    @made.get("/schemas/definition", summary="The schema of a definition", response_model=Schema)
+    async def read_definition_schema() -> Response:
+        return _schema_answer(definition)
+
+    @made.get("/schemas/filter", summary="The schema of a filter", response_model=Schema)
+    async def read_filter_schema() -> Response:
+        return _schema_answer(filters)
+
+    @made.get("/vocabulary", summary="Every word of definitions", response_model=VocabularyAnswer)
+    async def read_vocabulary(caller: SignedIn) -> Response:
+        declared = await rooms.database.fetch(_DECLARED, caller.workspace_id)
+        shown = _words(rooms.registry)
+        built_in = {entry["type"] for entry in shown["event_types"]}
+        more = [dict(row) for row in declared if row["type"] not in built_in]
+        return Answer({**shown, "event_types": [*shown["event_types"], *more]})
+
+    return made
+
+
+def _schema_answer(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
+
+
+def _words(registry: Registry) -> dict[str, list[Mapping[str, Any]]]:
+    return {
+        "actions": [
+            {
+                "type": entry.type,
+                "description": entry.description,
+                "config_schema": entry.config_schema,
+                "output_schema": entry.output_schema,
+            }
+            for entry in registry.actions.values()
+        ],
+        "capabilities": [
+            {
+                "id": entry.id,
+                "description": entry.description,
+                "effect": entry.annotations.effect,
+                "input_schema": entry.input_schema,
+                "output_schema": entry.output_schema,
+            }
+            for entry in registry.capabilities.values()
+        ],
+        "triggers": [
+            {
+                "type": entry.type,
+                "description": entry.description,
+                "config_schema": entry.config_schema,
+                "payload_schema": entry.payload_schema,
+            }
+            for entry in registry.triggers.values()
+        ],
+        "event_types": [
+            {
+                "type": entry.type,
+                "description": entry.description,
+                "payload_schema": entry.payload_schema,
+            }
+            for entry in registry.events.values()
+        ],
+    }

@@ -1,0 +1,267 @@
+"""The triggers of an automation: what starts it, its tokens, and the moments it saw."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+from starlette.responses import Response
+
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import Body, read_body, takes
+from mainspring.surfaces.rest.door import Caller, signed_in
+from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.paging import PAGE, Limit, Page
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+from mainspring.triggers.readback import last_payload, list_moments
+from mainspring.workspace.switches import read_trigger, read_triggers, switch
+from mainspring.workspace.webhooks import revoke, rotate
+
+_LONGEST: Final = 400
+_ONE: Final = "/automations/{automation_id}/triggers/{slug}"
+
+SignedIn = Annotated[Caller, Depends(signed_in)]
+Slug = Annotated[str, Path(description="The trigger's id in the definition.", max_length=200)]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TokenSeen(_Shape):
+    """What may be told about a token."""
+
+    hint: str = Field(description="Its last four characters.")
+    made_at: datetime | None
+
+
+class TriggerShape(_Shape):
+    """A trigger as it is now."""
+
+    id: UUID
+    automation_id: UUID
+    slug: str = Field(description="Its id in the definition.")
+    type: Literal["schedule", "webhook", "event"]
+    config: dict[str, Any]
+    inputs: dict[str, Any]
+    enabled: bool
+    armed_at: datetime | None = Field(description="Since when it can go off; null: it cannot.")
+    next_due_at: datetime | None
+    last_fired_at: datetime | None
+    created_at: datetime
+    token: TokenSeen | None = Field(description="Null: a webhook without one cannot be called.")
+    url: str | None = Field(description="Where a webhook is called with its token.")
+    signed_url: str | None = Field(description="Where it is called with a signature.")
+
+
+class TriggerList(_Shape):
+    """All triggers of an automation."""
+
+    items: list[TriggerShape]
+
+
+class TokenMade(_Shape):
+    """A new token. Nobody will see its text again."""
+
+    token: str
+    hint: str
+    url: str
+
+
+class Moment(_Shape):
+    """One moment of a trigger, or several that did not fire for the same reason."""
+
+    at: datetime
+    run_id: UUID | None
+    status: str | None = Field(description="Of its run; null: there is none.")
+    reason: str | None
+    moments: int
+
+
+class Payload(_Shape):
+    """The payload that came in last."""
+
+    run_id: UUID
+    at: datetime
+    payload: Any
+
+
+class Switch(Body):
+    """What may be changed about a trigger."""
+
+    enabled: bool = Field(description="Whether it can go off while its automation is active.")
+
+
+def _read_place(text: Any) -> str | None:
+    if text is None:
+        return None
+    try:
+        made = base64.urlsafe_b64decode(str(text) + "==").decode()
+    except (ValueError, binascii.Error):
+        made = None
+    if made is None or "\0" in made or _write_place(made) != text:
+        raise PydanticCustomError(
+            "cursor", "This is not a cursor. Use the text that came as 'next', or leave it out."
+        )
+    return made
+
+
+def _write_place(key: str) -> str:
+    return base64.urlsafe_b64encode(key.encode()).rstrip(b"=").decode()
+
+
+Place = Annotated[
+    str | None,
+    BeforeValidator(_read_place),
+    WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": _LONGEST}),
+    Query(description="Where to go on: the 'next' of the page before.", max_length=_LONGEST),
+]
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("triggers")
+    _reading(made, rooms)
+    _switching(made, rooms)
+    _tokens(made, rooms)
+    _history(made, rooms)
+    return made
+
+
+def _reading(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/automations/{automation_id}/triggers",
+        summary="List the triggers of an automation",
+        response_model=TriggerList,
+        responses=problems(401, 404, 422),
+    )
+    async def get_triggers(automation_id: UUID, caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            found = await read_triggers(connection, caller.workspace_id, automation_id)
+        return Answer({"items": [_shown(rooms, one) for one in found]})
+
+    @made.get(
+        _ONE,
+        summary="Read a trigger",
+        response_model=TriggerShape,
+        responses=problems(401, 404, 422),
+    )
+    async def get_trigger(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
+        return Answer(_shown(rooms, found))
+
+
+def _switching(made: APIRouter, rooms: Rooms) -> None:
+    @made.patch(
+        _ONE,
+        summary="Turn a trigger on or off",
+        description="The definition keeps what it says; saving a changed one sets this anew.",
+        response_model=TriggerShape,
+        responses=problems(401, 404, 413, 415, 422),
+        openapi_extra=takes(Switch),
+    )
+    async def patch_trigger(
+        automation_id: UUID, slug: Slug, request: Request, caller: SignedIn
+    ) -> Answer:
+        asked = await read_body(request, Switch)
+        async with rooms.database.transaction() as tx:
+            where = (caller.workspace_id, automation_id, slug)
+            await switch(tx, *where, enabled=asked.enabled)
+            found = await read_trigger(tx, *where)
+        return Answer(_shown(rooms, found))
+
+
+def _tokens(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        _ONE + "/token",
+        summary="Make a webhook's token; the one before ends at once",
+        description="The token is shown in this answer and never again.",
+        response_model=TokenMade,
+        status_code=201,
+        responses=problems(401, 404, 409, 422),
+    )
+    async def make_webhook_token(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
+        async with rooms.database.transaction() as tx:
+            hint, plain = await rotate(tx, caller.workspace_id, automation_id, slug)
+        shown = {"token": plain, "hint": hint, "url": _fire_url(rooms, automation_id)}
+        return Answer(shown, status_code=201)
+
+    @made.delete(
+        _ONE + "/token",
+        summary="End a webhook's token",
+        status_code=204,
+        response_model=None,
+        responses=problems(401, 404, 409, 422),
+    )
+    async def end_webhook_token(automation_id: UUID, slug: Slug, caller: SignedIn) -> Response:
+        async with rooms.database.transaction() as tx:
+            await revoke(tx, caller.workspace_id, automation_id, slug)
+        return Response(status_code=204)
+
+
+def _history(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        _ONE + "/last-payload",
+        summary="Read what came in last for a trigger",
+        response_model=Payload,
+        responses=problems(401, 404, 422),
+    )
+    async def get_last_payload(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
+            return Answer(await last_payload(connection, caller.workspace_id, found))
+
+    @made.get(
+        _ONE + "/firings",
+        summary="List the moments of a trigger, fired or not, the newest first",
+        response_model=Page[Moment],
+        responses=problems(401, 404, 422),
+    )
+    async def get_firings(
+        automation_id: UUID,
+        slug: Slug,
+        caller: SignedIn,
+        cursor: Place = None,
+        limit: Limit = PAGE,
+    ) -> Answer:
+        async with rooms.database.acquire() as connection:
+            found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
+            rows = await list_moments(
+                connection, caller.workspace_id, found, before=cursor, most=limit + 1
+            )
+        return Answer(_page(rows, limit))
+
+
+def _page(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Any]:
+    shown = rows[:limit]
+    return {
+        "items": [{name: row[name] for name in row if name != "key"} for row in shown],
+        "next": _write_place(shown[-1]["key"]) if len(rows) > limit else None,
+    }
+
+
+def _fire_url(rooms: Rooms, automation_id: UUID) -> str:
+    return f"{rooms.settings.address}{PREFIX}/automations/{automation_id}/fire"
+
+
+def _shown(rooms: Rooms, found: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {name: found[name] for name in TriggerShape.model_fields if name in found}
+    webhook, hint = found["type"] == "webhook", found["secret_hint"]
+    url = _fire_url(rooms, found["automation_id"]) if webhook else None
+    signed = webhook and "signature" in found["config"]
+    return {
+        **shown,
+        "token": {"hint": hint, "made_at": found["secret_made_at"]} if hint else None,
+        "url": url,
+        "signed_url": f"{url.removesuffix('/fire')}/hooks/{found['slug']}"
+        if url and signed
+        else None,
+    }

@@ -1,0 +1,191 @@
+"""Versions of automations, and automations as files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import Field
+
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.automation_shapes import (
+    DiffShape,
+    ExportShape,
+    ImportShape,
+    SavedShape,
+    VersionDetail,
+    VersionSummary,
+)
+from mainspring.surfaces.rest.bodies import Body, read_body, read_json_body, takes, takes_schema
+from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.overview import read_automation
+from mainspring.workspace.portable import (
+    Imported,
+    OnClash,
+    export_all,
+    export_automation,
+    import_judged,
+    judge_import,
+)
+from mainspring.workspace.versions import diff, list_versions, read_version, rollback
+
+_OF_ONE: Final = "/automations/{automation_id}"
+_LARGEST: Final = 2**31 - 1
+_IMPORT: Final = takes_schema(
+    {"title": "ImportDocument", "type": "object", "additionalProperties": True},
+    "A definition, or an export of many automations.",
+)
+
+Number = Annotated[int, Path(ge=1, le=_LARGEST, description="The number of a version.")]
+
+
+class Rollback(Body):
+    """Which version to bring back."""
+
+    version: int = Field(ge=1, le=_LARGEST)
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("versions")
+    _reading(made, rooms)
+    _going_back(made, rooms)
+    _exporting(made, rooms)
+    _importing(made, rooms)
+    return made
+
+
+def _reading(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        f"{_OF_ONE}/versions",
+        summary="List the versions of an automation, the newest first",
+        response_model=Page[VersionSummary],
+    )
+    async def get_versions(
+        automation_id: UUID, caller: SignedIn, cursor: Cursor = None, limit: Limit = PAGE
+    ) -> Answer:
+        after = None if cursor is None else min(cursor.int, _LARGEST)
+        async with rooms.database.acquire() as connection:
+            rows = await list_versions(
+                connection, caller.workspace_id, automation_id, after=after, most=limit + 1
+            )
+        # A cursor is an id; a version is known by its number.
+        placed = [{**row, "place": UUID(int=row["version"])} for row in rows]
+        return Answer(page(placed, limit, show=_without_place, key="place"))
+
+    @made.get(
+        f"{_OF_ONE}/versions/{{version}}",
+        summary="Read a version exactly as it was saved",
+        response_model=VersionDetail,
+    )
+    async def get_version(automation_id: UUID, version: Number, caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            return Answer(
+                await read_version(connection, caller.workspace_id, automation_id, version)
+            )
+
+    @made.get(
+        f"{_OF_ONE}/diff",
+        summary="See what changed between two versions",
+        response_model=DiffShape,
+    )
+    async def get_diff(
+        automation_id: UUID,
+        caller: SignedIn,
+        before: Annotated[int, Query(alias="from", ge=1, le=_LARGEST)],
+        after: Annotated[int, Query(alias="to", ge=1, le=_LARGEST)],
+    ) -> Answer:
+        async with rooms.database.acquire() as connection:
+            return Answer(await diff(connection, caller.workspace_id, automation_id, before, after))
+
+
+def _going_back(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        f"{_OF_ONE}/rollback",
+        summary="Bring an earlier version back, as a new one",
+        response_model=SavedShape,
+        responses=problems(409),
+        openapi_extra=takes(Rollback),
+    )
+    async def roll_back(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, Rollback)
+        async with rooms.database.transaction() as tx:
+            saved = await rollback(
+                tx, caller.workspace_id, automation_id, asked.version, caller.member_id,
+                rooms.registry, rooms.limits,
+            )  # fmt: skip
+            found = await read_automation(tx, caller.workspace_id, automation_id)
+        shown = {
+            "id": automation_id,
+            "name": found["name"],
+            "version": saved.version,
+            "changed": saved.changed,
+            "state": saved.state,
+            "widened": [grant.as_dict() for grant in saved.widened],
+            "warnings": [],
+        }
+        return Answer(shown, headers={"ETag": f'"{saved.version}"'})
+
+
+def _exporting(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        f"{_OF_ONE}/export",
+        summary="Export an automation: its definition as it is now",
+        response_model=dict[str, Any],
+    )
+    async def export_one(automation_id: UUID, caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            return Answer(await export_automation(connection, caller.workspace_id, automation_id))
+
+    @made.get("/export", summary="Export every automation in one file", response_model=ExportShape)
+    async def export_every_automation(caller: SignedIn) -> Answer:
+        async with rooms.database.acquire() as connection:
+            return Answer(await export_all(connection, caller.workspace_id))
+
+
+def _importing(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        "/import",
+        summary="Import a definition or an export: all of it or nothing, and all of it paused",
+        response_model=ImportShape,
+        responses=problems(409),
+        openapi_extra=_IMPORT,
+    )
+    async def import_automations(
+        request: Request,
+        caller: SignedIn,
+        on_clash: Annotated[
+            OnClash, Query(description="What to do with a name that is taken.")
+        ] = "refuse",
+    ) -> Answer:
+        bounds = replace(rooms.limits, json_bytes=rooms.limits.import_bytes)
+        bundle = await read_json_body(request, bounds)
+        judged = await judge_import(bundle, rooms.registry, rooms.limits)
+        async with rooms.database.transaction() as tx:
+            made_of = await import_judged(
+                tx, caller.workspace_id, judged, caller.member_id, rooms.registry, rooms.limits,
+                on_clash,
+            )  # fmt: skip
+        return Answer({"imported": [_imported(one) for one in made_of]})
+
+
+def _imported(one: Imported) -> dict[str, Any]:
+    saved = one.saved
+    return {
+        "id": saved.automation_id,
+        "name": one.name,
+        "renamed_from": one.renamed_from,
+        "version": saved.version,
+        "changed": saved.changed,
+        "state": saved.state,
+        "widened": [grant.as_dict() for grant in saved.widened],
+    }
+
+
+def _without_place(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "place"}

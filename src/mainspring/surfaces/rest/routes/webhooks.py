@@ -1,0 +1,256 @@
+"""The address that outside systems call.
+
+These two routes are called most, by programs that wait for nothing but a receipt. They are
+described like every other one and served without the machinery of parameters: a call is
+read here and handed to the desk, which records it together with the others of its moment.
+
+A caller shows the token of one webhook, in the header ``Authorization`` and nowhere else.
+Whatever is wrong with that (an id that does not exist, a token of another automation, none
+at all) has one answer. Only who may come in is told what is wrong with the body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mainspring.contracts.errors import Fault, Invalid, Problem
+from mainspring.definition.json_text import read_json
+from mainspring.surfaces.rest.answers import as_json
+from mainspring.surfaces.rest.bodies import LARGE, check_content_type, read_bytes
+from mainspring.surfaces.rest.door import public
+from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
+from mainspring.surfaces.rest.shapes import Accepted
+from mainspring.surfaces.rooms import Rooms
+from mainspring.triggers.knock import Knock
+from mainspring.triggers.signature import Seal
+from mainspring.workspace.webhooks import token_hash
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from mainspring.contracts.limits import Limits
+    from mainspring.triggers import desk as desks
+
+_LONGEST_SLUG: Final = 64
+_BODY: Final = {
+    "requestBody": {
+        "required": False,
+        "description": "Any JSON. The trigger's input_mapping says which inputs it fills. No "
+        "body at all is an empty object.",
+        "content": {"application/json": {"schema": {}}},
+    }
+}
+_KEY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A second call with the same key, within 24 hours, finds the first one's "
+    "run. The member idempotency_key of the body does the same.",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+}
+_SEAL: Final = {
+    "webhook-id": "The sender's id of the message, and its idempotency key.",
+    "webhook-timestamp": "When it was sent, in seconds; at most five minutes off.",
+    "webhook-signature": "v1, and the signature; several are separated by spaces.",
+}
+_USED: Final = (
+    b"authorization", b"content-type", b"content-encoding", b"idempotency-key",
+    *(name.encode() for name in _SEAL),
+)  # fmt: skip
+# What nearly every sender says; anything else is looked at more closely.
+_PLAIN: Final = ["application/json"]
+_HEADERS: Final = {
+    "Location": {"description": "Where to read the run.", "schema": {"type": "string"}},
+    "Idempotent-Replay": {
+        "description": "true: this key was used before, and this is the run of then.",
+        "schema": {"type": "string", "enum": ["true"]},
+    },
+}
+
+Fire = Callable[[Request], Awaitable[Response]]
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("webhooks")
+    made.lifespan_context = _until_closed(rooms.desk)
+    _describe(made)
+    served = {"fire_webhook": _by_token(rooms), "call_signed_webhook": _by_signature(rooms)}
+    for route in made.routes:
+        if not isinstance(route, APIRoute):
+            raise Fault("A webhook's route is not described.")
+        route.app = _straight(served[route.name])
+    return made
+
+
+def _describe(made: APIRouter) -> None:
+    """What the document says about them; nobody calls these functions."""
+    receipt: dict[int | str, dict[str, Any]] = {202: {"headers": _HEADERS}}
+    answers = receipt | problems(401, 413, 415, 422, 429, 504)
+    seal = [
+        {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
+        for name, text in _SEAL.items()
+    ]
+
+    @made.post(
+        "/automations/{automation_id}/fire",
+        summary="Call a webhook with its token",
+        description="The token is the one of a webhook (mwh_…), not one that signs in. Inputs "
+        "that do not fit are answered with 422, and the call is kept as a failed run: the "
+        "problem then has a run_id and a url. If the trigger asks for a signature, the call "
+        "needs that too.",
+        response_model=Accepted,
+        status_code=202,
+        responses=answers,
+        openapi_extra={**_BODY, "parameters": [_KEY, *seal], "security": [{"bearer": []}]},
+    )
+    @public
+    async def fire_webhook(automation_id: UUID) -> None:
+        raise NotImplementedError
+
+    @made.post(
+        "/automations/{automation_id}/hooks/{slug}",
+        summary="Call a webhook with a signature (Standard Webhooks)",
+        description="For a trigger that asks for a signature; no token is needed here. Its "
+        "webhook-id is the idempotency key.",
+        response_model=Accepted,
+        status_code=202,
+        responses=answers,
+        openapi_extra={**_BODY, "parameters": seal},
+    )
+    @public
+    async def call_signed_webhook(automation_id: UUID, slug: str) -> None:
+        raise NotImplementedError
+
+
+def _until_closed(desk: desks.WebhookDesk) -> Callable[[FastAPI], Any]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        yield
+        await desk.aclose()
+
+    return lifespan
+
+
+def _straight(fire: Fire) -> Any:
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        try:
+            answer = await fire(request)
+        except Problem as problem:
+            answer = problem_answer(problem, scope)
+        await answer(scope, receive, send)
+
+    return served
+
+
+def _by_token(rooms: Rooms) -> Fire:
+    desk, limits, address = rooms.desk, rooms.limits, rooms.settings.address
+
+    async def fire(request: Request) -> Response:
+        shown = _headers(request.scope)
+        digest = token_hash(_bearer(shown[b"authorization"]))
+        desk.admit(digest)
+        knock = await _read(request, shown, limits, digest, "")
+        return _receipt(await desk.take(knock), address, request.scope)
+
+    return fire
+
+
+def _by_signature(rooms: Rooms) -> Fire:
+    desk, limits, address = rooms.desk, rooms.limits, rooms.settings.address
+
+    async def fire(request: Request) -> Response:
+        slug = request.path_params["slug"][:_LONGEST_SLUG]
+        desk.admit((request.path_params["automation_id"], slug))
+        knock = await _read(request, _headers(request.scope), limits, None, slug)
+        return _receipt(await desk.take(knock), address, request.scope)
+
+    return fire
+
+
+def _headers(scope: Scope) -> dict[bytes, list[str]]:
+    """The headers that are of use here, by one look at all of them."""
+    found: dict[bytes, list[str]] = {name: [] for name in _USED}
+    for name, value in scope["headers"]:
+        if name in found:
+            found[name].append(value.decode("latin-1"))
+    return found
+
+
+async def _read(
+    request: Request, shown: dict[bytes, list[str]], limits: Limits, digest: bytes | None, slug: str
+) -> Knock:
+    """The call as a knock; a body that cannot be read is a knock too."""
+    raw, value, wrong = b"", None, None
+    try:
+        raw = await read_bytes(request, limits.payload_bytes)
+        if raw and (shown[b"content-type"] != _PLAIN or shown[b"content-encoding"]):
+            check_content_type(request)
+        value = await _parsed(raw, limits)
+    except Problem as problem:
+        wrong = problem
+    seal = _seal(shown)
+    return Knock(
+        _id(request.path_params["automation_id"]), digest, slug, value,
+        raw if seal is not None else b"", len(raw), seal, shown[b"idempotency-key"], wrong,
+    )  # fmt: skip
+
+
+async def _parsed(raw: bytes, limits: Limits) -> Any:
+    if not raw:
+        return {}
+    if len(raw) <= LARGE:
+        return read_json(raw, limits)
+    return await asyncio.to_thread(read_json, raw, limits)
+
+
+def _bearer(shown: list[str]) -> bytes:
+    """The token of the one header there is; anything else is nobody's, and looked up as such."""
+    scheme, _, token = shown[0].partition(" ") if len(shown) == 1 else ("", "", "")
+    return token.strip(" ").encode() if scheme.lower() == "bearer" else b""
+
+
+def _seal(shown: dict[bytes, list[str]]) -> Seal | None:
+    found = [shown[name.encode()] for name in _SEAL]
+    return Seal(*(texts[0] for texts in found)) if all(len(one) == 1 for one in found) else None
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _receipt(made: desks.Accepted, address: str, scope: Scope) -> Response:
+    url = f"{address}{PREFIX}/runs/{made.run_id}"
+    headers = {"Location": url}
+    if made.repeated:
+        headers["Idempotent-Replay"] = "true"
+    if made.problem is not None:
+        return _failed(made, url, headers, scope)
+    shown: dict[str, Any] = {"run_id": made.run_id, "status": made.status, "url": url}
+    if made.reason is not None:
+        shown["reason"] = made.reason
+    return Response(as_json(shown), 202, headers, "application/json")
+
+
+def _failed(made: desks.Accepted, url: str, headers: dict[str, str], scope: Scope) -> Response:
+    """The problem with the inputs, and the failed run that keeps it."""
+    assert made.problem is not None
+    shown = {
+        **made.problem.as_dict(), "status": Invalid.status, "instance": scope["path"],
+        "run_id": made.run_id, "url": url,
+    }  # fmt: skip
+    return Response(as_json(shown), Invalid.status, headers, MEDIA_TYPE)

@@ -1,0 +1,199 @@
+"""Listening: the application behind a socket, until somebody says stop."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Callable
+from typing import Final
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from mainspring.contracts.errors import Clash, Invalid, Problem, TooLarge
+from mainspring.settings import Settings
+from mainspring.surfaces.rest.answers import as_json
+from mainspring.surfaces.rest.problems import MEDIA_TYPE
+
+BACKLOG: Final = 4096
+GRACE_SECONDS: Final = 10
+HEADER_BYTES: Final = 32_768
+HEADERS: Final = 100
+HEADER_SECONDS: Final = 30.0
+
+_UNREADABLE: Final = {
+    **Invalid("What was sent is not an HTTP request.", code="not_http").as_dict(),
+    "status": 400,
+    "instance": "",
+}
+_TOO_LARGE: Final = {
+    **TooLarge(f"The headers are larger than {HEADER_BYTES:,} bytes.", code="headers").as_dict(),
+    "status": 431,
+    "instance": "",
+}
+
+
+async def serve(
+    app: FastAPI,
+    settings: Settings,
+    *,
+    ready: Callable[[int], None],
+    stop: asyncio.Event,
+) -> None:
+    """Listens until ``stop`` is set; then requests under way may end, for a while.
+
+    ``ready`` is told the port, which for port 0 only the system knows.
+    """
+    server = _Server(_config(app, settings), settings)
+    watching = asyncio.create_task(_stop_after(server, app, stop))
+    try:
+        await server.run_until_told(ready)
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        http=_Measured,
+        ws="none",
+        loop="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+
+
+async def _stop_after(server: _Server, app: FastAPI, stop: asyncio.Event) -> None:
+    await stop.wait()
+    app.state.closing.set()
+    server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its hands on signals, and with words for a port that is taken."""
+
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+        super().__init__(config)
+        self._settings = settings
+
+    async def run_until_told(self, ready: Callable[[int], None]) -> None:
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            raise Problem("The server could not start; its log says why.", code="startup")
+        try:
+            await self._listen()
+        except BaseException:
+            await self.lifespan.shutdown()
+            raise
+        ready(self.servers[0].sockets[0].getsockname()[1])
+        await self.main_loop()
+        await self.shutdown()
+
+    async def _listen(self) -> None:
+        config = self.config
+        state = self.lifespan.state
+
+        def protocol() -> asyncio.Protocol:
+            return _Measured(config, self.server_state, state)
+
+        try:
+            listening = await asyncio.get_running_loop().create_server(
+                protocol, config.host, config.port, backlog=BACKLOG, reuse_address=True
+            )
+        except OSError as error:
+            raise _cannot_listen(error, self._settings) from None
+        self.servers = [listening]
+        self.started = True
+
+
+class _Measured(HttpToolsProtocol):
+    """The parser itself waits for headers of any size, for ever; here both have an end."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _heading = False
+    _fresh = False
+    _waiting = 0
+    _too_large = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._fresh = False
+        super().data_received(data)
+        if not self._heading or self._fresh or self._too_large:
+            return
+        self._waiting += len(data)
+        if self._waiting > HEADER_BYTES:
+            self._too_large = True
+            self.send_400_response("")
+
+    def on_message_begin(self) -> None:
+        self._heading = self._fresh = True
+        self._waiting = 0
+        self._start_timer()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._heading = False
+        self._stop_timer()
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > HEADER_BYTES or len(self.headers) > HEADERS:
+            self._too_large = True
+            raise _TooManyHeaders  # the parser turns it into a refusal
+        super().on_headers_complete()
+
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def send_400_response(self, msg: str) -> None:
+        """What cannot even be parsed is answered here, in the form of all other problems."""
+        del msg
+        content = as_json(_TOO_LARGE if self._too_large else _UNREADABLE)
+        status = b"431 Request Header Fields Too Large" if self._too_large else b"400 Bad Request"
+        self.transport.write(
+            b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
+            % (status, MEDIA_TYPE.encode(), len(content), content)
+        )
+        self.transport.close()
+
+
+class _TooManyHeaders(Exception):
+    """Raised through the parser, which then refuses the request."""
+
+
+def _cannot_listen(error: OSError, settings: Settings) -> Problem:
+    where = f"{settings.host}:{settings.port}"
+    if error.errno == errno.EADDRINUSE:
+        return Clash(
+            f"Another program already listens on {where}.",
+            code="port_in_use",
+            suggestion="Stop it, or set MAINSPRING_PORT to another port.",
+        )
+    return Invalid(
+        f"This machine cannot listen on {where}.",
+        code="cannot_listen",
+        suggestion="Check MAINSPRING_HOST and MAINSPRING_PORT.",
+    )

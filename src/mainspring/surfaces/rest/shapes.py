@@ -1,0 +1,116 @@
+"""The shapes of answers about runs, for the published document.
+
+An answer is written from rows as they are; tests hold it to these shapes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mainspring.runs.rows import RunStatus, StepStatus
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Accepted(_Shape):
+    """A run that was recorded and will start by itself."""
+
+    run_id: UUID
+    status: RunStatus
+    url: str = Field(description="Where to read the run.")
+    reason: str | None = Field(None, description="Why it did not start, if it did not.")
+
+
+class RunState(_Shape):
+    """What was asked for is on its way."""
+
+    run_id: UUID
+    status: str = Field(examples=["cancelled", "cancelling", "pending"])
+
+
+class RunSummary(_Shape):
+    """A run in a list."""
+
+    id: UUID
+    automation: str = Field(description="The name of its automation.")
+    automation_id: UUID
+    version: int
+    status: RunStatus
+    reason: str | None
+    outcome: str | None
+    trigger_type: str
+    trigger_id: UUID | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    effects: int
+    drafts: int
+    cost_usd: float
+    attempt: int
+    replay_of: UUID | None
+    parent_id: UUID | None
+
+
+class StepShape(_Shape):
+    """One finished attempt at a step."""
+
+    step: str
+    item: str
+    attempt: int
+    run_attempt: int
+    status: StepStatus
+    ms: int
+    finished_at: datetime
+    until: datetime | None
+    output: Any
+    error: dict[str, Any] | None
+
+
+class CallShape(_Shape):
+    """One call of a capability, secrets redacted."""
+
+    step: str
+    item: str
+    attempt: int
+    call: int
+    capability: str
+    outcome: str
+    at: datetime
+    ms: int
+    cost_usd: float
+    arguments: Any
+    result: Any
+    result_id: UUID | None
+    error: dict[str, Any] | None
+
+
+class Story(_Shape):
+    """The run in a few sentences."""
+
+    headline: str
+    because: str | None = None
+    step: str | None = None
+    next: list[str] = Field(description="What can be asked of this run now.")
+
+
+class RunDetail(RunSummary):
+    """A run, whole."""
+
+    due_at: datetime | None = Field(description="Null while it waits for another run to end.")
+    takeovers: int
+    queue: str
+    root_id: UUID | None
+    depth: int
+    inputs: Any
+    payload: Any
+    output: Any
+    error: dict[str, Any] | None
+    steps: list[StepShape]
+    calls: list[CallShape]
+    story: Story

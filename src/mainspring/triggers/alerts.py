@@ -1,0 +1,285 @@
+"""The owner hears of failures: an alert in the inbox, a mail, and an end to what keeps failing.
+
+``Alerts`` reads the log of events behind the runs, so no run waits for it. Each failed run
+is told; failures of one automation that follow closely are gathered in one alert, so that
+a schedule that breaks every minute does not fill a mailbox. When enough runs that triggers
+started have failed in a row, the automation is paused. A run that a person started is told
+in the inbox alone and never counts: that person is watching.
+
+``Postman`` brings alerts to the owner by mail and tries again when the mail server does not
+take them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.context import Mail, Mailer
+from mainspring.contracts.errors import Problem, as_problem
+from mainspring.contracts.event import Event
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.runs.events import EVENTS, FAILED
+from mainspring.workspace.alerts import (
+    MOST_COUNTED,
+    Alert,
+    Letter,
+    failed_runs,
+    failures_in_row,
+    failures_since,
+    gather_in,
+    give_up_mail,
+    hold_failing,
+    post_alert,
+    recent_alert,
+    set_failures,
+    set_mailed,
+    take_mail,
+)
+from mainspring.workspace.automations import set_state
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.settings import Settings
+    from mainspring.store.database import Database
+
+log = logging.getLogger(__name__)
+
+CONSUMER: Final = "alerts"
+GATHERED: Final = timedelta(minutes=10)
+PAUSED_REASON: Final = "failures"
+TRIES: Final = 8
+_FIRST_PAUSE, _LONGEST_PAUSE = 60.0, 3_600.0
+_POLL_SECONDS: Final = 5.0
+_LONGEST_DETAIL: Final = 1_000
+_TYPES: Final = frozenset(kind.type for kind in EVENTS)
+
+Pair = tuple[UUID, UUID]
+
+
+def mails(settings: Settings) -> bool:
+    """Whether alerts leave by mail: somebody gets them and a server takes them."""
+    return settings.owner_mail is not None and settings.smtp_url is not None
+
+
+class Alerts:
+    """The consumer of the log that watches how runs end."""
+
+    def __init__(self, limits: Limits, *, mail: bool) -> None:
+        self._limits = limits
+        self._mail = mail
+
+    async def handle(self, tx: Transaction, events: Sequence[Event]) -> Callable[[], None] | None:
+        """Tells of the failures among these events, all in the transaction of the reader."""
+        ended = [event for event in events if event.type in _TYPES and event.replay_of is None]
+        failed = {_run_of(event): event.id for event in ended if event.type == FAILED.type}
+        failed.pop(None, None)
+        rows = await failed_runs(tx, [pair for pair in failed if pair]) if failed else []
+        by_automation: dict[Pair, list[dict[str, Any]]] = defaultdict(list)
+        for row in rows:
+            row["event_id"] = failed[row["workspace_id"], row["id"]]
+            by_automation[row["workspace_id"], row["automation_id"]].append(row)
+        touched = {*by_automation, *_automations_of(ended)}
+        if touched:
+            for found in await hold_failing(tx, sorted(touched), set(by_automation)):
+                await self._look_at(tx, found, by_automation[found["workspace_id"], found["id"]])
+        return None
+
+    async def _look_at(
+        self, tx: Transaction, automation: dict[str, Any], failures: list[dict[str, Any]]
+    ) -> None:
+        workspace_id, automation_id = automation["workspace_id"], automation["id"]
+        in_row = await failures_in_row(
+            tx, workspace_id, automation_id, automation["acknowledged_at"],
+            self._limits.failures_in_row,
+        )  # fmt: skip
+        if in_row != automation["failures"]:
+            await set_failures(tx, workspace_id, automation_id, in_row)
+        if not failures:
+            return
+        await self._tell(tx, automation, failures)
+        if in_row >= self._limits.failures_in_row and automation["state"] == "active":
+            await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
+            await post_alert(tx, self._pause_alert(automation, failures[-1], in_row))
+
+    async def _tell(
+        self, tx: Transaction, automation: dict[str, Any], failures: list[dict[str, Any]]
+    ) -> None:
+        """One alert for all of them: a new one, or the one that is there."""
+        workspace_id, automation_id = automation["workspace_id"], automation["id"]
+        mail = self._mail and not all(map(_by_hand, failures))
+        since = automation["now"] - GATHERED
+        if automation["acknowledged_at"] is not None:
+            # What was acknowledged is over; what comes after it is news.
+            since = max(since, automation["acknowledged_at"])
+        there = await recent_alert(tx, workspace_id, automation_id, since)
+        last = failures[-1]
+        if there is None:
+            first = min(failure["id"] for failure in failures)
+            count = await failures_since(tx, workspace_id, automation_id, first)
+            await post_alert(
+                tx,
+                Alert(
+                    last["event_id"], workspace_id, automation_id, first, "error",
+                    _title(automation["name"], "failed"), _message(last, count), mail,
+                ),
+            )  # fmt: skip
+            return
+        count = await failures_since(tx, workspace_id, automation_id, there["run_id"])
+        await gather_in(tx, workspace_id, there["id"], _message(last, count), mail=mail)
+
+    def _pause_alert(
+        self, automation: Mapping[str, Any], last: Mapping[str, Any], in_row: int
+    ) -> Alert:
+        message = (
+            f"Its last {in_row} runs failed, so nothing starts it any more.\n\n"
+            "Mend what went wrong, try it with a run by hand, and activate it again. The "
+            "moments that pass until then are not made up for.\n\n"
+            f"The latest run: mainspring logs {last['id']}"
+        )
+        return Alert(
+            new_id(), automation["workspace_id"], automation["id"], last["id"], "warning",
+            _title(automation["name"], "was paused after failures"), message, self._mail,
+        )  # fmt: skip
+
+
+class Postman:
+    """Brings alerts to the owner; any number of them may be on the way at once."""
+
+    def __init__(
+        self,
+        database: Database,
+        mailer: Mailer,
+        to: str,
+        *,
+        poll_seconds: float = _POLL_SECONDS,
+        first_pause: float = _FIRST_PAUSE,
+    ) -> None:
+        self._database = database
+        self._mailer = mailer
+        self._to = to
+        self._poll_seconds = poll_seconds
+        self._first_pause = first_pause
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Goes round until it is stopped; a letter under way is finished."""
+        while not stop.is_set():
+            try:
+                brought = await self.once()
+            except Exception as error:
+                log.warning("The mail of alerts waits: %s", as_problem(error).detail)
+                brought = False
+            if not brought:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._poll_seconds):
+                        await stop.wait()
+
+    async def once(self) -> bool:
+        """The letter that has been due for longest; answers whether there was one.
+
+        Only one is taken at a time: a mail server that is slow must not hold up letters
+        that another process could bring.
+        """
+        async with self._database.transaction() as tx:
+            letter = await take_mail(tx, self._first_pause, _LONGEST_PAUSE)
+        if letter is not None:
+            await self._bring(letter)
+        return letter is not None
+
+    async def _bring(self, letter: Letter) -> None:
+        mail = Mail(
+            to=(self._to,),
+            subject=letter.title,
+            text=letter.message,
+            headers={"Auto-Submitted": "auto-generated"},
+        )
+        try:
+            # The key makes a repeat recognisable, should this process die before it is noted.
+            await self._mailer.send(mail, key=str(letter.id))
+        except Problem as problem:
+            await self._not_taken(letter, problem)
+            return
+        async with self._database.transaction() as tx:
+            await set_mailed(tx, letter)
+
+    async def _not_taken(self, letter: Letter, problem: Problem) -> None:
+        if letter.tries < TRIES:
+            log.info("The alert %s could not be mailed yet: %s", letter.id, problem.detail)
+            return
+        log.error(
+            "The alert %s could not be mailed in %s tries and stays in the inbox alone: %s",
+            letter.id, letter.tries, problem.detail,
+        )  # fmt: skip
+        async with self._database.transaction() as tx:
+            await give_up_mail(tx, letter)
+
+
+def _run_of(event: Event) -> Pair | None:
+    run_id = _id(event.payload.get("run_id"))
+    return None if run_id is None else (event.workspace_id, run_id)
+
+
+def _automations_of(events: Iterable[Event]) -> set[Pair]:
+    found = ((event.workspace_id, _id(event.payload.get("automation_id"))) for event in events)
+    return {(space, one) for space, one in found if one is not None}
+
+
+def _id(text: Any) -> UUID | None:
+    try:
+        return UUID(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _by_hand(run: Mapping[str, Any]) -> bool:
+    return run["trigger_type"] == "manual" or run["replay_of"] is not None
+
+
+def _title(name: str, what: str) -> str:
+    """One line: it becomes the subject of a mail, and a name may hold anything."""
+    words = "".join(sign if sign.isprintable() else " " for sign in name).split()
+    return f"{' '.join(words) or 'An automation'} {what}"
+
+
+def _message(run: Mapping[str, Any], count: int) -> str:
+    """What happened, where, and what to do next."""
+    error = run["error"] or {}
+    step = error.get("failed_step_id")
+    detail = str(error.get("detail") or _WORDS[run["status"]])[:_LONGEST_DETAIL]
+    lines = [f"The step {step} failed: {detail}" if step else detail]
+    if error.get("suggestion"):
+        lines.append(str(error["suggestion"])[:_LONGEST_DETAIL])
+    lines += ["", f"Run {run['id']}, {_STARTED.get(run['trigger_type'], 'by a trigger')}."]
+    if count > 1:
+        lines.append(f"{_times(count)} since this alert began; this is the latest of them.")
+    lines += [
+        "",
+        f"See what it did: mainspring logs {run['id']}",
+        f"When the cause is mended: mainspring retry {run['id']}",
+    ]
+    return "\n".join(lines)
+
+
+def _times(count: int) -> str:
+    said = f"{count}" if count <= MOST_COUNTED else f"More than {MOST_COUNTED}"
+    return f"{said} runs have failed"
+
+
+_WORDS: Final = {
+    "failed": "The run failed.",
+    "timed_out": "The run took longer than it was given.",
+    "dead": "The run was given up after it lost its workers again and again.",
+}
+_STARTED: Final = {
+    "manual": "started by hand",
+    "schedule": "started by its schedule",
+    "webhook": "started by a call of its webhook",
+    "event": "started by an event",
+}

@@ -1,0 +1,28 @@
+"""What an event set off: the firings that carry its key, and the runs they became."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.triggers.matcher import event_key
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# Said twice on purpose: the index is for keys that begin like this, and a parameter alone
+# does not tell the planner that this one does.
+_CONSUMED = """
+    SELECT f.source_id AS trigger_id, r.automation_id, f.run_id, r.status,
+        coalesce(f.reason, r.reason) AS reason
+    FROM firings f
+    LEFT JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
+    WHERE f.workspace_id = $1 AND f.key = $2 AND f.key LIKE 'event:%'
+    ORDER BY f.run_id
+"""
+
+
+async def consumed_by(tx: Transaction, workspace_id: UUID, event_id: UUID) -> list[dict[str, Any]]:
+    """The triggers that went off on an event, each with its run and why it may not have run."""
+    rows = await tx.fetch(_CONSUMED, workspace_id, event_key(event_id))
+    return [dict(row) for row in rows]

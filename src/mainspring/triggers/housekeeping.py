@@ -1,0 +1,127 @@
+"""Housekeeping: whatever grows with use is taken back when its time is over.
+
+Once an hour each chore deletes what nobody keeps any more: runs with their steps and calls,
+expired keys, events, artifacts, and messages that were read. Any number of processes may
+do this beside each other. A chore that fails is told and does not hold up the others; the
+next hour tries it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from mainspring.contracts.errors import as_problem
+from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
+from mainspring.runs.retention import expire_firings, expire_runs
+from mainspring.store.event_expiry import expire_events
+from mainspring.workspace.inbox_expiry import expire_notifications
+
+if TYPE_CHECKING:
+    from mainspring.contracts.clock import Clock
+    from mainspring.contracts.limits import Limits
+    from mainspring.gate.artifacts.blobs import BlobStore
+    from mainspring.store.database import Database
+
+log = logging.getLogger(__name__)
+
+HOUR = 3600.0
+# Soon after the start, and not at once: a start has other things to do.
+_FIRST_SECONDS = (60.0, 600.0)
+_MESSAGE_DAYS = 90
+
+
+@dataclass(slots=True)
+class Removed:
+    """What one round took away, and which chores failed."""
+
+    runs: int = 0
+    firings: int = 0
+    events: int = 0
+    partitions: int = 0
+    artifacts: int = 0
+    orphans: int = 0
+    messages: int = 0
+    failed: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """The counts that are not zero."""
+        counted = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        del counted["failed"]
+        return ", ".join(f"{name} {count}" for name, count in counted.items() if count)
+
+
+class Housekeeper:
+    """One process's share of the housekeeping."""
+
+    def __init__(self, database: Database, blobs: BlobStore, clock: Clock, limits: Limits) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._clock = clock
+        self._limits = limits
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Keeps house until it is stopped; a batch under way is then undone."""
+        pause = random.uniform(*_FIRST_SECONDS)
+        while not await _set_within(stop, pause):
+            round_ = asyncio.create_task(self.once(self._clock.now()))
+            ending = asyncio.create_task(stop.wait())
+            await asyncio.wait({round_, ending}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (round_, ending):
+                task.cancel()
+            await asyncio.gather(round_, ending, return_exceptions=True)
+            pause = HOUR * random.uniform(0.9, 1.1)
+
+    async def once(self, now: datetime) -> Removed:
+        """One round of every chore, told in one line when it removed anything."""
+        removed = Removed()
+        for name, chore in self._chores(now, removed):
+            try:
+                await chore()
+            except Exception as error:
+                removed.failed += (name,)
+                log.warning("Housekeeping of %s failed: %s", name, as_problem(error).detail)
+        if removed.sentence():
+            log.info("Housekeeping removed: %s", removed.sentence())
+        return removed
+
+    def _chores(
+        self, now: datetime, removed: Removed
+    ) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
+        async def runs() -> None:
+            removed.runs, dropped = await expire_runs(self._database, now)
+            removed.partitions += len(dropped)
+
+        async def firings() -> None:
+            removed.firings = await expire_firings(self._database, now)
+
+        async def events() -> None:
+            before = now - timedelta(days=self._limits.event_days)
+            removed.events, dropped = await expire_events(self._database, before)
+            removed.partitions += len(dropped)
+
+        async def artifacts() -> None:
+            removed.artifacts = await expire_artifacts(self._database, self._blobs, now)
+
+        async def orphans() -> None:
+            removed.orphans = await sweep_orphans(self._database, self._blobs, now)
+
+        async def messages() -> None:
+            before = now - timedelta(days=_MESSAGE_DAYS)
+            removed.messages = await expire_notifications(self._database, before)
+
+        chores = (runs, firings, events, artifacts, orphans, messages)
+        return [(chore.__name__, chore) for chore in chores]
+
+
+async def _set_within(stop: asyncio.Event, seconds: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    return stop.is_set()

@@ -1,0 +1,77 @@
+"""A call of a webhook on its way to becoming a moment: what it shows, and its key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid, Problem, Unauthenticated
+from mainspring.contracts.ids import new_id
+from mainspring.triggers.signature import Seal
+
+_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+_FORM: Final = "1 to 255 visible ASCII characters, without spaces"
+
+
+def _call() -> str:
+    return f"call:{new_id()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Knock:
+    """One call, read but not yet judged."""
+
+    # None: what stands in the address is no id.
+    automation_id: UUID | None
+    # The hash of whatever was shown as a token. None: the call names a slug instead.
+    digest: bytes | None
+    slug: str = ""
+    value: Any = None
+    # The body as it came, where a signature has to be checked.
+    raw: bytes = b""
+    size: int = 0
+    seal: Seal | None = None
+    idempotency_keys: Sequence[str] = ()
+    # What is wrong with the body; only somebody who may call is told.
+    problem: Problem | None = None
+    # Its key when the sender gave none: the same knock written twice is one moment.
+    own_key: str = field(default_factory=_call)
+
+    @property
+    def source(self) -> Hashable:
+        """Whose call it is, as far as that is known before anything was looked up."""
+        return (self.automation_id, self.slug) if self.digest is None else self.digest
+
+
+def unknown_webhook() -> Unauthenticated:
+    """One answer for every way in which a call can fail to show that it may come in."""
+    return Unauthenticated(
+        "This needs the token of one of this automation's webhooks, or its signature.",
+        code="unknown_webhook",
+        suggestion="Send the token in the header 'Authorization: Bearer mwh_…'.",
+    )
+
+
+def sender_key(headers: Sequence[str], value: Any) -> str | None:
+    """The idempotency key of a call: from its header, else from its body."""
+    if len(headers) > 1:
+        raise _refused("/header/idempotency-key", "Idempotency-Key may be given once.")
+    shown = headers[0] if headers else None
+    if shown is not None and not _KEY.fullmatch(shown):
+        raise _refused("/header/idempotency-key", f"Idempotency-Key must be {_FORM}.")
+    if not isinstance(value, dict) or "idempotency_key" not in value:
+        return shown
+    inside = value["idempotency_key"]
+    if not isinstance(inside, str) or not _KEY.fullmatch(inside):
+        raise _refused("/idempotency_key", f"idempotency_key must be {_FORM}.")
+    if shown is not None and shown != inside:
+        raise _refused("/idempotency_key", "The header Idempotency-Key says another key.")
+    return inside
+
+
+def _refused(pointer: str, detail: str) -> Invalid:
+    finding = Finding(pointer, detail, "idempotency_key")
+    return Invalid(detail, code="idempotency_key", findings=[finding])

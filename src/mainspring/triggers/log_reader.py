@@ -1,0 +1,288 @@
+"""Reading the event log to its end, for ever: each event's effects commit once.
+
+A consumer has one cursor. Its reader locks the cursor, reads what comes next, lets the
+handler act in the same transaction and moves the cursor: killed anywhere, either all of
+that happened or none of it. Any number of processes may read for one consumer; one of
+them holds the cursor at a time and the others look again a moment later.
+
+A batch that fails is tried again in halves until the event that breaks it stands alone;
+that one is passed over, with a record, so that no event holds up the next ones for long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mainspring.contracts.errors import Fault, Problem, as_problem
+from mainspring.contracts.event import Entry, Event, EventLog, Place
+from mainspring.contracts.limits import Limits
+from mainspring.store.database import Database, database_problem
+from mainspring.store.events import EventTable
+from mainspring.store.wake import Listener
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+log = logging.getLogger(__name__)
+
+AfterCommit = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Partly:
+    """The answer of a handler that took the first events of a batch, one at least."""
+
+    taken: int
+    after: AfterCommit | None = None
+
+
+# Acts on events inside the transaction that moves the cursor; what it answers is called
+# after the commit.
+Handle = Callable[["Transaction", Sequence[Event]], Awaitable[Partly | AfterCommit | None]]
+# Leaves a record of an event that could not be handled, in the transaction that passes it.
+PassedOver = Callable[["Transaction", Entry, Problem], Awaitable[None]]
+Hook = Callable[[str], None]
+
+MOST = 500
+# How soon to look again: nothing there; something was there a moment ago; something is
+# there and an older transaction is still open.
+_IDLE_SECONDS, _BUSY_SECONDS, _UNSETTLED_SECONDS = 0.25, 0.05, 0.01
+_BUSY_LOOKS = 10
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
+# Not the event's fault: the same batch is tried again when the database has recovered.
+_PASSING = frozenset({"database_unavailable", "disk_full", "database_collision", "database_slow"})
+_ZERO = UUID(int=0)
+_BEGINNING: Place = ("0", _ZERO)
+
+_NOW = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid"
+_BEGIN = """
+    INSERT INTO event_cursors (consumer, xid, id) VALUES ($1, $2::text::xid8, $3)
+    ON CONFLICT (consumer) DO NOTHING
+"""
+# A database that was copied into another server counts its transactions anew; a cursor
+# from before would never see an event again.
+_BEGIN_ANEW = """
+    UPDATE event_cursors SET xid = $2::text::xid8, id = $3, moved_at = now()
+    WHERE consumer = $1 AND xid > $2::text::xid8
+"""
+_PLACE = "SELECT xid::text AS xid, id FROM event_cursors WHERE consumer = $1"
+_HOLD = _PLACE + " FOR UPDATE SKIP LOCKED"
+_MOVE = """
+    UPDATE event_cursors SET xid = $2::text::xid8, id = $3, moved_at = now() WHERE consumer = $1
+"""
+
+
+async def only_log(tx: Transaction, entry: Entry, problem: Problem) -> None:
+    """For consumers whose missed events are nobody's to read of."""
+    del tx, entry, problem
+
+
+def no_hook(point: str) -> None:
+    del point
+
+
+class LogReader:
+    """One consumer's way through the log.
+
+    A consumer that never read before begins with what happens from now on, or with the
+    oldest event that is still there.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        consumer: str,
+        handle: Handle,
+        *,
+        events: EventLog | None = None,
+        listener: Listener | None = None,
+        passed_over: PassedOver = only_log,
+        from_beginning: bool = False,
+        most: int = MOST,
+        hook: Hook = no_hook,
+    ) -> None:
+        self._database = database
+        self._events: EventLog = events or EventTable(Limits())
+        self._consumer = consumer
+        self._handle = handle
+        self._listener = listener
+        self._passed_over = passed_over
+        self._from_beginning = from_beginning
+        self._most = most
+        self._hook = hook
+        self._size = most
+        # Where the cursor was when last seen; another reader may have moved it on.
+        self._place: Place | None = None
+        self._unsettled = False
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Reads until it is stopped; a database that is away is waited for."""
+        nudging = asyncio.create_task(self._nudge_at(stop), name="log-reader-stop")
+        pause, looks = _FIRST_PAUSE, 0
+        try:
+            while not stop.is_set():
+                try:
+                    passed = await self.once()
+                except Exception as error:
+                    self._place = None
+                    problem = as_problem(database_problem(error))
+                    log.debug("The reader %r waits: %s", self._consumer, problem.detail)
+                    await self._sleep(stop, pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE)
+                    continue
+                pause = _FIRST_PAUSE
+                looks = _BUSY_LOOKS if passed else max(looks - 1, 0)
+                if not passed:
+                    await self._rest(stop, _BUSY_SECONDS if looks else _IDLE_SECONDS)
+        finally:
+            nudging.cancel()
+            await asyncio.gather(nudging, return_exceptions=True)
+            if self._listener is not None:
+                await self._listener.aclose()
+
+    async def begin(self) -> None:
+        """Makes sure that there is a cursor: what happens from here on will be read."""
+        async with self._database.transaction() as tx:
+            now = str(await tx.fetchval(_NOW))
+            start = _BEGINNING if self._from_beginning else (now, _ZERO)
+            await tx.execute(_BEGIN, self._consumer, *start)
+            await tx.execute(_BEGIN_ANEW, self._consumer, now, _ZERO)
+            row = await tx.fetchrow(_PLACE, self._consumer)
+            assert row is not None
+        self._place = (row["xid"], row["id"])
+
+    async def once(self) -> int:
+        """Passes the next events; answers how many, 0 when there are none to pass now."""
+        if self._place is None:
+            await self.begin()
+        assert self._place is not None
+        async with self._database.acquire() as connection:
+            coming = await self._events.peek(connection, self._place)
+        self._unsettled = coming is not None and not coming[1]
+        if coming is None or self._unsettled:
+            return 0
+        while True:
+            try:
+                passed = await self._pass(self._size)
+            except Exception as error:
+                if _is_passing(error):
+                    raise
+                if self._size == 1:
+                    return await self._pass_over(error)
+                self._size //= 2
+            else:
+                self._size = min(self._size * 2, self._most)
+                return passed
+
+    async def _pass(self, most: int) -> int:
+        """One batch: its effects and the new place of the cursor, or nothing at all."""
+        async with self._database.transaction() as tx:
+            entries = await self._next(tx, most)
+            if not entries:
+                return 0
+            self._hook("read")
+            taken, after = await self._act(tx, entries)
+            self._hook("handled")
+            await tx.execute(_MOVE, self._consumer, *taken[-1].place)
+            self._hook("moved")
+        self._hook("committed")
+        self._place = taken[-1].place
+        if after is not None:
+            after()
+        return len(taken)
+
+    async def _act(
+        self, tx: Transaction, entries: Sequence[Entry]
+    ) -> tuple[Sequence[Entry], AfterCommit | None]:
+        """The entries that were dealt with, and what is to be done after the commit."""
+        events = [entry.event for entry in entries if entry.event is not None]
+        after = await self._handle(tx, events) if events else None
+        if isinstance(after, Partly):
+            entries, after = _until(entries, events[after.taken].id), after.after
+        for entry in entries:
+            if entry.event is None:
+                await self._leave_record(tx, entry, _unreadable())
+        return entries, after
+
+    async def _pass_over(self, error: Exception) -> int:
+        """Leaves the next event behind; alone it could not be handled either."""
+        log.error("The reader %r passes an event over.", self._consumer, exc_info=error)
+        failed_at = self._place
+        try:
+            return await self._step_over(failed_at, as_problem(error))
+        except Exception as second:
+            if _is_passing(second):
+                raise
+        return await self._step_over(failed_at, None)
+
+    async def _step_over(self, failed_at: Place | None, problem: Problem | None) -> int:
+        """Moves the cursor past one event, unless another reader has moved it already."""
+        async with self._database.transaction() as tx:
+            place = await self._held(tx)
+            if place is None or place != failed_at:
+                return 0
+            coming = await self._events.peek(tx, place)
+            if coming is None:
+                return 0
+            if problem is not None:
+                await self._leave_record(tx, coming[0], problem)
+            await tx.execute(_MOVE, self._consumer, *coming[0].place)
+        return 1
+
+    async def _next(self, tx: Transaction, most: int) -> Sequence[Entry]:
+        """What comes after the cursor, which is held from here on; none if another holds it."""
+        place = await self._held(tx)
+        return () if place is None else await self._events.read(tx, place, most)
+
+    async def _held(self, tx: Transaction) -> Place | None:
+        """Where the cursor is, kept there until the transaction ends."""
+        row = await tx.fetchrow(_HOLD, self._consumer)
+        if row is None:
+            return None
+        self._place = (row["xid"], row["id"])
+        return self._place
+
+    async def _leave_record(self, tx: Transaction, entry: Entry, problem: Problem) -> None:
+        log.warning(
+            "The reader %r could not handle event %s: %s",
+            self._consumer, entry.place[1], problem.detail,
+        )  # fmt: skip
+        await self._passed_over(tx, entry, problem)
+
+    async def _rest(self, stop: asyncio.Event, seconds: float) -> None:
+        if self._unsettled:
+            seconds = _UNSETTLED_SECONDS
+        if self._listener is None or self._unsettled:
+            await self._sleep(stop, seconds)
+        else:
+            await self._listener.wait(seconds)
+
+    async def _sleep(self, stop: asyncio.Event, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await stop.wait()
+
+    async def _nudge_at(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        if self._listener is not None:
+            self._listener.nudge()
+
+
+def _until(entries: Sequence[Entry], event_id: UUID) -> Sequence[Entry]:
+    """The entries before an event."""
+    return list(takewhile(lambda entry: entry.place[1] != event_id, entries))
+
+
+def _is_passing(error: Exception) -> bool:
+    return database_problem(error).code in _PASSING
+
+
+def _unreadable() -> Problem:
+    return Fault("The event cannot be read.", code="event_unreadable", retryable=False)

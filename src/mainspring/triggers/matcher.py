@@ -1,0 +1,246 @@
+"""The matcher: events become firings of the triggers whose filters let them through.
+
+The filters of a workspace are kept in memory in one index, which holds as long as the
+workspace's epoch does; the epoch is read before the triggers, in the transaction of the
+batch, so an index is never older than it says. An event and a trigger make one key, so
+however often an event is looked at, and by however many matchers, there is one run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Fault, Problem, as_problem
+from mainspring.contracts.event import Entry, Event, EventLog
+from mainspring.contracts.limits import Limits
+from mainspring.definition.filters import FilterIndex, compile_filter
+from mainspring.runs.arrivals import Request
+from mainspring.runs.dispatch import Dispatched, Dispatcher
+from mainspring.store.database import Database
+from mainspring.store.wake import Listener
+from mainspring.triggers.log_reader import Hook, LogReader, Partly, no_hook
+from mainspring.workspace.events import note_fired, note_passed_over
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+log = logging.getLogger(__name__)
+
+CONSUMER: Final = "triggers"
+# Firings of one transaction; the events of a batch that would make more wait for the next.
+MOST_FIRINGS: Final = 2_000
+
+_EPOCHS = """
+    SELECT workspace_id, epoch FROM trigger_epochs WHERE workspace_id = ANY($1::uuid[])
+"""
+_ARMED = """
+    SELECT id, automation_id, config, inputs, armed_at FROM triggers
+    WHERE workspace_id = $1 AND type = 'event' AND armed_at IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """An event trigger that is listening."""
+
+    id: UUID
+    automation_id: UUID
+    event_type: str
+    filters: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    armed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A trigger that an event is for, or that could not say whether it is."""
+
+    trigger: Armed
+    event: Event
+    problem: Problem | None = None
+
+
+@dataclass(slots=True)
+class Listening:
+    """The event triggers of one workspace, as of one epoch."""
+
+    limits: Limits
+    epoch: int = 0
+    triggers: dict[UUID, Armed] = field(default_factory=dict)
+    index: FilterIndex[UUID] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.index = FilterIndex(self.limits)
+
+    def add(self, trigger: Armed) -> None:
+        """Keeps a trigger; one whose filter cannot be read listens to nothing."""
+        try:
+            self.index.add(trigger.id, trigger.event_type, trigger.filters)
+        except Exception as error:
+            log.warning("Trigger %s cannot listen: %s", trigger.id, as_problem(error).detail)
+        else:
+            self.triggers[trigger.id] = trigger
+
+    def match(self, event: Event) -> list[Match]:
+        """Every trigger that the event sets off; it was told after they were armed."""
+        if not self.triggers:
+            return []
+        try:
+            found = [
+                Match(self.triggers[key], event)
+                for key in self.index.match(event.type, event.payload)
+            ]
+        except Exception:
+            found = self._one_by_one(event)
+        return [match for match in found if match.trigger.armed_at <= event.created_at]
+
+    def _one_by_one(self, event: Event) -> list[Match]:
+        """A filter that breaks on an event is the trouble of its own trigger only."""
+        found: list[Match] = []
+        for trigger in self.triggers.values():
+            if trigger.event_type != event.type:
+                continue
+            try:
+                if compile_filter(trigger.filters, self.limits)(event.payload):
+                    found.append(Match(trigger, event))
+            except Exception as error:
+                log.warning("The filter of trigger %s broke.", trigger.id, exc_info=error)
+                found.append(Match(trigger, event, _broken()))
+        return found
+
+
+class Matcher:
+    """Follows the log and fires event triggers; any number of processes may do so."""
+
+    def __init__(
+        self,
+        database: Database,
+        events: EventLog,
+        dispatcher: Dispatcher,
+        limits: Limits,
+        *,
+        listener: Listener | None = None,
+        hook: Hook = no_hook,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._kept = timedelta(days=limits.event_days + 1)
+        self._listening: dict[UUID, Listening] = {}
+        # From the beginning: a trigger may have been armed before anybody ever read, and
+        # what happened before it was armed does not set it off.
+        self.reader = LogReader(
+            database, CONSUMER, self.handle, events=events, listener=listener,
+            passed_over=_passed_over, from_beginning=True, hook=hook,
+        )  # fmt: skip
+
+    async def handle(
+        self, tx: Transaction, events: Sequence[Event]
+    ) -> Partly | Callable[[], None] | None:
+        """Fires what a batch sets off, in the batch's own transaction."""
+        await self._refresh(tx, {event.workspace_id for event in events})
+        matches, done = self._matched(events)
+        made: list[Dispatched | Problem] = []
+        fired = {
+            space: await self._requests(tx, space, found)
+            for space, found in sorted(matches.items())
+        }
+        # Every trigger is held before the first lane is: locks go in one order everywhere.
+        for requests in fired.values():
+            if requests:
+                made += await self._dispatcher.take(tx, requests)
+        for problem in made:
+            if isinstance(problem, Problem):
+                log.warning("An event could not be fired: %s", problem.detail)
+        wake = partial(self._dispatcher.wake, made) if made else None
+        return wake if done == len(events) else Partly(done, wake)
+
+    def _matched(self, events: Sequence[Event]) -> tuple[dict[UUID, list[Match]], int]:
+        """What the events set off, by workspace, and how many events that covers."""
+        found: dict[UUID, list[Match]] = defaultdict(list)
+        total = 0
+        for number, event in enumerate(events):
+            listening = self._listening.get(event.workspace_id)
+            if listening is None:
+                continue
+            matches = listening.match(event)
+            if matches and number and total + len(matches) > MOST_FIRINGS:
+                return found, number
+            found[event.workspace_id] += matches
+            total += len(matches)
+        return found, len(events)
+
+    async def _requests(
+        self, tx: Transaction, workspace_id: UUID, matches: Iterable[Match]
+    ) -> list[Request]:
+        found = list(matches)
+        if not found:
+            return []
+        times = await note_fired(tx, workspace_id, {match.trigger.id for match in found})
+        requests: list[Request] = []
+        for match in found:
+            if match.trigger.id in times:
+                before, now = times[match.trigger.id]
+                times[match.trigger.id] = (now, now)
+                requests.append(self._request(match, before))
+        return requests
+
+    def _request(self, match: Match, before: datetime | None) -> Request:
+        event, trigger = match.event, match.trigger
+        return Request(
+            workspace_id=event.workspace_id,
+            automation_id=trigger.automation_id,
+            trigger_type="event",
+            trigger_id=trigger.id,
+            static=trigger.inputs,
+            payload=event.payload,
+            key=event_key(event.id),
+            key_expires_at=event.created_at + self._kept,
+            parent_id=event.run_id,
+            last_fired_at=before,
+            problem=match.problem,
+        )
+
+    async def _refresh(self, tx: Transaction, spaces: set[UUID]) -> None:
+        """Reads the triggers of each workspace whose epoch has moved."""
+        rows = await tx.fetch(_EPOCHS, list(spaces))
+        for row in rows:
+            space, epoch = row["workspace_id"], row["epoch"]
+            known = self._listening.get(space)
+            if known is None or known.epoch != epoch:
+                self._listening[space] = await self._read(tx, space, epoch)
+
+    async def _read(self, tx: Transaction, workspace_id: UUID, epoch: int) -> Listening:
+        listening = Listening(self._limits, epoch)
+        for row in await tx.fetch(_ARMED, workspace_id):
+            config = row["config"]
+            listening.add(
+                Armed(
+                    row["id"], row["automation_id"], config["event_type"],
+                    config.get("filters") or {}, row["inputs"], row["armed_at"],
+                )
+            )  # fmt: skip
+        return listening
+
+
+def event_key(event_id: UUID) -> str:
+    """The key of the moment at which an event sets off a trigger."""
+    return f"event:{event_id}"
+
+
+def _broken() -> Problem:
+    return Fault(
+        "The filter of this trigger could not be applied to the event.",
+        code="filter_broke",
+        retryable=False,
+    )
+
+
+async def _passed_over(tx: Transaction, entry: Entry, problem: Problem) -> None:
+    await note_passed_over(tx, entry.workspace_id, entry.place[1], problem)

@@ -1,0 +1,150 @@
+"""What a schedule does about the moments that have come: which fire, which are recorded.
+
+A moment younger than ``ON_TIME`` is on time and fires whatever the policy says: a
+scheduler that was busy for a while has missed nothing. Older ones were missed:
+
+- ``skip`` fires none of them;
+- ``fire_once`` fires the latest of all, if it is on time or inside the catch-up window;
+- ``fire_all`` fires each one inside the window, the newest ones if they are too many.
+
+The window reaches back from now and does not include its far end. A moment that does not
+fire is recorded with the reason: the newest ones one by one, the rest as one record with
+their number. The plan for a year of missed minutes costs about as much as for a day.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.cron import Cron
+from mainspring.triggers.timeline import TICK, between, count
+
+Misfire = Literal["skip", "fire_once", "fire_all"]
+Reason = Literal["missed_skip", "missed_superseded", "missed_too_old", "missed_too_many"]
+
+ON_TIME = timedelta(seconds=30)
+_IN_WINDOW: dict[Misfire, Reason] = {
+    "skip": "missed_skip",
+    "fire_once": "missed_superseded",
+    "fire_all": "missed_too_many",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A moment that does not fire; or several in a row, of which it is the first."""
+
+    moment: datetime
+    reason: Reason
+    moments: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done now, and the moment to wait for next."""
+
+    fire: tuple[datetime, ...]
+    missed: tuple[Missed, ...]
+    next_due: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Everything a plan depends on."""
+
+    cron: Cron
+    zone: str
+    due: datetime
+    now: datetime
+    misfire: Misfire
+    catch_up: timedelta
+
+    def reason(self, moment: datetime) -> Reason:
+        if self.misfire != "skip" and moment < self.edge:
+            return "missed_too_old"
+        return _IN_WINDOW[self.misfire]
+
+    @property
+    def edge(self) -> datetime:
+        """The first instant inside the catch-up window."""
+        return self.now - self.catch_up + TICK
+
+
+def plan(
+    cron: Cron, zone: str, due: datetime, now: datetime, misfire: Misfire, catch_up: timedelta,
+    limits: Limits,
+) -> Plan:  # fmt: skip
+    """The plan for a schedule that waits for ``due``.
+
+    That moment was promised when it was stored, so it counts even if the rules of its zone
+    have changed meanwhile. When the clock was set back it lies ahead, and nothing happens.
+    """
+    if due > now:
+        return Plan((), (), due)
+    case = _Case(cron, zone, due, now, misfire, catch_up)
+    following = cron.after(due, zone)
+    if following is None or following > now:
+        newest: Sequence[datetime] = [due]
+    else:
+        newest = _newest(case, limits.missed_moments + limits.missed_records + 1)
+        following = cron.after(now, zone)
+    fire = _fired(case, newest, limits.missed_moments)
+    unfired = newest[: len(newest) - len(fire)]
+    return Plan(tuple(fire), tuple(_missed(case, unfired, fire, limits)), following)
+
+
+def _newest(case: _Case, most: int) -> list[datetime]:
+    """The last moments up to now, the oldest of them first."""
+    # Twice as far back each time, until enough of them lie within reach.
+    span, until = timedelta(hours=1), case.now + TICK
+    while until - span > case.due and count(case.cron, case.zone, until - span, until) < most:
+        span *= 2
+    first = max(until - span, case.due + TICK)
+    found = deque(between(case.cron, case.zone, first, until), maxlen=most)
+    if first == case.due + TICK and len(found) < most:
+        found.appendleft(case.due)
+    return list(found)
+
+
+def _fired(case: _Case, newest: Sequence[datetime], most: int) -> list[datetime]:
+    on_time = [moment for moment in newest if case.now - moment < ON_TIME]
+    late = newest[: len(newest) - len(on_time)]
+    in_window = [moment for moment in late if moment >= case.edge]
+    match case.misfire:
+        case "skip":
+            return on_time
+        case "fire_once":
+            return [*in_window, *on_time][-1:]
+        case "fire_all":
+            return in_window[max(len(in_window) - most, 0) :] + on_time
+
+
+def _missed(
+    case: _Case, unfired: Sequence[datetime], fire: Sequence[datetime], limits: Limits
+) -> Iterator[Missed]:
+    """Everything before the first that fires."""
+    single = unfired[max(len(unfired) - limits.missed_records, 0) :]
+    cut = single[0] if single else fire[0] if fire else case.now + TICK
+    yield from _together(case, cut)
+    for moment in single:
+        yield Missed(moment, case.reason(moment))
+
+
+def _together(case: _Case, until: datetime) -> Iterator[Missed]:
+    """Moments too many to name, in one record for each reason."""
+    edge = case.due if case.misfire == "skip" else max(case.edge, case.due)
+    for first, end in ((case.due, min(edge, until)), (edge, until)):
+        # Between the promised moment and the next there is nothing.
+        promised = first == case.due
+        begin = first + TICK if promised else first
+        if first >= end:
+            continue
+        moments = count(case.cron, case.zone, begin, end) + promised
+        if moments:
+            named = first if promised else next(between(case.cron, case.zone, begin, end))
+            yield Missed(named, case.reason(named), moments)

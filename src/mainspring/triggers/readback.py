@@ -1,0 +1,67 @@
+"""Reading back the moments of a trigger: what came, when, and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# Every call of a webhook has a run, and the runs of an automation are in order; its firings
+# are only in the order of keys that strangers chose.
+_CALLS = """
+    SELECT r.id::text AS key, r.created_at AS at, r.id AS run_id, r.status, r.reason,
+        1 AS moments
+    FROM runs r
+    WHERE r.workspace_id = $1 AND r.automation_id = $2 AND r.trigger_id = $3
+      AND r.replay_of IS NULL AND ($4::uuid IS NULL OR r.id < $4)
+    ORDER BY r.id DESC LIMIT $5
+"""
+# The other keys begin with the moment or with an id that grows with time.
+_KEYED = """
+    SELECT f.key, f.at, f.run_id, r.status, coalesce(r.reason, f.reason) AS reason, f.moments
+    FROM firings f
+    LEFT JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
+    WHERE f.workspace_id = $1 AND f.source_id = $2 AND ($3::text IS NULL OR f.key < $3)
+    ORDER BY f.key DESC LIMIT $4
+"""
+_LAST = """
+    SELECT id AS run_id, created_at AS at, payload FROM runs
+    WHERE workspace_id = $1 AND automation_id = $2 AND trigger_id = $3 AND replay_of IS NULL
+    ORDER BY id DESC LIMIT 1
+"""
+
+
+async def list_moments(
+    tx: Transaction, workspace_id: UUID, trigger: dict[str, Any], *, before: str | None, most: int
+) -> list[dict[str, Any]]:
+    """The newest first, fired or not; ``key`` is where the next page begins."""
+    if trigger["type"] == "webhook":
+        rows = await tx.fetch(
+            _CALLS, workspace_id, trigger["automation_id"], trigger["id"], _run_id(before), most
+        )
+    else:
+        rows = await tx.fetch(_KEYED, workspace_id, trigger["id"], before, most)
+    return [dict(row) for row in rows]
+
+
+async def last_payload(
+    tx: Transaction, workspace_id: UUID, trigger: dict[str, Any]
+) -> dict[str, Any]:
+    """What came in last, for whoever writes templates about it."""
+    row = await tx.fetchrow(_LAST, workspace_id, trigger["automation_id"], trigger["id"])
+    if row is None:
+        raise Missing("Nothing has come in for this trigger yet.", code="no_payload")
+    # An empty payload is kept as none.
+    return {**dict(row), "payload": {} if row["payload"] is None else row["payload"]}
+
+
+def _run_id(text: str | None) -> UUID | None:
+    """A place that is none begins at the newest."""
+    try:
+        return None if text is None else UUID(text)
+    except ValueError:
+        return None

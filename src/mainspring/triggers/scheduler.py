@@ -1,0 +1,268 @@
+"""The scheduler: sees that the moments of schedules have come, and fires them.
+
+One transaction takes schedules that are due, starts their runs, records what was missed
+and moves the schedules on. So a scheduler that dies in the middle has done nothing, and
+any number of them work beside each other without a leader: what one holds the others
+pass over, and the key of a moment stops a second run whatever happens.
+
+The database's clock says what is due. A schedule that cannot be read comes to rest with a
+record; one that cannot be fired for another reason is left for a while and stays overdue,
+where it can be seen. Neither holds up the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mainspring.contracts.errors import Invalid, Problem, as_problem
+from mainspring.contracts.limits import Limits
+from mainspring.runs.arrivals import Request
+from mainspring.runs.dispatch import Dispatched, Dispatcher
+from mainspring.runs.missed import KEPT, MissedMoment, record_missed
+from mainspring.runs.watch import Hook, no_hook
+from mainspring.store.database import Database, is_lost_connection
+from mainspring.store.outage import is_collision
+from mainspring.triggers.foresight import Foresight
+from mainspring.triggers.moments import Plan, plan
+from mainspring.triggers.schedule import key_of, payload_of, read_schedule
+from mainspring.workspace import schedules
+from mainspring.workspace.schedules import DueSchedule, Move
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+log = logging.getLogger(__name__)
+
+Time = Callable[["Transaction"], Awaitable[datetime]]
+
+# Schedules of one transaction, and about as many runs and records as they may come to.
+BATCH = 500
+_MOST_ROWS = 5_000
+# New schedules are seen after this time, also by a scheduler that sleeps longer.
+POLL_SECONDS = 1.0
+# A moment after the due time, so that the database's clock has passed it as well.
+_SLACK = 0.002
+# What is due and held by another scheduler is asked for again.
+_HELD_SECONDS = 0.05
+_AWAY_SECONDS = 0.2
+# How long a schedule that could not be fired is left alone.
+_ASIDE_SECONDS = 30.0
+
+
+async def database_time(tx: Transaction) -> datetime:
+    """One clock for all schedulers, whatever the clocks of their machines say."""
+    row = await tx.fetchrow("SELECT now() AS now")
+    assert row is not None
+    now: datetime = row["now"]
+    return now
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """A schedule that is due and what is done about it."""
+
+    schedule: DueSchedule
+    plan: Plan
+    requests: list[Request]
+    missed: list[MissedMoment]
+
+    @property
+    def rows(self) -> int:
+        return len(self.requests) + len(self.missed)
+
+
+class Scheduler:
+    """Fires the schedules of all workspaces."""
+
+    def __init__(
+        self, database: Database, dispatcher: Dispatcher, limits: Limits, *,
+        foresight: Foresight | None = None, time: Time = database_time,
+        poll: float = POLL_SECONDS, hook: Hook = no_hook,
+    ) -> None:  # fmt: skip
+        self._database = database
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._foresight = foresight
+        self._time = time
+        self._poll = poll
+        self._hook = hook
+        # Schedules that are left alone, and until when by the steady clock.
+        self._aside: dict[UUID, float] = {}
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Fires what becomes due until it is told to stop; no trouble ends it."""
+        while not stop.is_set():
+            pause = await self._round()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await stop.wait()
+
+    async def once(self, now: datetime | None = None) -> int:
+        """Fires what is due, one batch of it; answers how many schedules that were."""
+        try:
+            return await self._batch(now, BATCH)
+        except Exception as error:
+            if is_lost_connection(error) or is_collision(error):
+                raise
+            log.exception("A batch of schedules failed: %s", as_problem(error).detail)
+        return await self._one_by_one(now)
+
+    async def _round(self) -> float:
+        """Does what there is to do; answers how long to sleep then."""
+        try:
+            seconds = await self._until_due()
+            if seconds > 0:
+                return min(seconds + _SLACK, self._poll)
+            return 0.0 if await self.once() else _HELD_SECONDS
+        except Exception as error:
+            if not is_lost_connection(error):
+                log.exception("The scheduler stumbled: %s", as_problem(error).detail)
+            return _AWAY_SECONDS
+
+    async def _until_due(self) -> float:
+        async with self._database.acquire() as connection:
+            first = await schedules.next_due(connection, self._left_alone())
+            now = await self._time(connection)
+        began = _steady()
+        if first is None:
+            return self._poll
+        seconds = (first - now).total_seconds()
+        if self._foresight is not None:
+            await self._foresight.look(now, seconds)
+        # What was done meanwhile has taken some of that time.
+        return seconds - (_steady() - began)
+
+    async def _one_by_one(self, now: datetime | None) -> int:
+        """Finds the one that spoils a batch, and leaves it alone for a while."""
+        fired = 0
+        for _ in range(BATCH):
+            held: list[UUID] = []
+            try:
+                if not await self._batch(now, 1, held):
+                    break
+                fired += 1
+            except Exception as error:
+                if is_lost_connection(error) or is_collision(error) or not held:
+                    raise
+                log.warning("Schedule %s could not be fired and is tried again later.", *held)
+                self._aside[held[0]] = _steady() + _ASIDE_SECONDS
+        return fired
+
+    async def _batch(self, now: datetime | None, most: int, held: list[UUID] | None = None) -> int:
+        made: list[Dispatched | Problem] = []
+        async with self._database.transaction() as tx:
+            moment = now or await self._time(tx)
+            due = await schedules.due(tx, moment, most, self._left_alone())
+            if held is not None:
+                held += [schedule.trigger_id for schedule in due]
+            decisions = list(self._affordable(due, moment))
+            if not decisions:
+                return 0
+            self._hook("due")
+            missed = [entry for decision in decisions for entry in decision.missed]
+            # The same order everywhere, as each workspace's lanes are locked on the way.
+            requests = sorted(
+                (request for decision in decisions for request in decision.requests),
+                key=attrgetter("workspace_id"),
+            )
+            for _, group in groupby(requests, key=attrgetter("workspace_id")):
+                asked = list(group)
+                answers = await self._dispatcher.take(tx, asked)
+                missed += _refused(asked, answers)
+                made += answers
+            self._hook("fired")
+            await record_missed(tx, missed)
+            await schedules.move(tx, [_move(decision) for decision in decisions])
+            self._hook("moved")
+        self._hook("committed")
+        self._dispatcher.wake(made)
+        return len(decisions)
+
+    def _affordable(self, due: Sequence[DueSchedule], now: datetime) -> Iterator[_Decision]:
+        """What one transaction can bear; the rest is still due after it."""
+        rows = 0
+        for schedule in due:
+            decision = self._decide(schedule, now)
+            yield decision
+            rows += decision.rows
+            if rows >= _MOST_ROWS:
+                return
+
+    def _decide(self, schedule: DueSchedule, now: datetime) -> _Decision:
+        try:
+            return _decision(schedule, now, self._plan(schedule, now))
+        except Problem as problem:
+            log.error(
+                "Schedule %s cannot be read and comes to rest: %s",
+                schedule.trigger_id, problem.detail,
+            )  # fmt: skip
+            record = _missed(schedule, schedule.due_at, "unreadable")
+            return _Decision(schedule, Plan((), (), None), [], [record])
+
+    def _plan(self, schedule: DueSchedule, now: datetime) -> Plan:
+        read = read_schedule(schedule.config)
+        if not isinstance(schedule.inputs, Mapping):
+            raise Invalid("The stored inputs are not an object.", code="unreadable")
+        return plan(
+            read.cron, read.zone, schedule.due_at, now, read.misfire, read.catch_up, self._limits
+        )
+
+    def _left_alone(self) -> list[UUID]:
+        now = _steady()
+        self._aside = {one: until for one, until in self._aside.items() if until > now}
+        return list(self._aside)
+
+
+def _decision(schedule: DueSchedule, now: datetime, made: Plan) -> _Decision:
+    requests = [_request(schedule, moment, now) for moment in made.fire]
+    missed = [_missed(schedule, one.moment, one.reason, one.moments) for one in made.missed]
+    return _Decision(schedule, made, requests, missed)
+
+
+def _request(schedule: DueSchedule, moment: datetime, now: datetime) -> Request:
+    last = schedule.last_fired_at
+    return Request(
+        schedule.workspace_id,
+        schedule.automation_id,
+        trigger_type="schedule",
+        trigger_id=schedule.trigger_id,
+        static=schedule.inputs,
+        payload=payload_of(moment, now, last),
+        key=key_of(moment),
+        key_expires_at=now + KEPT,
+        last_fired_at=last,
+    )
+
+
+def _missed(schedule: DueSchedule, moment: datetime, reason: str, moments: int = 1) -> MissedMoment:
+    key = key_of(moment)
+    return MissedMoment(schedule.workspace_id, schedule.trigger_id, key, reason, moments)
+
+
+def _refused(
+    asked: Sequence[Request], answers: Sequence[Dispatched | Problem]
+) -> list[MissedMoment]:
+    """Moments that could not even become a failed run leave a record too."""
+    return [
+        MissedMoment(request.workspace_id, request.source_id, request.key or "", answer.code)
+        for request, answer in zip(asked, answers, strict=True)
+        if isinstance(answer, Problem)
+    ]
+
+
+def _move(decision: _Decision) -> Move:
+    fire = decision.plan.fire
+    return Move(decision.schedule, decision.plan.next_due, fire[-1] if fire else None)
+
+
+def _steady() -> float:
+    return asyncio.get_running_loop().time()

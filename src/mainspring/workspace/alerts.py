@@ -1,0 +1,209 @@
+"""Alerts as they are kept: messages about failed runs, some of which leave by mail.
+
+An alert has the id of the event that it tells of, so the same event never makes two, and
+an automation's own messages are never taken for alerts. How often an automation failed in a
+row is read from its runs; the number beside its name is a copy for lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.ids import floor_id
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+FAILED: Final = ("failed", "timed_out", "dead")
+# More failures than this are not counted out.
+MOST_COUNTED: Final = 1_000
+
+_FAILURES = """
+    SELECT r.workspace_id, r.id, r.automation_id, r.status, r.reason, r.error, r.trigger_type,
+        r.replay_of, r.finished_at
+    FROM unnest($1::uuid[], $2::uuid[]) AS f(workspace_id, run_id)
+    JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
+    WHERE r.status = ANY($3::text[]) ORDER BY r.finished_at, r.id
+"""
+# Those that failed now, and those whose number is no longer right; most that succeed are
+# neither and are left alone.
+_HOLD = """
+    SELECT a.workspace_id, a.id, a.name, a.state, a.failures, a.acknowledged_at, now() AS now
+    FROM automations a
+    JOIN unnest($1::uuid[], $2::uuid[], $3::bool[]) AS e(workspace_id, id, failing)
+        ON e.workspace_id = a.workspace_id AND e.id = a.id
+    WHERE e.failing OR a.failures > 0
+    ORDER BY a.workspace_id, a.id FOR NO KEY UPDATE OF a
+"""
+# Whoever starts a run by hand sees how it ends, and a body that does not fit is the
+# sender's doing: neither says that the automation is broken. A cancelled run says nothing.
+_IN_ROW = """
+    SELECT status FROM runs
+    WHERE workspace_id = $1 AND automation_id = $2 AND ($3::timestamptz IS NULL OR created_at > $3)
+      AND status IN ('succeeded', 'failed', 'timed_out', 'dead')
+      AND trigger_type <> 'manual' AND replay_of IS NULL
+      AND NOT (trigger_type = 'webhook' AND reason IS NOT DISTINCT FROM 'invalid_inputs')
+    ORDER BY id DESC LIMIT $4
+"""
+_SET_FAILURES = "UPDATE automations SET failures = $3 WHERE workspace_id = $1 AND id = $2"
+_RECENT = """
+    SELECT n.id, n.run_id, n.created_at FROM notifications n
+    JOIN events e ON e.workspace_id = n.workspace_id AND e.id = n.id
+    WHERE n.workspace_id = $1 AND n.automation_id = $2 AND n.id >= $3 AND n.created_at > $4
+    ORDER BY n.id DESC LIMIT 1
+"""
+_SINCE = """
+    SELECT count(*) AS failures FROM (
+        SELECT 1 FROM runs
+        WHERE workspace_id = $1 AND automation_id = $2 AND id >= $3 AND status = ANY($4::text[])
+        LIMIT $5
+    ) AS counted
+"""
+_POST = """
+    INSERT INTO notifications
+        (workspace_id, id, automation_id, run_id, level, title, message, mail_due_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8 THEN now() END)
+    ON CONFLICT (workspace_id, id) DO NOTHING
+"""
+# It is news again; it is not mailed again.
+_GATHER = """
+    UPDATE notifications
+    SET message = $3, read_at = NULL,
+        mail_due_at = CASE WHEN $4 AND mail_due_at IS NULL AND mail_tries = 0 THEN now()
+            ELSE mail_due_at END
+    WHERE workspace_id = $1 AND id = $2
+"""
+# These cross workspaces on purpose: one postman serves all. Whoever takes a letter has
+# until its next moment to bring it away; killed meanwhile, it is due again then.
+_TAKE_MAIL = """
+    UPDATE notifications n
+    SET mail_tries = n.mail_tries + 1,
+        mail_due_at = now() + least($1 * 2 ^ n.mail_tries, $2) * interval '1 second'
+    FROM (
+        SELECT workspace_id, id FROM notifications
+        WHERE mail_due_at <= now() AND mailed_at IS NULL
+        ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS due
+    WHERE n.workspace_id = due.workspace_id AND n.id = due.id
+    RETURNING n.workspace_id, n.id, n.title, n.message, n.mail_tries
+"""
+_MAILED = "UPDATE notifications SET mailed_at = now() WHERE workspace_id = $1 AND id = $2"
+_GIVE_UP = "UPDATE notifications SET mail_due_at = NULL WHERE workspace_id = $1 AND id = $2"
+
+# Ids carry the clock of the process that made them; alerts are looked for this much earlier.
+_SLACK: Final = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One message about an automation."""
+
+    id: UUID
+    workspace_id: UUID
+    automation_id: UUID
+    run_id: UUID
+    level: str
+    title: str
+    message: str
+    mail: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An alert on its way out."""
+
+    workspace_id: UUID
+    id: UUID
+    title: str
+    message: str
+    tries: int
+
+
+async def failed_runs(tx: Transaction, runs: Sequence[tuple[UUID, UUID]]) -> list[dict[str, Any]]:
+    """Those of the runs that are failed now, in the order they ended."""
+    rows = await tx.fetch(
+        _FAILURES, [space for space, _ in runs], [run for _, run in runs], list(FAILED)
+    )
+    return [dict(row) for row in rows]
+
+
+async def hold_failing(
+    tx: Transaction, touched: Sequence[tuple[UUID, UUID]], failing: set[tuple[UUID, UUID]]
+) -> list[dict[str, Any]]:
+    """The automations that need a look, held in one order."""
+    rows = await tx.fetch(
+        _HOLD, [space for space, _ in touched], [one for _, one in touched],
+        [pair in failing for pair in touched],
+    )  # fmt: skip
+    return [dict(row) for row in rows]
+
+
+async def failures_in_row(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, since: datetime | None, most: int
+) -> int:
+    """How many of its latest runs failed, one after the other, counted up to a number."""
+    rows = await tx.fetch(_IN_ROW, workspace_id, automation_id, since, most)
+    failed = [row["status"] in FAILED for row in rows]
+    return failed.index(False) if False in failed else len(failed)
+
+
+async def set_failures(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, failures: int
+) -> None:
+    """The number for lists."""
+    await tx.execute(_SET_FAILURES, workspace_id, automation_id, failures)
+
+
+async def recent_alert(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, since: datetime
+) -> dict[str, Any] | None:
+    """The alert that later failures are gathered in; None when the next one is a new one."""
+    first = floor_id(since - _SLACK)
+    row = await tx.fetchrow(_RECENT, workspace_id, automation_id, first, since)
+    return None if row is None else dict(row)
+
+
+async def failures_since(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, run_id: UUID
+) -> int:
+    """How many runs failed from one run on, that one included."""
+    row = await tx.fetchrow(
+        _SINCE, workspace_id, automation_id, run_id, list(FAILED), MOST_COUNTED + 1
+    )
+    return int(row["failures"])
+
+
+async def post_alert(tx: Transaction, alert: Alert) -> None:
+    """Leaves it in the inbox, and for the postman if it is to be mailed."""
+    await tx.execute(
+        _POST, alert.workspace_id, alert.id, alert.automation_id, alert.run_id, alert.level,
+        alert.title, alert.message, alert.mail,
+    )  # fmt: skip
+
+
+async def gather_in(
+    tx: Transaction, workspace_id: UUID, alert_id: UUID, message: str, *, mail: bool
+) -> None:
+    """One more failure in an alert that is there."""
+    await tx.execute(_GATHER, workspace_id, alert_id, message, mail)
+
+
+async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -> Letter | None:
+    """The letter that has been due for longest; nobody else takes it until its next moment."""
+    row = await tx.fetchrow(_TAKE_MAIL, first_pause, longest_pause)
+    if row is None:
+        return None
+    return Letter(row["workspace_id"], row["id"], row["title"], row["message"], row["mail_tries"])
+
+
+async def set_mailed(tx: Transaction, letter: Letter) -> None:
+    await tx.execute(_MAILED, letter.workspace_id, letter.id)
+
+
+async def give_up_mail(tx: Transaction, letter: Letter) -> None:
+    """It stays in the inbox and is not tried again."""
+    await tx.execute(_GIVE_UP, letter.workspace_id, letter.id)

@@ -1,0 +1,271 @@
+"""Events that people and automations publish, and the types they declare for them.
+
+What the house itself tells of (the ends of runs, what an integration saw) has types of its
+own, and nobody else may publish under those names. A type that somebody declared has a
+schema, and a payload that does not fit it is refused before it is a fact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import orjson
+
+from mainspring.contracts.capability import Annotations, Capability, CapabilityHandler, Effect
+from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
+from mainspring.contracts.event import (
+    EVENT_TYPE_PATTERN,
+    LONGEST_EVENT_TYPE,
+    LONGEST_SOURCE,
+    Event,
+    EventRow,
+    EventType,
+)
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.json_text import check_value
+from mainspring.store.events import append_events
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext, Transaction
+
+# The house's own names, whatever stands below them.
+OWN: Final = "automation."
+_TYPE = re.compile(EVENT_TYPE_PATTERN.rstrip("$"))
+
+_DECLARED = """
+    SELECT type, description, payload_schema FROM event_types WHERE workspace_id = $1 ORDER BY type
+"""
+_ONE = """
+    SELECT payload_schema FROM event_types WHERE workspace_id = $1 AND type = $2
+"""
+_DECLARE = """
+    INSERT INTO event_types (workspace_id, type, description, payload_schema)
+    VALUES ($1, $2, $3, $4)
+    ON CONFLICT (workspace_id, type) DO UPDATE
+        SET description = excluded.description, payload_schema = excluded.payload_schema,
+            updated_at = now()
+"""
+_FORGET = "DELETE FROM event_types WHERE workspace_id = $1 AND type = $2 RETURNING type"
+
+_FIRED = """
+    WITH armed AS (
+        SELECT id, last_fired_at FROM triggers
+        WHERE workspace_id = $1 AND id = ANY($2::uuid[]) AND armed_at IS NOT NULL
+        ORDER BY id FOR NO KEY UPDATE
+    )
+    UPDATE triggers t SET last_fired_at = now() FROM armed
+    WHERE t.workspace_id = $1 AND t.id = armed.id
+    RETURNING t.id, armed.last_fired_at AS before, t.last_fired_at AS now
+"""
+_NOTICE = """
+    INSERT INTO notifications (workspace_id, id, level, title, message)
+    VALUES ($1, $2, 'error', $3, $4)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What somebody wants to tell."""
+
+    type: str
+    payload: Mapping[str, Any]
+    source_id: str
+    run_id: UUID | None = None
+
+
+async def publish(
+    tx: Transaction, workspace_id: UUID, fact: Fact, limits: Limits, built_in: Collection[str],
+    event_id: UUID | None = None,
+) -> UUID:  # fmt: skip
+    """Puts a fact into the log, or says everything that keeps it out; answers its id."""
+    _refuse(_type_findings(fact.type, built_in))
+    text = _spelled(fact.payload, limits)
+    row = await tx.fetchrow(_ONE, workspace_id, fact.type)
+    if row is not None:
+        schema = compile_schema(row["payload_schema"], limits)
+        _refuse(schema.findings(fact.payload, "/payload"))
+    made = EventRow(
+        workspace_id, event_id or new_id(), fact.type, fact.source_id, text, fact.run_id
+    )
+    await append_events(tx, [made])
+    return made.id
+
+
+async def tell_again(tx: Transaction, event: Event) -> UUID:
+    """Puts a copy of an event into the log: the triggers of today see it as new.
+
+    The copy begins a chain of its own, whatever led to the first.
+    """
+    text = orjson.dumps(event.payload).decode()
+    made = EventRow(event.workspace_id, new_id(), event.type, event.source_id, text, None, event.id)
+    await append_events(tx, [made])
+    return made.id
+
+
+def _type_findings(name: str, built_in: Collection[str], at: str = "/type") -> list[Finding]:
+    if len(name) > LONGEST_EVENT_TYPE or _TYPE.fullmatch(name) is None:
+        return [
+            Finding(
+                at,
+                f"A type is two or more lower-case names with dots between them, of at most "
+                f"{LONGEST_EVENT_TYPE} characters.",
+                "event_type",
+                "For example orders.paid.",
+            )
+        ]
+    if name.startswith(OWN) or name in built_in:
+        return [
+            Finding(
+                at,
+                f"Events of the type {name} are told by the house itself.",
+                "reserved_event_type",
+                "Choose a name of your own.",
+            )
+        ]
+    return []
+
+
+def _spelled(payload: Mapping[str, Any], limits: Limits) -> str:
+    check_value(payload, limits, "/payload")
+    text = orjson.dumps(payload)
+    if len(text) > limits.payload_bytes:
+        detail = f"The payload must not be larger than {limits.payload_bytes:,} bytes."
+        _refuse([Finding("/payload", detail, "payload_too_large")])
+    return text.decode()
+
+
+def _refuse(findings: Sequence[Finding]) -> None:
+    if findings:
+        raise Invalid(
+            f"The event cannot be published: {findings[0].detail}",
+            code=findings[0].code,
+            findings=findings,
+        )
+
+
+async def declared_types(tx: Transaction, workspace_id: UUID) -> list[EventType]:
+    """The types that people of a workspace declared, by name."""
+    rows = await tx.fetch(_DECLARED, workspace_id)
+    return [EventType(row["type"], row["description"], row["payload_schema"]) for row in rows]
+
+
+async def declare_type(
+    tx: Transaction, workspace_id: UUID, declared: EventType, limits: Limits,
+    built_in: Collection[str], at: str = "/type",
+) -> None:  # fmt: skip
+    """Keeps a type, in place of an earlier one of that name; events already told stay."""
+    findings = _type_findings(declared.type, built_in, at)
+    findings += check_schema(declared.payload_schema, limits, "/payload_schema")
+    if findings:
+        raise Invalid(
+            "The event type cannot be declared.", code=findings[0].code, findings=findings
+        )
+    await tx.execute(
+        _DECLARE, workspace_id, declared.type, declared.description, declared.payload_schema
+    )
+
+
+async def forget_type(tx: Transaction, workspace_id: UUID, name: str) -> None:
+    """From here on, events of this type may have any shape."""
+    if await tx.fetchrow(_FORGET, workspace_id, name) is None:
+        raise Missing("Nobody here declared this event type.", code="no_event_type")
+
+
+async def note_fired(
+    tx: Transaction, workspace_id: UUID, triggers: Collection[UUID]
+) -> dict[UUID, tuple[datetime | None, datetime]]:
+    """Which of these triggers are armed, and when each fired before and fires now.
+
+    They stay armed until the transaction ends.
+    """
+    rows = await tx.fetch(_FIRED, workspace_id, sorted(triggers))
+    return {row["id"]: (row["before"], row["now"]) for row in rows}
+
+
+async def note_passed_over(
+    tx: Transaction, workspace_id: UUID, event_id: UUID, problem: Problem
+) -> None:
+    """Tells the people of the workspace that an event set nothing off, and why."""
+    await tx.execute(
+        _NOTICE, workspace_id, new_id(), "An event could not be handled",
+        f"Event {event_id} started nothing: {problem.detail}",
+    )  # fmt: skip
+
+
+def publish_event_capability(limits: Limits, built_in: Collection[str] = ()) -> Capability:
+    """Telling a fact from inside a run; it is in the log exactly when the call is recorded."""
+    return Capability(
+        id="publish_event",
+        description="Publish an event\n\n"
+        "Puts a fact into this workspace's event log, where event triggers of any automation "
+        "may go off on it. If its type was declared, the payload must fit the declared schema.",
+        input_schema=_INPUT,
+        output_schema=_OUTPUT,
+        handler=_publish_handler(limits, built_in),
+        annotations=Annotations(effect=Effect.KEEP, transactional=True, seconds=0.05),
+    )
+
+
+def _publish_handler(limits: Limits, built_in: Collection[str]) -> CapabilityHandler:
+    async def tell(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        run = ctx.run
+        source = str(ctx.actor.id if run is None else run.automation_id)
+        fact = Fact(
+            arguments["type"],
+            arguments.get("payload", {}),
+            arguments.get("source_id", source),
+            None if run is None else run.id,
+        )
+        made = await publish(ctx.tx, ctx.actor.workspace_id, fact, limits, built_in)
+        return {"event_id": str(made)}
+
+    return tell
+
+
+_INPUT: Final[dict[str, Any]] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "required": ["type"],
+    "additionalProperties": False,
+    "properties": {
+        "type": {
+            "description": "What happened, in two or more lower-case names with dots between.",
+            "type": "string",
+            "pattern": EVENT_TYPE_PATTERN,
+            "maxLength": LONGEST_EVENT_TYPE,
+        },
+        "payload": {"type": "object", "default": {}},
+        "source_id": {
+            "description": "What it happened to; the automation itself if nothing is said.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_SOURCE,
+        },
+    },
+    "examples": [
+        {"type": "digest.ready", "payload": {"pages": 5}},
+        {"type": "orders.paid", "payload": {"total": 12.5}, "source_id": "order-7"},
+    ],
+    "x-mainspring-anti-examples": [
+        {"value": {"payload": {}}, "reason": "what happened?"},
+        {"value": {"type": "ready"}, "reason": "a type has two names at least"},
+        {"value": {"type": "Digest.Ready"}, "reason": "types are written in lower case"},
+        {"value": {"type": "digest.ready", "payload": []}, "reason": "a payload is an object"},
+    ],
+}
+_OUTPUT: Final[dict[str, Any]] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "required": ["event_id"],
+    "additionalProperties": False,
+    "properties": {"event_id": {"type": "string", "format": "uuid"}},
+    "examples": [{"event_id": "01900000-0000-7000-8000-000000000003"}],
+    "x-mainspring-anti-examples": [{"value": {}, "reason": "it must say which event it made"}],
+}

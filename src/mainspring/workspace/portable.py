@@ -1,0 +1,224 @@
+"""Automations as files: one document that can be read back, here or elsewhere.
+
+What is exported is the definition with its triggers as they are now, and nothing that
+belongs to this place alone. What is imported was written by strangers: all of it is judged
+before anything is stored, nothing of it is run or opened, and it is stored paused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.pointers import under
+from mainspring.definition.validate import Report, validate
+from mainspring.definition.words import did_you_mean
+from mainspring.workspace.automations import Saved, create, hold_names, set_state, update
+from mainspring.workspace.overview import read_automation
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+OnClash = Literal["refuse", "new_version", "rename"]
+
+FORMAT: Final = "mainspring.export"
+VERSION: Final = 1
+_KEYS: Final = ("format", "version", "automations")
+_LONGEST_NAME: Final = 200
+
+_ALL = """
+    SELECT id FROM automations WHERE workspace_id = $1 AND state <> 'archived' ORDER BY name, id
+"""
+# In one order and at once: others lock many automations too.
+_TAKEN = """
+    SELECT id, name, state FROM automations
+    WHERE workspace_id = $1 AND state <> 'archived' AND name = ANY($2::text[])
+    ORDER BY id FOR NO KEY UPDATE
+"""
+_NAMES = "SELECT name FROM automations WHERE workspace_id = $1 AND state <> 'archived'"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A document that may be stored, and where it stood in what was handed in."""
+
+    at: str
+    report: Report
+
+    @property
+    def name(self) -> str:
+        return self.report.accepted().name
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one document."""
+
+    name: str
+    saved: Saved
+    renamed_from: str | None = None
+
+
+async def export_automation(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID
+) -> dict[str, Any]:
+    """The definition of one automation as it is now."""
+    found = await read_automation(tx, workspace_id, automation_id)
+    document: dict[str, Any] = found["definition"]
+    return document
+
+
+async def export_all(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
+    """Every automation that is not archived, by name."""
+    rows = await tx.fetch(_ALL, workspace_id)
+    found = [await export_automation(tx, workspace_id, row["id"]) for row in rows]
+    return {"format": FORMAT, "version": VERSION, "automations": found}
+
+
+async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> list[Judged]:
+    """One definition, or an export of many, with every problem of each; nothing is stored."""
+    judged: list[Judged] = []
+    findings: list[Finding] = []
+    for at, document in _documents(value):
+        report = await asyncio.to_thread(validate, document, vocabulary, limits)
+        findings += [replace(one, pointer=at + one.pointer) for one in report.findings]
+        if report.ok:
+            judged.append(Judged(at, report))
+    findings += _twice(judged)
+    if findings:
+        raise Invalid(
+            "Nothing was imported: what was handed in has problems.",
+            code="invalid_import",
+            findings=findings,
+        )
+    return judged
+
+
+async def import_judged(
+    tx: Transaction,
+    workspace_id: UUID,
+    judged: Sequence[Judged],
+    author: UUID,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    on_clash: OnClash = "refuse",
+) -> list[Imported]:
+    """Stores all of them or none, each of them paused."""
+    await hold_names(tx, workspace_id)
+    names = [one.name for one in judged]
+    taken = {row["name"]: row for row in await tx.fetch(_TAKEN, workspace_id, names)}
+    if taken and on_clash == "refuse":
+        raise _refused([one for one in judged if one.name in taken])
+    if taken and on_clash == "rename":
+        used = {row["name"] for row in await tx.fetch(_NAMES, workspace_id)} | set(names)
+        judged = [
+            await _renamed(one, used, vocabulary, limits) if one.name in taken else one
+            for one in judged
+        ]
+        taken = {}
+    made = [
+        Imported(one.name, await _store(tx, workspace_id, one, taken.get(one.name), author))
+        for one in judged
+    ]
+    return [
+        one if one.name == before else replace(one, renamed_from=before)
+        for one, before in zip(made, names, strict=True)
+    ]
+
+
+async def _store(
+    tx: Transaction, workspace_id: UUID, one: Judged, there: Any, author: UUID
+) -> Saved:
+    definition, grants = one.report.accepted(), one.report.grants
+    if there is None:
+        return await create(tx, workspace_id, definition, grants, author)
+    saved = await update(tx, workspace_id, there["id"], definition, grants, author)
+    if saved.changed and there["state"] == "active":
+        # Nobody has agreed to what the file says; the person who activates it does.
+        await set_state(tx, workspace_id, there["id"], "paused")
+        saved = replace(saved, state="paused")
+    return saved
+
+
+def _documents(value: Any) -> Iterator[tuple[str, Any]]:
+    """Each document with the pointer to it."""
+    if not isinstance(value, Mapping) or "format" not in value:
+        yield "", value
+        return
+    findings = list(_envelope(value))
+    if findings:
+        raise Invalid(
+            "This is not an export that can be read.", code="invalid_import", findings=findings
+        )
+    for place, document in enumerate(value["automations"]):
+        yield under("", "automations", place), document
+
+
+def _envelope(value: Mapping[str, Any]) -> Iterator[Finding]:
+    if value["format"] != FORMAT:
+        detail = f"The format of an export is {FORMAT!r}."
+        yield Finding("/format", detail, "unknown_format")
+    version = value.get("version")
+    if type(version) is not int or version != VERSION:
+        detail = f"This release reads version {VERSION} of exports."
+        yield Finding("/version", detail, "unknown_version")
+    if not isinstance(value.get("automations"), list):
+        detail = "automations must be a list of definitions."
+        yield Finding("/automations", detail, "type")
+    for key in value:
+        if key not in _KEYS:
+            detail = f"There is no {key[:64]!r} in an export."
+            yield Finding(under("", key), detail, "unknown_key", did_you_mean(key, _KEYS))
+
+
+def _twice(judged: Sequence[Judged]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for one in judged:
+        if one.name in seen:
+            detail = f"There are two automations called {one.name!r} in here."
+            yield Finding(f"{one.at}/name", detail, "name_taken")
+        seen.add(one.name)
+
+
+def _refused(clashing: Sequence[Judged]) -> Clash:
+    findings = [
+        Finding(
+            f"{one.at}/name", f"There is an automation called {one.name!r} already.", "name_taken"
+        )
+        for one in clashing
+    ]
+    return Clash(
+        "Nothing was imported: names are taken.",
+        code="name_taken",
+        findings=findings,
+        suggestion="Say with on_clash whether to save new versions or to rename.",
+    )
+
+
+async def _renamed(one: Judged, used: set[str], vocabulary: Vocabulary, limits: Limits) -> Judged:
+    """The same under the next free name; judged again, for a trigger may go by names."""
+    number = 2
+    while (name := _numbered(one.name, number)) in used:
+        number += 1
+    used.add(name)
+    document = {**one.report.accepted().as_dict(), "name": name}
+    report = await asyncio.to_thread(validate, document, vocabulary, limits)
+    if not report.ok:
+        findings = [replace(found, pointer=one.at + found.pointer) for found in report.findings]
+        raise Invalid(
+            f"Nothing was imported: {one.name!r} cannot be renamed.",
+            code="invalid_import",
+            findings=findings,
+        )
+    return Judged(one.at, report)
+
+
+def _numbered(name: str, number: int) -> str:
+    ending = f" ({number})"
+    return name[: _LONGEST_NAME - len(ending)] + ending

@@ -1,0 +1,150 @@
+"""Schedules as they are kept: which are due, and where they go from there.
+
+One scheduler serves all workspaces, so these statements cross them on purpose. The index
+over due moments is all that is read: what is stored and not due costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# Others may be firing the same schedules: what they hold is passed over.
+_DUE = """
+    SELECT workspace_id, id, automation_id, config, inputs, next_due_at, covered_until
+    FROM triggers
+    WHERE next_due_at <= $1 AND NOT id = ANY($3::uuid[])
+    ORDER BY next_due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+"""
+# A replay may have been given other inputs, so it covers nothing.
+_BEHIND = """
+    SELECT a.created_at, (
+        SELECT r.payload ->> 'scheduled_for' FROM runs r
+        WHERE r.workspace_id = d.workspace_id AND r.trigger_id = d.id
+          AND r.status = 'succeeded' AND r.trigger_type = 'schedule' AND r.replay_of IS NULL
+        ORDER BY r.id DESC LIMIT 1) AS covered
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[])
+        WITH ORDINALITY AS d(workspace_id, id, automation_id, place)
+    LEFT JOIN automations a ON a.workspace_id = d.workspace_id AND a.id = d.automation_id
+    ORDER BY d.place
+"""
+_MOVE = """
+    UPDATE triggers t
+    SET next_due_at = m.next_due, last_fired_at = coalesce(m.fired, t.last_fired_at),
+        covered_until = greatest(t.covered_until, m.covered)
+    FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[])
+        AS m(workspace_id, id, next_due, fired, covered)
+    WHERE t.workspace_id = m.workspace_id AND t.id = m.id
+"""
+_NEXT = """
+    SELECT next_due_at FROM triggers
+    WHERE next_due_at IS NOT NULL AND NOT id = ANY($1::uuid[])
+    ORDER BY next_due_at LIMIT 1
+"""
+_COMING = """
+    SELECT DISTINCT t.workspace_id, t.automation_id, a.version
+    FROM (SELECT workspace_id, automation_id FROM triggers
+          WHERE next_due_at > $1 AND next_due_at <= $2 ORDER BY next_due_at LIMIT $3) AS t
+    JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DueSchedule:
+    """A schedule whose moment has come; its row is held until the transaction ends."""
+
+    workspace_id: UUID
+    trigger_id: UUID
+    automation_id: UUID
+    # As they were stored, which need not be as they should be.
+    config: Any
+    inputs: Any
+    due_at: datetime
+    # Up to where succeeded runs cover the time line; none has succeeded yet: nothing.
+    covered_until: datetime | None
+    created_at: datetime
+
+    @property
+    def last_fired_at(self) -> datetime:
+        """Where the window of the next run begins: nothing after it has been dealt with."""
+        return self.covered_until or self.created_at
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A schedule goes on to its next moment, or comes to rest without one."""
+
+    schedule: DueSchedule
+    next_due: datetime | None
+    fired: datetime | None = None
+
+
+async def due(
+    tx: Transaction, now: datetime, most: int, aside: Collection[UUID] = ()
+) -> list[DueSchedule]:
+    """The schedules that are due and that nobody holds, the longest overdue first."""
+    rows = await tx.fetch(_DUE, now, most, list(aside))
+    behind = await tx.fetch(
+        _BEHIND,
+        [row["workspace_id"] for row in rows],
+        [row["id"] for row in rows],
+        [row["automation_id"] for row in rows],
+    )
+    return [
+        DueSchedule(
+            row["workspace_id"], row["id"], row["automation_id"], row["config"], row["inputs"],
+            row["next_due_at"], _later(row["covered_until"], _read(past["covered"])),
+            past["created_at"],
+        )
+        for row, past in zip(rows, behind, strict=True)
+    ]  # fmt: skip
+
+
+async def move(tx: Transaction, moves: Sequence[Move]) -> None:
+    """All of them in one statement.
+
+    What is covered is written down, so that it stays known when old runs are gone.
+    """
+    await tx.execute(
+        _MOVE,
+        [one.schedule.workspace_id for one in moves],
+        [one.schedule.trigger_id for one in moves],
+        [one.next_due for one in moves],
+        [one.fired for one in moves],
+        [one.schedule.covered_until for one in moves],
+    )
+
+
+async def next_due(tx: Transaction, aside: Collection[UUID] = ()) -> datetime | None:
+    """The earliest moment that any schedule waits for."""
+    row = await tx.fetchrow(_NEXT, list(aside))
+    found: datetime | None = row and row["next_due_at"]
+    return found
+
+
+async def coming(
+    tx: Transaction, now: datetime, until: datetime, most: int
+) -> list[tuple[UUID, UUID, int]]:
+    """Workspace, automation and version of the schedules that are due next."""
+    rows = await tx.fetch(_COMING, now, until, most)
+    return [(row["workspace_id"], row["automation_id"], row["version"]) for row in rows]
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    """Ids need not be in the order of moments; what was covered stays covered."""
+    return max((moment for moment in (one, other) if moment is not None), default=None)
+
+
+def _read(text: str | None) -> datetime | None:
+    """A moment out of a payload; what cannot be read covers nothing."""
+    try:
+        moment = None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment is not None and moment.tzinfo is not None else None

@@ -1,0 +1,115 @@
+"""The states of an automation: activate, pause, archive, restore, acknowledge.
+
+Each may be asked for again and then changes nothing. An archived automation has given its
+name back and starts nothing; its runs under way finish, its history stays, and it can be
+restored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.validate import validate
+from mainspring.workspace.automations import (
+    State,
+    check_name,
+    hold,
+    hold_names,
+    no_automation,
+    set_state,
+)
+from mainspring.workspace.inbox import mark_read_about
+from mainspring.workspace.stored_triggers import written_back
+from mainspring.workspace.triggers import list_triggers
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_ACKNOWLEDGE = """
+    UPDATE automations SET failures = 0, acknowledged_at = now()
+    WHERE workspace_id = $1 AND id = $2 RETURNING state
+"""
+
+
+async def activate(
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    vocabulary: Vocabulary,
+    limits: Limits,
+) -> State:
+    """Lets its triggers start runs.
+
+    The definition may be older than this installation, so it is judged once more by what is
+    known and allowed today.
+    """
+    row = await hold(tx, workspace_id, automation_id)
+    if row["state"] == "active":
+        return "active"
+    rows = await list_triggers(tx, workspace_id, automation_id)
+    await check_usable(written_back(row["document"], rows), automation_id, vocabulary, limits)
+    await set_state(tx, workspace_id, automation_id, "active")
+    return "active"
+
+
+async def check_usable(
+    document: object, automation_id: UUID, vocabulary: Vocabulary, limits: Limits
+) -> None:
+    """Refuses a stored definition that does not fit this installation any more."""
+    report = await asyncio.to_thread(
+        validate, document, vocabulary, limits, automation_id=str(automation_id)
+    )
+    if not report.ok:
+        count = len(report.findings)
+        things = "one problem" if count == 1 else f"{count} problems"
+        raise Clash(
+            f"The stored definition does not fit this installation any more: it has {things}.",
+            code="definition_unusable",
+            findings=report.findings,
+            suggestion="Save a definition without them.",
+        )
+
+
+async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> State:
+    """Nothing starts it once this is answered; a person still can, by hand."""
+    row = await hold(tx, workspace_id, automation_id)
+    if row["state"] != "paused":
+        await set_state(tx, workspace_id, automation_id, "paused")
+    return "paused"
+
+
+async def archive(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> State:
+    """Puts it away: nothing starts it, and its name is free."""
+    row = await hold(tx, workspace_id, automation_id, archived=True)
+    if row["state"] != "archived":
+        await set_state(tx, workspace_id, automation_id, "archived")
+    return "archived"
+
+
+async def restore(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> State:
+    """Brings an archived automation back, paused, if its name is still free."""
+    await hold_names(tx, workspace_id)
+    row = await hold(tx, workspace_id, automation_id, archived=True)
+    if row["state"] != "archived":
+        state: State = row["state"]
+        return state
+    await check_name(tx, workspace_id, row["name"], automation_id)
+    await set_state(tx, workspace_id, automation_id, "paused")
+    return "paused"
+
+
+async def acknowledge(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> State:
+    """A person knows what went wrong so far: the failures in a row are counted anew, and the
+    alerts about it are read. It does not activate.
+    """
+    row = await tx.fetchrow(_ACKNOWLEDGE, workspace_id, automation_id)
+    if row is None:
+        raise no_automation()
+    await mark_read_about(tx, workspace_id, automation_id)
+    state: State = row["state"]
+    return state

@@ -1,0 +1,160 @@
+"""Access tokens: who may speak to the server.
+
+A token is shown once, when it is made; only its hash is kept, and its last four characters
+so that people can tell tokens apart. The local owner's token lives in a file of the data
+folder, so that commands on the same machine need no setting up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Fault, Invalid, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.store.database import Database
+from mainspring.workspace.private_file import Unguarded, read_private, write_private
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_COLUMNS = "workspace_id, id, member_id, name, hint, created_at, revoked_at"
+_ADD = f"""
+    INSERT INTO access_tokens (workspace_id, id, member_id, name, hash, hint)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (hash) DO NOTHING RETURNING {_COLUMNS}
+"""
+# The hash alone says whose token it is, so this looks into every workspace.
+_FIND = f"SELECT {_COLUMNS} FROM access_tokens WHERE hash = $1"
+_LIST = f"SELECT {_COLUMNS} FROM access_tokens WHERE workspace_id = $1 ORDER BY id"
+_REVOKE = f"""
+    UPDATE access_tokens SET revoked_at = coalesce(revoked_at, now())
+    WHERE workspace_id = $1 AND id = $2 RETURNING {_COLUMNS}
+"""
+# Two processes that start at once make one token between them.
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring owner token', 0))"
+
+OWNER_FILE: Final = "owner.token"
+_OWNER_NAME: Final = "local owner"
+_FORM: Final = re.compile(r"msk_[A-Za-z0-9_-]{43}")
+_LONGEST_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StoredToken:
+    """What is kept of a token."""
+
+    workspace_id: UUID
+    id: UUID
+    member_id: UUID
+    name: str
+    hint: str
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+def token_hash(plain: str) -> bytes:
+    """A token is random enough that a plain hash gives nothing away."""
+    return hashlib.sha256(plain.encode()).digest()
+
+
+def is_token(text: str) -> bool:
+    """Whether a text has the form of a token."""
+    return _FORM.fullmatch(text) is not None
+
+
+async def make_token(
+    tx: Transaction, workspace_id: UUID, member_id: UUID, name: str
+) -> tuple[StoredToken, str]:
+    """A new token, and its text, which cannot be had again."""
+    if not 0 < len(name) <= _LONGEST_NAME:
+        raise Invalid(f"The name of a token has 1 to {_LONGEST_NAME} characters.")
+    plain = "msk_" + secrets.token_urlsafe(32)
+    return _stored(await _add(tx, workspace_id, member_id, name, plain)), plain
+
+
+async def find_token(tx: Transaction, digest: bytes) -> StoredToken | None:
+    """The token with this hash, unless it was revoked."""
+    row = await tx.fetchrow(_FIND, digest)
+    return None if row is None or row["revoked_at"] is not None else _stored(row)
+
+
+async def list_tokens(tx: Transaction, workspace_id: UUID) -> list[StoredToken]:
+    """Every token of a workspace, revoked ones too, in the order of their making."""
+    return [_stored(row) for row in await tx.fetch(_LIST, workspace_id)]
+
+
+async def revoke_token(tx: Transaction, workspace_id: UUID, token_id: UUID) -> StoredToken:
+    """Ends a token for ever; ending it again changes nothing."""
+    row = await tx.fetchrow(_REVOKE, workspace_id, token_id)
+    if row is None:
+        raise Missing("There is no such token.", code="no_token")
+    return _stored(row)
+
+
+async def ensure_owner_token(
+    database: Database, home: Path, workspace_id: UUID, member_id: UUID
+) -> Path:
+    """The file with the local owner's token, which works when this returns.
+
+    A token that the database does not know (it is another database, or a new one) is added
+    to it. One that is lost or was revoked is replaced.
+    """
+    path = home / OWNER_FILE
+    async with database.transaction() as tx:
+        await tx.execute(_ONE_AT_A_TIME)
+        plain = await asyncio.to_thread(_read_owner, path)
+        if plain is not None:
+            row = await tx.fetchrow(_FIND, token_hash(plain))
+            if row is None:
+                await _add(tx, workspace_id, member_id, _OWNER_NAME, plain)
+            if row is None or row["revoked_at"] is None:
+                return path
+        _, made = await make_token(tx, workspace_id, member_id, _OWNER_NAME)
+        await asyncio.to_thread(_write_owner, path, made)
+    return path
+
+
+def read_owner_token(home: Path) -> str | None:
+    """The local owner's token, for a command on the same machine; None when there is none."""
+    return _read_owner(home / OWNER_FILE)
+
+
+async def _add(tx: Transaction, workspace_id: UUID, member_id: UUID, name: str, plain: str) -> Any:
+    return await tx.fetchrow(
+        _ADD, workspace_id, new_id(), member_id, name, token_hash(plain), plain[-4:]
+    )
+
+
+def _stored(row: Any) -> StoredToken:
+    return StoredToken(**dict(row))
+
+
+def _read_owner(path: Path) -> str | None:
+    try:
+        content = read_private(path)
+    except Unguarded:
+        raise _file_problem(
+            "The file with the owner's token may be read by others.", "Set its mode to 0600."
+        ) from None
+    except OSError as error:
+        raise _file_problem("The file with the owner's token cannot be read.") from error
+    text = "" if content is None else content.decode("ascii", "replace").strip()
+    return text if is_token(text) else None
+
+
+def _write_owner(path: Path, plain: str) -> None:
+    try:
+        write_private(path, plain.encode() + b"\n")
+    except OSError as error:
+        raise _file_problem("The file with the owner's token cannot be written.") from error
+
+
+def _file_problem(sentence: str, suggestion: str | None = None) -> Fault:
+    return Fault(sentence, code="owner_token", suggestion=suggestion, retryable=False)

@@ -1,0 +1,124 @@
+"""Versions: what an automation was, what changed, and the way back.
+
+A version is never changed or deleted. Going back makes a new version with the content of
+the old one, so the history keeps its order and the runs of every version keep their plan.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.grants import missing
+from mainspring.definition.validate import read_definition
+from mainspring.workspace.automations import (
+    Content,
+    Saved,
+    hold,
+    hold_names,
+    no_automation,
+    put_version,
+    read_grants,
+)
+from mainspring.workspace.changes import changes
+from mainspring.workspace.states import check_usable
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_LIST = """
+    SELECT v.version, v.definition_hash, v.author, v.created_at, v.rollback_of,
+        v.version = a.version AS in_force
+    FROM automation_versions v
+    JOIN automations a ON a.workspace_id = v.workspace_id AND a.id = v.automation_id
+    WHERE v.workspace_id = $1 AND v.automation_id = $2 AND ($3::int IS NULL OR v.version < $3)
+    ORDER BY v.version DESC LIMIT $4
+"""
+_READ = """
+    SELECT v.version, v.definition_hash, v.author, v.created_at, v.rollback_of,
+        v.version = a.version AS in_force, v.grants, d.document AS definition
+    FROM automation_versions v
+    JOIN automations a ON a.workspace_id = v.workspace_id AND a.id = v.automation_id
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
+"""
+_THERE = "SELECT id FROM automations WHERE workspace_id = $1 AND id = $2"
+# The largest number that a version can have in its column.
+_LARGEST = 2**31 - 1
+
+
+async def list_versions(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, *,
+    after: int | None = None, most: int = 50,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The newest first, without their content."""
+    await _check_there(tx, workspace_id, automation_id)
+    rows = await tx.fetch(_LIST, workspace_id, automation_id, after, most)
+    return [_told(row) for row in rows]
+
+
+async def read_version(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
+) -> dict[str, Any]:
+    """One version exactly as it was saved."""
+    return _told(await _version(tx, workspace_id, automation_id, version))
+
+
+async def diff(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, before: int, after: int
+) -> dict[str, Any]:
+    """What is different in one version from another, and what that means for its grants."""
+    old = await _version(tx, workspace_id, automation_id, before)
+    new = await _version(tx, workspace_id, automation_id, after)
+    were, are = read_grants(old["grants"]), read_grants(new["grants"])
+    return {
+        "from": before,
+        "to": after,
+        "changes": changes(old["definition"], new["definition"]),
+        "widened": [grant.as_dict() for grant in missing(are, were)],
+        "narrowed": [grant.as_dict() for grant in missing(were, are)],
+    }
+
+
+async def rollback(
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    version: int,
+    author: UUID,
+    vocabulary: Vocabulary,
+    limits: Limits,
+) -> Saved:
+    """Brings an earlier version back as a new one, with its definition and its grants.
+
+    Its triggers follow, and so does its name. It is judged by what is known today, because
+    the automation may be active.
+    """
+    await hold_names(tx, workspace_id)
+    row = await hold(tx, workspace_id, automation_id)
+    old = await _version(tx, workspace_id, automation_id, version)
+    await check_usable(old["definition"], automation_id, vocabulary, limits)
+    definition = read_definition(old["definition"])
+    content = Content(definition, old["definition_hash"], old["grants"])
+    return await put_version(tx, workspace_id, row, content, author, rollback_of=version)
+
+
+async def _version(tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int) -> Any:
+    inside = 0 < version <= _LARGEST
+    row = await tx.fetchrow(_READ, workspace_id, automation_id, version) if inside else None
+    if row is None:
+        await _check_there(tx, workspace_id, automation_id)
+        raise Missing(f"The automation has no version {version}.", code="no_version")
+    return row
+
+
+async def _check_there(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+    if await tx.fetchrow(_THERE, workspace_id, automation_id) is None:
+        raise no_automation()
+
+
+def _told(row: Any) -> dict[str, Any]:
+    return {**dict(row), "definition_hash": row["definition_hash"].hex()}

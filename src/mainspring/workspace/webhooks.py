@@ -1,0 +1,154 @@
+"""Tokens of webhooks, and finding a webhook by what a caller shows.
+
+A token is shown once, when it is made; only its hash is kept on the trigger. It names one
+trigger by itself, so an automation may have several webhooks. A new one takes the place of
+the old one at once: whoever fires holds the trigger's row, and whoever changes the token
+changes that row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Missing
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+PREFIX: Final = "mwh_"
+
+_TYPE = """
+    SELECT type FROM triggers
+    WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3 FOR UPDATE
+"""
+_SET = """
+    UPDATE triggers
+    SET secret_hash = $4::bytea, secret_hint = $5,
+        secret_made_at = CASE WHEN $4::bytea IS NULL THEN NULL ELSE now() END
+    WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3
+"""
+_COLUMNS = """t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
+        t.last_fired_at, now() AS now"""
+_IN_USE = """
+    JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
+        AND a.state <> 'archived'"""
+# Nobody has said yet which workspace a caller belongs to: these two look into all of them.
+_BY_TOKEN = f"""
+    SELECT {_COLUMNS} FROM triggers t {_IN_USE}
+    WHERE t.secret_hash = ANY($1::bytea[]) AND t.type = 'webhook'
+"""
+_BY_NAME = f"""
+    SELECT {_COLUMNS} FROM unnest($1::uuid[], $2::text[]) AS k(automation_id, slug)
+    CROSS JOIN workspaces w
+    JOIN triggers t ON t.workspace_id = w.workspace_id AND t.automation_id = k.automation_id
+        AND t.slug = k.slug AND t.type = 'webhook' {_IN_USE}
+"""
+_HELD = " ORDER BY t.id FOR SHARE OF t"
+_FIRED = """
+    UPDATE triggers t SET last_fired_at = now()
+    FROM (
+        SELECT workspace_id, id FROM triggers
+        WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
+          AND (last_fired_at IS NULL OR last_fired_at < now() - make_interval(secs => $3))
+        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) AS due
+    WHERE t.workspace_id = due.workspace_id AND t.id = due.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A webhook that somebody may call."""
+
+    workspace_id: UUID
+    id: UUID
+    automation_id: UUID
+    slug: str
+    secret_hash: bytes | None
+    config: dict[str, Any]
+    inputs: dict[str, Any]
+    last_fired_at: datetime | None
+    # The database's time when it was looked up.
+    now: datetime
+
+    def has_token(self, digest: bytes) -> bool:
+        """Compared in a time that does not depend on where two hashes differ."""
+        return self.secret_hash is not None and hmac.compare_digest(self.secret_hash, digest)
+
+    @property
+    def signing_secret(self) -> str | None:
+        """The name of the secret that calls must be signed with."""
+        signature = self.config.get("signature")
+        return None if signature is None else str(signature["secret"])
+
+
+def token_hash(plain: bytes) -> bytes:
+    """A token is random enough that a plain hash gives nothing away."""
+    return hashlib.sha256(plain).digest()
+
+
+async def rotate(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str
+) -> tuple[str, str]:
+    """A new token: its last four characters, and its text, which cannot be had again."""
+    await _check_webhook(tx, workspace_id, automation_id, slug)
+    plain = PREFIX + secrets.token_urlsafe(32)
+    digest = token_hash(plain.encode())
+    await tx.execute(_SET, workspace_id, automation_id, slug, digest, plain[-4:])
+    return plain[-4:], plain
+
+
+async def revoke(tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str) -> None:
+    """Ends the token; where there is none, nothing changes."""
+    await _check_webhook(tx, workspace_id, automation_id, slug)
+    await tx.execute(_SET, workspace_id, automation_id, slug, None, None)
+
+
+async def find_by_token(
+    tx: Transaction, digests: Iterable[bytes], *, hold: bool
+) -> dict[bytes, Webhook]:
+    """Webhooks by the hash of their token; held, they stay as they are until the commit."""
+    rows = await tx.fetch(_BY_TOKEN + _HELD if hold else _BY_TOKEN, list(digests))
+    return {row["secret_hash"]: Webhook(**dict(row)) for row in rows}
+
+
+async def find_by_name(
+    tx: Transaction, names: Iterable[tuple[UUID, str]], *, hold: bool
+) -> dict[tuple[UUID, str], Webhook]:
+    """Webhooks by automation and slug."""
+    wanted = list(names)
+    rows = await tx.fetch(
+        _BY_NAME + _HELD if hold else _BY_NAME,
+        [automation_id for automation_id, _ in wanted],
+        [slug for _, slug in wanted],
+    )
+    return {(row["automation_id"], row["slug"]): Webhook(**dict(row)) for row in rows}
+
+
+async def note_fired(
+    tx: Transaction, triggers: Sequence[tuple[UUID, UUID]], *, seconds: float
+) -> None:
+    """Moves the moment of the last firing, once in so many seconds and without ever waiting.
+
+    Triggers are named by workspace and id. A webhook's row is held by everybody who fires
+    it; a write for each call would make them wait for each other. The moment can so be a
+    little too early, never too late.
+    """
+    spaces, ids = [space for space, _ in triggers], [id_ for _, id_ in triggers]
+    await tx.execute(_FIRED, spaces, ids, seconds)
+
+
+async def _check_webhook(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str
+) -> None:
+    row = await tx.fetchrow(_TYPE, workspace_id, automation_id, slug)
+    if row is None:
+        raise Missing("This automation has no such trigger.", code="no_trigger")
+    if row["type"] != "webhook":
+        raise Clash("Only a webhook has a token; this trigger is none.", code="not_a_webhook")

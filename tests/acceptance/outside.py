@@ -1,0 +1,88 @@
+"""The world outside a started server, on loopback: a web server with moods, and a mail server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.kit.mail import Post, mail_server
+
+
+class Web:
+    """Answers /mood as it is told to, and takes /slow requests without ever answering."""
+
+    def __init__(self) -> None:
+        self.mood = 200
+        self.asked: list[str] = []
+        # Slow requests whose sender has gone.
+        self.left: list[str] = []
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+
+    @property
+    def pair(self) -> str:
+        return f"127.0.0.1:{self._server.server_port}"
+
+    def url(self, path: str) -> str:
+        return f"http://{self.pair}{path}"
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                web.asked.append(self.path)
+                if self.path.startswith("/slow"):
+                    with contextlib.suppress(OSError):
+                        self.connection.recv(1)
+                    web.left.append(self.path)
+                    self.close_connection = True
+                    return
+                self.send_response(web.mood)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                return
+
+        return Handler
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[None]:
+        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._server.shutdown()
+            thread.join()
+            self._server.server_close()
+
+
+@contextlib.contextmanager
+def web() -> Iterator[Web]:
+    """A web server until the block ends."""
+    made = Web()
+    with made.open():
+        yield made
+
+
+@contextlib.contextmanager
+def mailbox(post: Post) -> Iterator[int]:
+    """A mail server until the block ends, on a loop of its own; answers its port."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    serving = mail_server(post)
+    try:
+        yield asyncio.run_coroutine_threadsafe(serving.__aenter__(), loop).result()
+    finally:
+        asyncio.run_coroutine_threadsafe(serving.__aexit__(None, None, None), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

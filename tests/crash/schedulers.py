@@ -1,0 +1,213 @@
+"""A storm over schedulers and workers, and the verdict: one run for each due moment.
+
+A minute of the schedulers' time lasts as long as the storm says. What a schedule waited
+for at the beginning and at the end says which moments there were; the rows of the runs say
+which were served, and how often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from mainspring.store.database import Connection
+from mainspring.workspace.automations import set_state
+from tests.crash.arena import Arena
+from tests.crash.crew import Member
+
+MINUTE = timedelta(minutes=1)
+SPOTS = frozenset({("enter", ""), ("keep", "")})
+# A trigger and the moment that its run stands for.
+Pair = tuple[UUID, datetime]
+_TOGETHER = 20
+
+
+@dataclass(slots=True)
+class Storm:
+    """Schedulers and workers at work, in a time of their own."""
+
+    arena: Arena
+    since: datetime
+    pace: float
+    firsts: Mapping[UUID, datetime]
+    schedulers: list[Member]
+
+    @property
+    def minute(self) -> float:
+        """Seconds that a minute lasts."""
+        return 60 / self.pace
+
+    def start_scheduler(self, **more: Any) -> Member:
+        member = self.arena.crew.start(
+            role="scheduler", since=self.since.timestamp(), pace=self.pace, **more
+        )
+        self.schedulers.append(member)
+        return member
+
+    @property
+    def alive(self) -> list[Member]:
+        return [member for member in self.schedulers if member.alive]
+
+    def end(self) -> None:
+        """Kills the schedulers: from here on nothing fires and everything can be counted."""
+        for member in self.alive:
+            member.kill()
+
+    def real(self, moment: datetime) -> datetime:
+        """When a moment of the schedulers' time came."""
+        return self.since + (moment - self.since) / self.pace
+
+
+async def plant(arena: Arena, triggers: int, pace: float) -> Storm:
+    """So many schedules of every minute, and the time in which they wait for it."""
+    config = {
+        "cron": "* * * * *",
+        "timezone": "Europe/Berlin",
+        "misfire": "fire_all",
+        "catch_up_seconds": 86_400,
+    }
+    for first in range(0, triggers, _TOGETHER):
+        slugs = [f"t{number}" for number in range(first, min(first + _TOGETHER, triggers))]
+        automation = await arena.save(
+            {
+                "schema_version": "1.1",
+                "name": f"clock {first}",
+                "goal": "Be started once for each minute.",
+                "plan": [
+                    {"step_id": "enter", "action": "ledger.apply", "config": {}},
+                    {"step_id": "keep", "action": "ledger.keep", "config": {}},
+                ],
+                "triggers": [{"id": slug, "type": "schedule", "config": config} for slug in slugs],
+                "execution": {"concurrency": "allow_parallel"},
+            }
+        )
+        async with arena.house.database.transaction() as tx:
+            await set_state(tx, arena.house.workspace_id, automation, "active")
+    # All of them wait for the same minute.
+    database = arena.house.database
+    await database.execute(
+        "UPDATE triggers SET next_due_at = (SELECT max(next_due_at) FROM triggers)"
+    )
+    since = await database.fetchval("SELECT now()")
+    return Storm(arena, since, pace, await waiting_for(arena), [])
+
+
+async def waiting_for(arena: Arena) -> dict[UUID, datetime]:
+    async def read(connection: Connection) -> list[Any]:
+        return await connection.fetch("SELECT id, next_due_at FROM triggers")
+
+    return {row["id"]: row["next_due_at"] for row in await arena.ask(read)}
+
+
+async def strike_schedulers(
+    storm: Storm, chance: random.Random, *, minutes: int, workers: int, schedulers: int,
+    kills: bool = True,
+) -> None:  # fmt: skip
+    """In every minute a scheduler is killed, and a worker in every second one.
+
+    Some blows fall right after the full minute, when everybody fires, some anywhere.
+    """
+    for _ in range(schedulers):
+        storm.start_scheduler()
+    crew = [storm.arena.crew.start() for _ in range(workers)]
+    await storm.arena.until_at_work(*crew)
+    begin = min(storm.firsts.values())
+    for number in range(minutes):
+        wait = (storm.real(begin + MINUTE * number) - await _now(storm.arena)).total_seconds()
+        scatter = storm.minute if chance.random() < 0.5 else 0.15
+        await asyncio.sleep(max(wait, 0) + chance.uniform(0, scatter))
+        if kills:
+            chance.choice(storm.alive).kill()
+            storm.start_scheduler()
+            if number % 2:
+                victims = [one for one in storm.arena.crew.alive if one not in storm.schedulers]
+                chance.choice(victims).kill()
+                storm.arena.crew.start()
+    await until_past(storm, begin + MINUTE * minutes)
+    storm.end()
+
+
+async def until_past(storm: Storm, moment: datetime, seconds: float = 60.0) -> None:
+    async def past() -> bool:
+        return min((await waiting_for(storm.arena)).values()) > moment
+
+    await storm.arena.until(past, seconds, f"every schedule has gone past {moment}")
+
+
+async def _now(arena: Arena) -> datetime:
+    async def read(connection: Connection) -> datetime:
+        now: datetime = await connection.fetchval("SELECT now()")
+        return now
+
+    found: datetime = await arena.ask(read)
+    return found
+
+
+async def settle(storm: Storm, seconds: float) -> None:
+    """Waits until every run there is has ended; from here on they are the arena's runs."""
+    storm.arena.runs = [row["id"] for row in await _runs(storm.arena)]
+    await storm.arena.until_final(seconds)
+
+
+async def _runs(arena: Arena) -> list[Any]:
+    async def read(connection: Connection) -> list[Any]:
+        return await connection.fetch(
+            "SELECT id, trigger_id, status, payload, started_at FROM runs ORDER BY id"
+        )
+
+    rows: list[Any] = await arena.ask(read)
+    return rows
+
+
+async def offences(storm: Storm) -> list[str]:
+    """Moments that were not served, or more than once, and gaps between succeeded runs."""
+    assert not storm.alive, "somebody is still firing"
+    rows = await _runs(storm.arena)
+    found = Counter((row["trigger_id"], _moment(row, "scheduled_for")) for row in rows)
+    wanted = promised(storm.firsts, await waiting_for(storm.arena))
+    against = [f"missed: {pair}" for pair in wanted - found.keys()]
+    against += [f"started for nothing: {pair}" for pair in found.keys() - wanted]
+    against += [f"started {count} times: {pair}" for pair, count in found.items() if count > 1]
+    return against + gaps(rows)
+
+
+def promised(firsts: Mapping[UUID, datetime], nexts: Mapping[UUID, datetime]) -> set[Pair]:
+    """Every minute from the one a schedule waited for to before the one it waits for now."""
+    return {
+        (trigger, first + MINUTE * number)
+        for trigger, first in firsts.items()
+        for number in range((nexts[trigger] - first) // MINUTE)
+    }
+
+
+def gaps(rows: Sequence[Any]) -> list[str]:
+    """Stretches of time that no succeeded run of a schedule was given."""
+    covered: dict[UUID, datetime] = {}
+    against = []
+    for row in sorted(rows, key=lambda row: _moment(row, "scheduled_for")):
+        if row["status"] != "succeeded":
+            continue
+        trigger, since = row["trigger_id"], _moment(row, "last_fired_at")
+        if since > covered.setdefault(trigger, since):
+            against.append(f"nothing covered {covered[trigger]} to {since} of {trigger}")
+        covered[trigger] = max(covered[trigger], _moment(row, "scheduled_for"))
+    return against
+
+
+async def delays(storm: Storm) -> list[float]:
+    """Seconds from each moment to the start of its run, in order."""
+    return sorted(
+        (row["started_at"] - storm.real(_moment(row, "scheduled_for"))).total_seconds()
+        for row in await _runs(storm.arena)
+        if row["started_at"] is not None
+    )
+
+
+def _moment(row: Any, name: str) -> datetime:
+    return datetime.fromisoformat(row["payload"][name])

@@ -1,0 +1,83 @@
+"""A supervisor over small parts, as a process of its own for a test to signal and to kill.
+
+    python -m tests.integration.surfaces.cli.supervised_process STOP_SECONDS NAME:HOW ...
+
+It writes one JSON line at every change and for everything a part says. A part is steady
+(ends when told to), slow (takes a moment), stubborn (does not end) or frail (never gets
+ready). With a part called "echo" every stop comes twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from mainspring.contracts.errors import Problem
+from mainspring.surfaces.cli.children import Line, Part
+from mainspring.surfaces.cli.logbook import keep_logbook
+from mainspring.surfaces.cli.supervisor import Change, Supervisor
+
+
+def say(**told: Any) -> None:
+    os.write(1, json.dumps(told).encode() + b"\n")
+
+
+def live(name: str, how: str, line: Line) -> int:
+    if how == "frail":
+        return 3
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    files = sorted(int(entry) for entry in os.listdir("/dev/fd") if int(entry) > 2)
+    say(part=name, says="here", files=[file for file in files if _is_open(file)])
+    line.ready()
+    signal.sigwait([signal.SIGTERM])
+    say(part=name, says="told to stop")
+    while how == "stubborn":
+        signal.pause()
+    time.sleep(0.2 if how == "slow" else 0.0)
+    say(part=name, says="goes")
+    return 0
+
+
+def _is_open(file: int) -> bool:
+    """The listing itself had one open."""
+    try:
+        os.fstat(file)
+    except OSError:
+        return False
+    return True
+
+
+def tell(echo: bool, change: Change) -> None:
+    say(state=change.state, parts=dict(change.parts))
+    if echo and change.state == "stopping":
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main(stop_seconds: float, words: list[str]) -> int:
+    keep_logbook("supervisor")
+    parts = []
+    for word in words:
+        name, how = word.split(":")
+        parts.append(Part(name, name.partition("-")[0], functools.partial(live, name, how)))
+    supervisor = Supervisor(
+        parts,
+        server=None,
+        stop_seconds=stop_seconds,
+        tell=functools.partial(tell, any(part.name == "echo" for part in parts)),
+    )
+    try:
+        in_order = supervisor.run()
+    except Problem as problem:
+        say(state="given up", code=problem.code)
+        return 1
+    say(state="stopped", in_order=in_order)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]), sys.argv[2:]))

@@ -1,0 +1,324 @@
+"""Artifacts over REST: who may fetch one, for how long, and what a browser is told."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+from uuid import UUID
+
+import httpx2
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.context import RunRef
+from mainspring.contracts.errors import Expired, Invalid, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.gate.artifacts.folder import FolderStore
+from mainspring.gate.artifacts.links import Links
+from mainspring.gate.artifacts.rows import Artifact, keep
+from mainspring.gate.artifacts.save import artifacts_capability
+from tests.kit.api import Api, served
+from tests.kit.artifacts import Call
+from tests.kit.house import Bench
+
+BASE = "/api/v1/artifacts"
+
+
+class Shelf:
+    """A server with artifacts that the test puts there."""
+
+    def __init__(self, bench: Bench, api: Api) -> None:
+        self.bench, self.api = bench, api
+        self.folder = bench.house.settings.home / "artifacts"
+        self.blobs = FolderStore(self.folder)
+
+    async def add(self, content: bytes = b"hello", **more: Any) -> Artifact:
+        now = datetime.now(UTC)
+        made = Artifact(
+            workspace_id=self.bench.house.workspace_id,
+            id=more.pop("id", None) or new_id(),
+            run_id=more.pop("run_id", None),
+            automation_id=None,
+            step="keep",
+            name="a.txt",
+            kind="document",
+            retention="default",
+            visibility="workspace",
+            media_type="text/plain",
+            size=len(content),
+            sha256=hashlib.sha256(content).digest(),
+            created_at=now,
+            expires_at=now + timedelta(days=1),
+        )
+        made = replace(made, **more)
+        await self.blobs.put(made.blob, content)
+        async with self.bench.house.database.transaction() as tx:
+            await keep(tx, made)
+        return made
+
+    async def link(self, artifact: Artifact, seconds: int = 60) -> str:
+        answer = await self.api.client.post(f"{BASE}/{artifact.id}/link", json={"seconds": seconds})
+        assert answer.status_code == 200, answer.text
+        parts = urlsplit(answer.json()["url"])
+        return f"{parts.path}?{parts.query}"
+
+
+@pytest_asyncio.fixture
+async def shelf(bench: Bench) -> AsyncIterator[Shelf]:
+    async with served(bench.house) as api:
+        yield Shelf(bench, api)
+
+
+def _code(answer: httpx2.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json"
+    return answer.status_code, answer.json()["code"]
+
+
+async def test_artifacts_are_listed_a_page_at_a_time_and_by_what_they_are(shelf: Shelf) -> None:
+    made = [await shelf.add() for _ in range(3)]
+    run_id = new_id()
+    image = await shelf.add(kind="image", run_id=run_id)
+    client = shelf.api.client
+    first = (await client.get(BASE, params={"limit": 3})).json()
+    second = (await client.get(BASE, params={"limit": 3, "cursor": first["next"]})).json()
+    listed = [entry["id"] for entry in first["items"] + second["items"]]
+    assert listed == [str(one.id) for one in (image, *reversed(made))]
+    assert second["next"] is None
+    for params in ({"kind": "image"}, {"run_id": str(run_id)}):
+        found = (await client.get(BASE, params=params)).json()["items"]
+        assert [entry["id"] for entry in found] == [str(image.id)]
+    of_run = await client.get(f"/api/v1/runs/{run_id}/artifacts")
+    assert [entry["id"] for entry in of_run.json()["items"]] == [str(image.id)]
+    unknown = await client.get(f"/api/v1/runs/{new_id()}/artifacts")
+    assert _code(unknown) == (404, "no_run")
+
+
+async def test_an_artifact_tells_everything_but_its_bytes(shelf: Shelf) -> None:
+    one = await shelf.add()
+    told = (await shelf.api.client.get(f"{BASE}/{one.id}")).json()
+    assert told["id"] == str(one.id)
+    assert told["sha256"] == hashlib.sha256(b"hello").hexdigest()
+    assert (told["size"], told["visibility"], told["run_id"]) == (5, "workspace", None)
+    assert "workspace_id" not in told
+
+
+async def test_nothing_is_told_without_a_token(shelf: Shelf) -> None:
+    one = await shelf.add()
+    for path in (BASE, f"{BASE}/{one.id}", f"{BASE}/{one.id}/content"):
+        assert (await shelf.api.stranger.get(path)).status_code == 401
+    assert (await shelf.api.stranger.post(f"{BASE}/{one.id}/link", json={})).status_code == 401
+    assert (await shelf.api.stranger.delete(f"{BASE}/{one.id}")).status_code == 401
+    forged = {"Authorization": "Bearer msk_" + "0" * 43}
+    refused = await shelf.api.stranger.get(f"{BASE}/{one.id}/content", headers=forged)
+    assert refused.status_code == 401
+
+
+async def test_content_comes_as_a_file_that_no_browser_runs(shelf: Shelf) -> None:
+    name = 'Größe "100%" €.txt'
+    one = await shelf.add(name=name)
+    answer = await shelf.api.client.get(f"{BASE}/{one.id}/content")
+    assert answer.content == b"hello"
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["content-disposition"] == (
+        'attachment; filename="Gr__e _100__ _.txt"; '
+        "filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%22100%25%22%20%E2%82%AC.txt"
+    )
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"].startswith("sandbox;")
+
+
+@pytest.mark.parametrize("media_type", ["text/html", "image/svg+xml", "application/xhtml+xml"])
+async def test_a_type_that_could_act_is_sent_as_plain_bytes(shelf: Shelf, media_type: str) -> None:
+    one = await shelf.add(b"<script>", media_type=media_type)
+    answer = await shelf.api.client.get(f"{BASE}/{one.id}/content")
+    assert answer.headers["content-type"] == "application/octet-stream"
+
+
+async def test_a_link_needs_no_token_until_it_expires(shelf: Shelf) -> None:
+    one = await shelf.add()
+    url = await shelf.link(one, seconds=2)
+    answer = await shelf.api.stranger.get(url)
+    assert (answer.status_code, answer.content) == (200, b"hello")
+    async with asyncio.timeout(30):
+        while (answer := await shelf.api.stranger.get(url)).status_code == 200:
+            await asyncio.sleep(0.1)
+    assert _code(answer) == (410, "link_expired")
+
+
+async def test_a_link_that_was_changed_is_answered_like_an_unknown_artifact(shelf: Shelf) -> None:
+    one, other = await shelf.add(), await shelf.add(b"other")
+    url = await shelf.link(one)
+    moment = url.partition("expires=")[2].partition("&")[0]
+    signature = url.partition("signature=")[2]
+    unknown = await shelf.api.client.get(f"{BASE}/{new_id()}/content")
+    assert _code(unknown) == (404, "no_artifact")
+    changed = [
+        url.replace(str(one.id), str(other.id)),
+        url.replace(moment, str(int(moment) + 1)),
+        url.replace(moment, "9" * 300),
+        url.replace(moment, ""),
+        url.replace(moment, "-1"),
+        url.replace(moment, "１２"),
+        url.replace(signature, ""),
+        url.replace(signature, signature[:-1]),
+        url.replace(signature, ("B" if signature[0] == "A" else "A") + signature[1:]),
+        url.replace(signature, quote("ä\ud83d".encode("utf-8", "surrogatepass"))),
+        url.partition("&")[0],
+    ]
+    for wrong in changed:
+        answer = await shelf.api.stranger.get(wrong)
+        assert _code(answer) == (404, "no_artifact"), wrong
+    assert (await shelf.api.client.get(changed[0])).status_code == 404, "a token mends no link"
+
+
+async def test_there_is_no_link_to_a_private_artifact(shelf: Shelf) -> None:
+    one = await shelf.add(visibility="private")
+    refused = await shelf.api.client.post(f"{BASE}/{one.id}/link", json={})
+    assert _code(refused) == (403, "artifact_private")
+    fetched = await shelf.api.client.get(f"{BASE}/{one.id}/content")
+    assert fetched.content == b"hello"
+
+
+async def test_a_link_ends_when_its_artifact_becomes_private(shelf: Shelf) -> None:
+    one = await shelf.add(visibility="shared")
+    url = await shelf.link(one)
+    await shelf.add(id=one.id, visibility="private")
+    assert (await shelf.api.stranger.get(url)).status_code == 404
+
+
+async def test_a_link_does_not_outlive_its_artifact(shelf: Shelf) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    one = await shelf.add(expires_at=soon)
+    answer = await shelf.api.client.post(f"{BASE}/{one.id}/link", json={"seconds": 604_800})
+    told = datetime.fromisoformat(answer.json()["expires_at"])
+    assert soon - timedelta(seconds=1) <= told <= soon
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"seconds": 0}, "/seconds"),
+        ({"seconds": 604_801}, "/seconds"),
+        ({"seconds": "60"}, "/seconds"),
+        ({"seconds": 1.5}, "/seconds"),
+        ({"minutes": 1}, "/minutes"),
+    ],
+)
+async def test_a_wish_for_a_link_that_cannot_be_is_refused_where_it_stands(
+    shelf: Shelf, body: dict[str, Any], pointer: str
+) -> None:
+    one = await shelf.add()
+    refused = await shelf.api.client.post(f"{BASE}/{one.id}/link", json=body)
+    assert refused.status_code == 422
+    assert [entry["pointer"] for entry in refused.json()["errors"]] == [pointer]
+
+
+async def test_an_expired_artifact_is_gone_before_it_is_swept_up(shelf: Shelf) -> None:
+    one = await shelf.add(expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    assert (await shelf.api.client.get(f"{BASE}/{one.id}")).status_code == 404
+    assert (await shelf.api.client.get(f"{BASE}/{one.id}/content")).status_code == 404
+    assert (await shelf.api.client.get(BASE)).json()["items"] == []
+
+
+async def test_a_deleted_artifact_is_gone(shelf: Shelf) -> None:
+    one = await shelf.add()
+    answer = await shelf.api.client.delete(f"{BASE}/{one.id}")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert (await shelf.api.client.delete(f"{BASE}/{one.id}")).status_code == 404
+    assert await shelf.blobs.get(one.blob) is None
+
+
+async def test_a_link_of_another_installation_opens_nothing(shelf: Shelf, tmp_path: Path) -> None:
+    one = await shelf.add()
+    house = shelf.bench.house
+    now = datetime.now(UTC)
+    ours, theirs = Links(house.vault, ""), Links(type(house.vault)(
+        house.database, tmp_path / "other.key", house.limits), "")  # fmt: skip
+    link = await ours.make(one, now, 60)
+    moment = int(link.url.partition("expires=")[2].partition("&")[0])
+    signature = link.url.partition("signature=")[2]
+    await ours.check(one.workspace_id, one.id, moment, signature, now)
+    with pytest.raises(Missing):
+        await theirs.check(one.workspace_id, one.id, moment, signature, now)
+    with pytest.raises(Missing):
+        await ours.check(new_id(), one.id, moment, signature, now)
+    with pytest.raises(Expired):
+        await ours.check(one.workspace_id, one.id, moment, signature, now + timedelta(seconds=61))
+
+
+# --- paths that lead elsewhere
+
+_DOTS = ("..", "%2e%2e", "%252e%252e", "..%00", "....", "..;", "．．", "%c0%ae%c0%ae", ".%2e")
+_SLASHES = ("/", "\\", "%2f", "%5c", "%252f", "／", "%c0%af")
+_TARGETS = ("etc/passwd", "master.key")
+
+
+def _traversals() -> list[str]:
+    climbs = [
+        (dots + slash) * depth + target
+        for dots in _DOTS
+        for slash in _SLASHES
+        for depth in (1, 6)
+        for target in _TARGETS
+    ]
+    return [*climbs, "/etc/passwd", "C:\\windows", "file:///etc/passwd", "~/.ssh/id", "\\\\host\\x"]
+
+
+def _tree(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+async def test_no_id_leads_out_of_the_folder(shelf: Shelf) -> None:
+    one = await shelf.add()
+    home = shelf.bench.house.settings.home
+    before = _tree(home)
+    written = _traversals()
+    assert len(written) >= 100
+    for text in written:
+        for spelled in {text, quote(text, safe="")}:
+            for path in (f"{BASE}/{spelled}/content", f"{BASE}/{spelled}"):
+                url = httpx2.URL(shelf.api.address).copy_with(
+                    raw_path=path.encode("ascii", "ignore").replace(b" ", b"")
+                )
+                got = await shelf.api.client.get(url)
+                assert 400 <= got.status_code < 500, (path, got.status_code)
+                assert b"root:" not in got.content
+    gone = await shelf.api.client.delete(f"{BASE}/{quote('../' * 6 + 'master.key', safe='')}")
+    assert 400 <= gone.status_code < 500
+    assert _tree(home) == before
+    assert await shelf.blobs.get(one.blob) == b"hello"
+
+
+async def test_no_name_leads_out_of_the_folder(shelf: Shelf) -> None:
+    """A name that is taken is only ever a name: the bytes lie under ids."""
+    home = shelf.bench.house.settings.home
+    before = set(_tree(home))
+    save = artifacts_capability(shelf.blobs, shelf.bench.house.limits).handler
+    taken: list[UUID] = []
+    refusals: set[str] = set()
+    for text in _traversals():
+        try:
+            async with shelf.bench.house.database.transaction() as tx:
+                run = RunRef(new_id(), new_id(), text)
+                told = await save(Call(shelf.bench, tx, run), {"name": text, "text": "x"})
+            taken.append(UUID(told["artifact_id"]))
+        except Invalid as refused:
+            refusals.add(refused.code)
+    assert refusals == {"artifact_name"}
+    new = set(_tree(home)) - before
+    assert len(new) == len(taken) > 0
+    assert all(path.startswith("artifacts/") and ".." not in path for path in new)
+    for artifact_id in taken:
+        got = await shelf.api.client.get(f"{BASE}/{artifact_id}/content")
+        assert got.status_code == 200
+        assert "/" not in got.headers["content-disposition"].partition("filename*")[0]

@@ -1,0 +1,140 @@
+"""Runs over REST: read, cancelled, retried, replayed, watched as they happen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from mainspring.contracts.ids import new_id
+from mainspring.surfaces.rest.shapes import RunDetail
+from tests.kit.api import Api
+from tests.kit.house import Bench, document, step
+
+ONE = document(step("a", "transform_data", {"output": {"n": 1}}), name="one")
+SLOW = document(
+    step("a", "transform_data", {"output": 1}), step("w", "delay", {"seconds": 30}), name="slow"
+)
+
+
+async def told(answer: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+    """The events of a stream, as a reader gets them."""
+    event: dict[str, Any] = {}
+    async for line in answer.aiter_lines():
+        if not line:
+            if "data" in event:
+                yield {**event, "data": json.loads(event["data"])}
+            event = {}
+        elif not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            event[name] = value
+
+
+async def test_a_run_is_read_whole_and_as_documented(api: Api, bench: Bench) -> None:
+    run = await bench.run(ONE)
+    answer = await api.client.get(f"/api/v1/runs/{run['id']}")
+    assert answer.status_code == 200
+    shown = RunDetail.model_validate(answer.json())
+    assert (shown.status, shown.outcome) == ("succeeded", "answer_only")
+    assert [row.step for row in shown.steps] == ["a"]
+    assert shown.story.headline.startswith("It reached the end of its plan.")
+
+
+async def test_runs_are_listed_page_by_page_without_a_gap(api: Api, bench: Bench) -> None:
+    made = [str((await bench.dispatch(ONE)).run_id) for _ in range(5)]
+    found: list[str] = []
+    query: dict[str, Any] = {"limit": 2}
+    while True:
+        page = (await api.client.get("/api/v1/runs", params=query)).json()
+        found += [row["id"] for row in page["items"]]
+        if page["next"] is None:
+            break
+        query["cursor"] = page["next"]
+    assert found == sorted(made, reverse=True)
+    none = await api.client.get("/api/v1/runs", params={"status": "failed"})
+    assert none.json()["items"] == []
+
+
+@pytest.mark.parametrize("verb", ["cancel", "retry", "replay"])
+async def test_what_is_not_there_cannot_be_steered(api: Api, verb: str) -> None:
+    body: dict[str, str] | None = {} if verb == "replay" else None
+    answer = await api.client.post(f"/api/v1/runs/{new_id()}/{verb}", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (404, "no_run")
+    odd = await api.client.post(f"/api/v1/runs/nonsense/{verb}", json=body)
+    assert odd.status_code == 422
+    assert odd.json()["errors"][0]["pointer"] == "/path/run_id"
+
+
+async def test_a_waiting_run_is_cancelled_and_retried_and_an_ended_one_is_not(
+    api: Api, bench: Bench
+) -> None:
+    made = await bench.dispatch(SLOW)
+    async with bench.worker():
+        await bench.until(made.run_id, "waiting")
+        answer = await api.client.post(f"/api/v1/runs/{made.run_id}/cancel")
+        assert (answer.status_code, answer.json()["status"]) == (202, "cancelled")
+        again = await api.client.post(f"/api/v1/runs/{made.run_id}/cancel")
+        assert (again.status_code, again.json()["code"]) == (409, "run_ended")
+        retried = await api.client.post(f"/api/v1/runs/{made.run_id}/retry")
+        assert retried.status_code == 202
+        run = await bench.until(made.run_id, "waiting")
+    assert run["attempt"] == 2
+
+
+async def test_a_replay_is_a_new_run_that_names_the_old(api: Api, bench: Bench) -> None:
+    run = await bench.run(ONE)
+    answer = await api.client.post(f"/api/v1/runs/{run['id']}/replay", json={"version": "active"})
+    assert answer.status_code == 202
+    assert answer.headers["location"] == answer.json()["url"]
+    new = (await api.client.get(f"/api/v1/runs/{answer.json()['run_id']}")).json()
+    assert new["replay_of"] == str(run["id"])
+    bad = await api.client.post(f"/api/v1/runs/{run['id']}/replay", json={"version": "newest"})
+    assert bad.status_code == 422
+    assert bad.json()["errors"][0]["pointer"] == "/version"
+
+
+async def test_a_run_is_watched_to_its_end_and_the_stream_closes(api: Api, bench: Bench) -> None:
+    made = await bench.dispatch(ONE)
+    path = f"/api/v1/runs/{made.run_id}/stream"
+    async with bench.worker(), api.client.stream("GET", path) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        events = [event async for event in told(answer)]
+    assert [event["event"] for event in events][-2:] == ["step", "end"]
+    assert events[-1]["data"]["story"]["next"] == ["replay"]
+    last = next(event["id"] for event in events if event["event"] == "step")
+    back = {"Last-Event-ID": last}
+    async with api.client.stream("GET", path, headers=back) as answer:
+        rest = [event["event"] async for event in told(answer)]
+    assert rest == ["end"]
+
+
+async def test_a_stream_of_nothing_is_refused_before_it_begins(api: Api, bench: Bench) -> None:
+    missing = await api.client.get(f"/api/v1/runs/{new_id()}/stream")
+    assert missing.status_code == 404
+    made = await bench.dispatch(ONE)
+    odd = await api.client.get(
+        f"/api/v1/runs/{made.run_id}/stream", headers={"Last-Event-ID": "seven"}
+    )
+    assert odd.status_code == 422
+    assert (await api.stranger.get("/api/v1/stream")).status_code == 401
+
+
+async def test_the_runs_of_the_workspace_are_watched(api: Api, bench: Bench) -> None:
+    async with (
+        asyncio.timeout(20),
+        bench.worker(),
+        api.client.stream("GET", "/api/v1/stream") as answer,
+    ):
+        events = told(answer)
+        made = await bench.dispatch(ONE)
+        statuses = []
+        async for event in events:
+            if event["data"]["id"] == str(made.run_id):
+                statuses.append(event["data"]["status"])
+            if statuses[-1:] == ["succeeded"]:
+                break
+    assert statuses[-1] == "succeeded"

@@ -1,0 +1,43 @@
+"""What may be written, as the server tells it."""
+
+from __future__ import annotations
+
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.schema import EXAMPLES
+from tests.kit.api import Api
+from tests.kit.house import Bench
+
+
+async def test_the_schema_of_a_definition_judges_definitions(api: Api) -> None:
+    answer = await api.client.get("/api/v1/schemas/definition")
+
+    assert answer.status_code == 200
+    schema = compile_schema(answer.json(), Limits())
+    assert [found for example in EXAMPLES for found in schema.findings(example.document, "")] == []
+
+
+async def test_the_schema_of_a_filter_is_a_schema(api: Api) -> None:
+    answer = await api.client.get("/api/v1/schemas/filter")
+
+    assert answer.status_code == 200
+    assert check_schema(answer.json(), Limits(), "") == []
+
+
+async def test_the_vocabulary_is_the_registry_and_what_the_workspace_declared(
+    bench: Bench, api: Api
+) -> None:
+    await bench.house.database.execute(
+        "INSERT INTO event_types (workspace_id, type, description, payload_schema) "
+        "VALUES ($1, 'stock.low', 'Something runs out.', '{\"type\": \"object\"}')",
+        bench.house.workspace_id,
+    )
+
+    shown = (await api.client.get("/api/v1/vocabulary")).json()
+
+    registry = bench.house.registry
+    assert {entry["type"] for entry in shown["actions"]} == set(registry.actions)
+    assert {entry["id"] for entry in shown["capabilities"]} == set(registry.capabilities)
+    assert {entry["type"] for entry in shown["triggers"]} == set(registry.triggers)
+    assert {entry["type"] for entry in shown["event_types"]} == {*registry.events, "stock.low"}
+    assert all(entry["description"] for kind in shown.values() for entry in kind)

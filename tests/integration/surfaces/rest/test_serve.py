@@ -1,0 +1,197 @@
+"""The server as a neighbour: ports, headers without end, connections that say nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fastapi import APIRouter, Request
+from starlette.responses import StreamingResponse
+
+from mainspring.contracts.errors import Clash, Invalid
+from mainspring.surfaces.rest import serve as serving
+from mainspring.surfaces.rest.app import build_api
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.serve import serve
+from mainspring.wiring import rooms_of
+from tests.kit.api import Api, served
+from tests.kit.house import Bench
+
+PATIENCE = 15.0
+
+
+async def _raw(api: Api, request: bytes, *more: bytes) -> bytes:
+    """Sends bytes as they are and reads until the server hangs up."""
+    host, port = api.address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            for piece in (request, *more):
+                writer.write(piece)
+                await writer.drain()
+            return await reader.read()
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+def _problem(answer: bytes) -> tuple[int, dict[str, Any]]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(body)
+
+
+async def test_the_server_tells_its_port_and_ends_when_it_is_told(bench: Bench) -> None:
+    async with served(bench.house) as api:
+        assert (await api.stranger.get("/api/v1/health/live")).status_code == 200
+        address = api.address
+
+    host, port = address.removeprefix("http://").split(":")
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(host, int(port))
+
+
+async def test_a_port_that_is_taken_is_a_problem_with_a_way_out(api: Api) -> None:
+    rooms = rooms_of(api.house)
+    settings = replace(rooms.settings, port=int(api.address.rpartition(":")[2]))
+
+    with pytest.raises(Clash) as told:
+        await serve(build_api(rooms), settings, ready=lambda _: None, stop=asyncio.Event())
+
+    assert (told.value.code, str(settings.port) in told.value.detail) == ("port_in_use", True)
+    assert "MAINSPRING_PORT" in str(told.value.suggestion)
+
+
+async def test_an_address_that_is_not_ours_is_a_problem_too(api: Api) -> None:
+    rooms = rooms_of(api.house)
+    settings = replace(rooms.settings, host="192.0.2.1")
+
+    with pytest.raises(Invalid) as told:
+        await serve(build_api(rooms), settings, ready=lambda _: None, stop=asyncio.Event())
+
+    assert told.value.code == "cannot_listen"
+
+
+async def test_the_server_does_not_say_what_it_is_made_of(api: Api) -> None:
+    answer = await api.client.get("/api/v1/health")
+
+    assert "Server" not in answer.headers
+    assert "X-Powered-By" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 40_000 + b"\r\n\r\n",),
+        (b"GET /" + b"a" * 40_000 + b" HTTP/1.1\r\n\r\n",),
+        (b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 200 + b"\r\n",),
+        (b"GET / HTTP/1.1\r\nX: ", *[b"a" * 10_000] * 20),
+    ],
+)
+async def test_headers_without_end_are_cut_off(api: Api, pieces: tuple[bytes, ...]) -> None:
+    answer = await _raw(api, *pieces)
+
+    if answer:  # a client that still sends may see the broken connection first
+        status, problem = _problem(answer)
+        assert (status, problem["status"]) == (431, 431)
+    assert (await api.stranger.get("/api/v1/health/live")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "request_", [b"hello\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/9.9\r\n\r\n"]
+)
+async def test_what_is_no_request_is_answered_and_hung_up_on(api: Api, request_: bytes) -> None:
+    status, problem = _problem(await _raw(api, request_))
+
+    assert (status, problem["code"]) == (400, "not_http")
+
+
+async def test_a_connection_that_never_asks_is_closed(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "HEADER_SECONDS", 0.2)
+
+    assert await _raw(api, b"GET / HT") == b""
+    assert await _raw(api, b"") == b""
+
+
+async def test_a_large_body_that_is_refused_does_not_break_the_client(bench: Bench) -> None:
+    async with served(bench.house, [_echo()]) as api:
+        answer = await api.client.post("/api/v1/echo", json={"value": "x" * 3_000_000})
+
+        assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+        assert (await api.client.post("/api/v1/echo", json={"value": 1})).json() == {"value": 1}
+
+
+async def test_what_runs_with_a_router_ends_with_the_server(bench: Bench) -> None:
+    told: list[str] = []
+    made = _echo()
+
+    async def close() -> None:
+        told.append("closed")
+
+    made.lifespan_context = _told(told)
+    rooms = rooms_of(bench.house)
+    settings = replace(rooms.settings, port=0)
+    app, stop = build_api(rooms, on_close=[close], more=[made]), asyncio.Event()
+    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(serve(app, settings, ready=port.set_result, stop=stop))
+    await asyncio.wait_for(port, PATIENCE)
+
+    assert told == ["begun"]
+    stop.set()
+    await asyncio.wait_for(task, PATIENCE)
+    assert told == ["begun", "ended", "closed"]
+
+
+async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
+    made = router("test")
+
+    @made.get("/endless")
+    async def endless(request: Request) -> StreamingResponse:
+        async def lines() -> AsyncIterator[bytes]:
+            yield b"begun\n"
+            await request.app.state.closing.wait()
+            yield b"ended\n"
+
+        return StreamingResponse(lines())
+
+    async with asyncio.timeout(serving.GRACE_SECONDS / 2):
+        async with served(bench.house, [made]) as api:
+            reading = asyncio.create_task(api.client.get("/api/v1/endless"))
+            while not api.app.state.closing.is_set() and not reading.done():
+                if (await api.client.get("/api/v1/health/live")).status_code == 200:
+                    break
+        answer = await reading
+
+    assert answer.text == "begun\nended\n"
+
+
+def _echo() -> APIRouter:
+    from mainspring.surfaces.rest.answers import Answer
+    from mainspring.surfaces.rest.bodies import read_json_body
+
+    made = router("test")
+
+    @made.post("/echo")
+    async def echo(request: Request) -> Answer:
+        return Answer(await read_json_body(request))
+
+    return made
+
+
+def _told(told: list[str]) -> Any:
+    from contextlib import asynccontextmanager
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        del app
+        told.append("begun")
+        yield
+        told.append("ended")
+
+    return lifespan

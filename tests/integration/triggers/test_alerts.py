@@ -1,0 +1,457 @@
+"""The owner hears of failures: alerts, what gathers in them, the pause, and the mail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.event import EventRow
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.gate.mail import SmtpMailer, read_smtp_url
+from mainspring.runs.arrivals import Request
+from mainspring.runs.replay import replay
+from mainspring.store.events import append_events
+from mainspring.triggers.alerts import CONSUMER, TRIES, Alerts, Postman, mails
+from mainspring.triggers.log_reader import LogReader
+from mainspring.workspace.alerts import take_mail
+from mainspring.workspace.automations import set_state
+from mainspring.workspace.inbox import notifications
+from mainspring.workspace.states import acknowledge
+from tests.kit.house import PATIENCE, Bench, document, step
+from tests.kit.mail import Post, mail_server, read_letter
+
+HOOK = {"id": "hook", "type": "webhook"}
+_AHEAD = """
+    SELECT EXISTS (SELECT 1 FROM events e, event_cursors c
+        WHERE c.consumer = $1 AND (e.xid, e.id) > (c.xid, c.id))
+"""
+
+
+def _breaks(name: str = "a test", **more: Any) -> dict[str, Any]:
+    config = {"failures": 99, "permanent": True}
+    return document(
+        step("first", "transform_data", {"output": 1}), step("second", "test.flaky", config),
+        name=name, triggers=[HOOK], execution={"concurrency": "allow_parallel"}, **more,
+    )  # fmt: skip
+
+
+def _works(name: str = "a test") -> dict[str, Any]:
+    plan = step("first", "transform_data", {"output": 1})
+    more = {"execution": {"concurrency": "allow_parallel"}}
+    return document(plan, name=name, triggers=[HOOK], **more)
+
+
+@dataclass(slots=True)
+class Story:
+    """A house whose runs are worked on and whose alerts are read, step by step."""
+
+    bench: Bench
+    reader: LogReader
+
+    async def active(self, written: dict[str, Any]) -> tuple[UUID, UUID]:
+        """Saves and activates; the automation and its one trigger."""
+        saved = await self.bench.save(written)
+        async with self.bench.house.database.transaction() as tx:
+            workspace_id = self.bench.house.workspace_id
+            await set_state(tx, workspace_id, saved.automation_id, "active")
+        trigger_id = await self.bench.house.database.fetchval(
+            "SELECT id FROM triggers WHERE automation_id = $1", saved.automation_id
+        )
+        return saved.automation_id, trigger_id
+
+    async def ends(self, automation_id: UUID, trigger_id: UUID | None = None) -> dict[str, Any]:
+        """One run from its start to what is told about it."""
+        kind = "manual" if trigger_id is None else "webhook"
+        house = self.bench.house
+        request = Request(house.workspace_id, automation_id, kind, trigger_id)
+        made = await house.dispatcher.dispatch(request)
+        run = await self.bench.until(made.run_id)
+        await self.told()
+        return run
+
+    async def told(self) -> None:
+        """Reads the log to where it ends now."""
+        async with asyncio.timeout(PATIENCE):
+            while await self.bench.house.database.fetchval(_AHEAD, CONSUMER):
+                if not await self.reader.once():
+                    await asyncio.sleep(0.01)
+
+    async def automation(self, automation_id: UUID) -> dict[str, Any]:
+        row = await self.bench.house.database.fetchrow(
+            "SELECT * FROM automations WHERE id = $1", automation_id
+        )
+        assert row is not None
+        return dict(row)
+
+    async def inbox(self) -> list[dict[str, Any]]:
+        async with self.bench.house.database.acquire() as connection:
+            return await notifications(connection, self.bench.house.workspace_id)
+
+    async def due(self) -> int:
+        return int(
+            await self.bench.house.database.fetchval(
+                "SELECT count(*) FROM notifications WHERE mail_due_at IS NOT NULL"
+            )
+        )
+
+
+def _reader(bench: Bench, limits: Limits, *, mail: bool) -> LogReader:
+    return LogReader(bench.house.database, CONSUMER, Alerts(limits, mail=mail).handle)
+
+
+@asynccontextmanager
+async def _story(bench: Bench, *, mail: bool = True, in_row: int = 5) -> AsyncIterator[Story]:
+    limits = replace(bench.house.limits, failures_in_row=in_row)
+    reader = _reader(bench, limits, mail=mail)
+    await reader.begin()
+    async with bench.worker():
+        yield Story(bench, reader)
+
+
+async def test_a_failed_run_is_told_with_its_step_its_reason_and_what_to_do(
+    bench: Bench,
+) -> None:
+    async with _story(bench) as story:
+        run = await story.ends(*await story.active(_breaks("Daily digest")))
+        (alert,) = await story.inbox()
+    assert (alert["level"], alert["title"]) == ("error", "Daily digest failed")
+    assert (alert["automation_id"], alert["run_id"]) == (run["automation_id"], run["id"])
+    lines = alert["message"].splitlines()
+    assert lines[0] == "The step second failed: This can never work."
+    assert f"Run {run['id']}, started by a call of its webhook." in lines
+    assert f"When the cause is mended: mainspring retry {run['id']}" in lines
+    assert await story.due() == 1
+
+
+async def test_a_run_that_succeeds_or_is_cancelled_is_not_told(bench: Bench) -> None:
+    async with _story(bench) as story:
+        await story.ends(*await story.active(_works()))
+        made = await bench.dispatch(document(step("hang", "test.hang"), name="slow"))
+        await bench.outside.started.wait()
+        await bench.house.control.cancel(bench.house.workspace_id, made.run_id)
+        assert (await bench.until(made.run_id))["status"] == "cancelled"
+        await story.told()
+        assert await story.inbox() == []
+
+
+async def test_failures_that_follow_closely_are_one_alert_that_says_how_many(
+    bench: Bench,
+) -> None:
+    async with _story(bench) as story:
+        where = await story.active(_breaks())
+        first = await story.ends(*where)
+        await bench.house.database.execute("UPDATE notifications SET read_at = now()")
+        await story.ends(*where)
+        last = await story.ends(*where)
+        (alert,) = await story.inbox()
+    assert "3 runs have failed since this alert began" in alert["message"]
+    assert str(last["id"]) in alert["message"]
+    assert alert["run_id"] == first["id"]
+    assert alert["read_at"] is None
+    assert await story.due() == 1
+
+
+async def test_many_failures_read_at_once_are_one_alert_too(bench: Bench) -> None:
+    async with _story(bench, in_row=100) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        house = bench.house
+        request = Request(house.workspace_id, automation_id, "webhook", trigger_id)
+        made = await house.dispatcher.dispatch_all([request] * 20)
+        for one in made:
+            await bench.until(one.run_id)
+        await story.told()
+        (alert,) = await story.inbox()
+        found = await story.automation(automation_id)
+    assert "20 runs have failed" in alert["message"]
+    assert found["failures"] == 20
+
+
+async def test_a_failure_much_later_is_a_new_alert(bench: Bench) -> None:
+    async with _story(bench) as story:
+        where = await story.active(_breaks())
+        await story.ends(*where)
+        await bench.house.database.execute(
+            "UPDATE notifications SET created_at = created_at - interval '11 minutes'"
+        )
+        await story.ends(*where)
+        assert len(await story.inbox()) == 2
+    assert await story.due() == 2
+
+
+async def test_an_automation_s_own_message_is_never_taken_for_an_alert(bench: Bench) -> None:
+    own = {"title": "a test failed", "message": "Mine.", "level": "error"}
+    after = [step("tell", "inbox.post_notification", own)]
+    written = _breaks()
+    written["execution"]["on_failure"] = after
+    async with _story(bench) as story:
+        where = await story.active(written)
+        await story.ends(*where)
+        messages = [entry["message"] for entry in await story.inbox()]
+    assert messages.count("Mine.") == 1
+    assert len(messages) == 2
+
+
+async def test_enough_failures_in_a_row_pause_the_automation_and_say_so(bench: Bench) -> None:
+    async with _story(bench) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        for number in range(1, 5):
+            await story.ends(automation_id, trigger_id)
+            found = await story.automation(automation_id)
+            assert (found["state"], found["failures"]) == ("active", number)
+        last = await story.ends(automation_id, trigger_id)
+        found = await story.automation(automation_id)
+        assert (found["state"], found["paused_reason"]) == ("paused", "failures")
+        assert found["failures"] == 5
+        told = [entry for entry in await story.inbox() if entry["level"] == "warning"]
+        assert [entry["title"] for entry in told] == ["a test was paused after failures"]
+        assert "Its last 5 runs failed" in told[0]["message"]
+        assert "activate it again" in told[0]["message"]
+        assert told[0]["run_id"] == last["id"]
+        # Nothing starts it any more, and the pause is told once.
+        after = await story.ends(automation_id, trigger_id)
+        assert (after["status"], after["reason"]) == ("skipped", "paused")
+        assert len(await story.inbox()) == 2
+
+
+async def test_a_success_in_between_begins_the_count_anew(bench: Bench) -> None:
+    async with _story(bench) as story:
+        where = await story.active(_breaks())
+        for _ in range(4):
+            await story.ends(*where)
+        await bench.save(_works())
+        await story.ends(*where)
+        assert (await story.automation(where[0]))["failures"] == 0
+        await bench.save(_breaks())
+        for _ in range(4):
+            await story.ends(*where)
+        found = await story.automation(where[0])
+        assert (found["state"], found["failures"]) == ("active", 4)
+
+
+async def test_runs_by_hand_are_told_in_the_inbox_alone_and_never_pause(bench: Bench) -> None:
+    async with _story(bench) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        for _ in range(6):
+            await story.ends(automation_id)
+        found = await story.automation(automation_id)
+        assert (found["state"], found["failures"]) == ("active", 0)
+        assert len(await story.inbox()) == 1
+        assert await story.due() == 0
+        # The first failure that nobody watched is mailed, though the alert was there.
+        await story.ends(automation_id, trigger_id)
+        assert len(await story.inbox()) == 1
+        assert await story.due() == 1
+
+
+async def test_a_replay_by_a_person_does_not_count_either(bench: Bench) -> None:
+    async with _story(bench, in_row=2) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        run = await story.ends(automation_id, trigger_id)
+        house = bench.house
+        again = await replay(
+            house.database, house.dispatcher, house.limits, house.workspace_id, run["id"]
+        )
+        await bench.until(again.run_id)
+        await story.told()
+        found = await story.automation(automation_id)
+    assert (found["state"], found["failures"]) == ("active", 1)
+
+
+async def test_a_body_that_does_not_fit_never_pauses_but_a_schedule_does(bench: Bench) -> None:
+    """Strangers who call a webhook with nonsense must not be able to stop it."""
+    async with _story(bench, in_row=2) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        await story.ends(automation_id, trigger_id)
+        await bench.house.database.execute("UPDATE runs SET reason = 'invalid_inputs'")
+        await story.ends(automation_id, trigger_id)
+        found = await story.automation(automation_id)
+        assert (found["state"], found["failures"]) == ("active", 1)
+        await bench.house.database.execute("UPDATE runs SET trigger_type = 'schedule'")
+        await story.ends(automation_id, trigger_id)
+        assert (await story.automation(automation_id))["state"] == "paused"
+
+
+async def test_what_was_acknowledged_does_not_count_again(bench: Bench) -> None:
+    async with _story(bench) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        for _ in range(4):
+            await story.ends(automation_id, trigger_id)
+        async with bench.house.database.transaction() as tx:
+            state = await acknowledge(tx, bench.house.workspace_id, automation_id)
+        assert state == "active"
+        assert (await story.automation(automation_id))["failures"] == 0
+        assert [entry["read_at"] is None for entry in await story.inbox()] == [False]
+        await story.ends(automation_id, trigger_id)
+        found = await story.automation(automation_id)
+        assert (found["state"], found["failures"]) == ("active", 1)
+        # It is news again, in an alert of its own.
+        assert [entry["read_at"] is None for entry in await story.inbox()] == [True, False]
+
+
+async def test_acknowledging_a_paused_automation_does_not_activate_it(bench: Bench) -> None:
+    async with _story(bench, in_row=1) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        await story.ends(automation_id, trigger_id)
+        async with bench.house.database.transaction() as tx:
+            assert await acknowledge(tx, bench.house.workspace_id, automation_id) == "paused"
+        found = await story.automation(automation_id)
+        assert (found["state"], found["failures"]) == ("paused", 0)
+
+
+async def test_activating_again_begins_the_count_anew(bench: Bench) -> None:
+    async with _story(bench, in_row=2) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        await story.ends(automation_id, trigger_id)
+        await story.ends(automation_id, trigger_id)
+        assert (await story.automation(automation_id))["state"] == "paused"
+        async with bench.house.database.transaction() as tx:
+            await set_state(tx, bench.house.workspace_id, automation_id, "active")
+        await story.ends(automation_id, trigger_id)
+        found = await story.automation(automation_id)
+        assert (found["state"], found["failures"]) == ("active", 1)
+
+
+async def test_the_same_event_read_twice_makes_one_alert(bench: Bench) -> None:
+    async with _story(bench) as story:
+        await story.ends(*await story.active(_breaks()))
+        await bench.house.database.execute(
+            "UPDATE event_cursors SET xid = '0'::xid8, id = $1", UUID(int=0)
+        )
+        story.reader = _reader(bench, bench.house.limits, mail=True)
+        assert await story.reader.once() > 0
+        (alert,) = await story.inbox()
+    assert "runs have failed" not in alert["message"]
+
+
+async def test_events_that_lie_or_make_no_sense_are_passed_over(bench: Bench) -> None:
+    house = bench.house
+    async with _story(bench) as story:
+        automation_id, _ = await story.active(_works())
+        payloads = (
+            "{}",
+            '{"run_id": 7, "automation_id": []}',
+            '{"run_id": "x", "automation_id": "y"}',
+            f'{{"run_id": "{new_id()}", "automation_id": "{automation_id}"}}',
+        )
+        async with house.database.transaction() as tx:
+            rows = [
+                EventRow(house.workspace_id, new_id(), "automation.run.failed", "x", payload)
+                for payload in payloads
+            ]
+            await append_events(tx, rows)
+        await story.told()
+        assert await story.inbox() == []
+        assert (await story.automation(automation_id))["failures"] == 0
+
+
+async def test_the_title_is_one_line_whatever_the_name_holds(bench: Bench) -> None:
+    async with _story(bench) as story:
+        await story.ends(*await story.active(_breaks("Evil\r\nBcc: x\u2028 \x1b[31mname")))
+        (alert,) = await story.inbox()
+    assert alert["title"] == "Evil Bcc: x [31mname failed"
+
+
+@asynccontextmanager
+async def _posted(bench: Bench, post: Post, **more: Any) -> AsyncIterator[Postman]:
+    """A postman and the mail server he goes to."""
+    async with mail_server(post) as port:
+        server = read_smtp_url(f"smtp://127.0.0.1:{port}")
+        mailer = SmtpMailer(server, "m@example.org", bench.house.limits, bench.house.clock)
+        yield Postman(bench.house.database, mailer, "ada@example.com", **more)
+
+
+async def _alert(bench: Bench) -> dict[str, Any]:
+    async with _story(bench) as story:
+        await story.ends(*await story.active(_breaks("Daily digest")))
+        (alert,) = await story.inbox()
+        return alert
+
+
+async def _mail_row(bench: Bench) -> dict[str, Any]:
+    row = await bench.house.database.fetchrow(
+        "SELECT mail_due_at, mail_tries, mailed_at, mail_due_at > now() AS later FROM notifications"
+    )
+    assert row is not None
+    return dict(row)
+
+
+async def test_an_alert_is_mailed_once_however_many_bring_it(bench: Bench) -> None:
+    alert, post = await _alert(bench), Post()
+    async with _posted(bench, post) as postman:
+        brought = await asyncio.gather(*(postman.once() for _ in range(4)))
+        assert sorted(brought) == [False, False, False, True]
+        assert not await postman.once()
+    (letter,) = post.letters
+    assert (letter["to"], letter["subject"]) == ("ada@example.com", "Daily digest failed")
+    assert letter["auto-submitted"] == "auto-generated"
+    assert letter.get_content().splitlines() == alert["message"].splitlines()
+    assert (await _mail_row(bench))["mailed_at"] is not None
+
+
+async def test_a_letter_that_another_is_taking_is_left_to_him(bench: Bench) -> None:
+    await _alert(bench)
+    post = Post()
+    async with _posted(bench, post) as postman, asyncio.timeout(PATIENCE):
+        async with bench.house.database.transaction() as tx:
+            assert await take_mail(tx, 60.0, 3600.0) is not None
+            assert not await postman.once()
+        assert not await postman.once()
+    assert post.offered == []
+
+
+async def test_a_letter_that_was_not_taken_waits_and_is_tried_again_as_the_same(
+    bench: Bench,
+) -> None:
+    await _alert(bench)
+    post = Post(at_data=["451 Not now"])
+    async with _posted(bench, post) as postman:
+        assert await postman.once()
+        row = await _mail_row(bench)
+        assert (row["mail_tries"], row["mailed_at"], row["later"]) == (1, None, True)
+        assert not await postman.once()
+        await bench.house.database.execute("UPDATE notifications SET mail_due_at = now()")
+        assert await postman.once()
+    ids = {read_letter(data)["message-id"] for data in post.offered}
+    assert (len(post.offered), len(post.letters), len(ids)) == (2, 1, 1)
+
+
+async def test_a_letter_that_nobody_takes_is_given_up_and_told_in_the_log(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    await _alert(bench)
+    post = Post(at_data=["451 Not now"] * 99)
+    async with _posted(bench, post, first_pause=0.0) as postman:
+        while await postman.once():
+            assert len(post.offered) <= TRIES
+    row = await _mail_row(bench)
+    assert (len(post.offered), row["mail_due_at"], row["mailed_at"]) == (TRIES, None, None)
+    assert "stays in the inbox alone" in caplog.text
+
+
+async def test_a_postman_that_is_stopped_ends(bench: Bench) -> None:
+    await _alert(bench)
+    post, stop = Post(), asyncio.Event()
+    async with _posted(bench, post, poll_seconds=60) as postman, asyncio.timeout(PATIENCE):
+        going = asyncio.create_task(postman.run(stop))
+        while not post.letters:
+            await asyncio.sleep(0.01)
+        stop.set()
+        await going
+
+
+async def test_without_mail_set_up_alerts_stay_in_the_inbox(bench: Bench) -> None:
+    settings = bench.house.settings
+    assert not mails(settings)
+    assert not mails(replace(settings, owner_mail="ada@example.com"))
+    assert mails(replace(settings, owner_mail="ada@example.com", smtp_url="smtp://localhost"))
+    async with _story(bench, mail=False) as story:
+        await story.ends(*await story.active(_breaks()))
+        assert len(await story.inbox()) == 1
+    assert await story.due() == 0

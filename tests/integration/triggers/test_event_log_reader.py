@@ -1,0 +1,285 @@
+"""A reader of the log acts on every event once, whatever happens to it on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.context import Transaction
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.event import Entry, Event, EventRow
+from mainspring.contracts.ids import new_id
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.store.events import append_events
+from mainspring.triggers.log_reader import LogReader, Partly
+
+SPACE = new_id()
+
+
+async def _tell(database: Database, *marks: object) -> list[UUID]:
+    rows = [
+        EventRow(SPACE, new_id(), "test.happened", "t", f'{{"mark": {mark}}}') for mark in marks
+    ]
+    async with database.transaction() as tx:
+        await append_events(tx, rows)
+    return [row.id for row in rows]
+
+
+class Notes:
+    """A consumer whose effects are rows, so that they commit with the cursor or not at all."""
+
+    def __init__(self, database: Database, *poison: int) -> None:
+        self.database = database
+        self.poison = poison
+        self.batches: list[int] = []
+        self.passed_over: list[tuple[UUID, str]] = []
+        self.woken = 0
+
+    async def prepare(self) -> None:
+        await self.database.execute("CREATE TABLE notes (n serial, mark bigint)")
+
+    async def handle(self, tx: Transaction, events: Sequence[Event]) -> Callable[[], None]:
+        self.batches.append(len(events))
+        for event in events:
+            if event.payload["mark"] in self.poison:
+                raise ZeroDivisionError
+            await tx.execute("INSERT INTO notes (mark) VALUES ($1)", event.payload["mark"])
+        return self._wake
+
+    def _wake(self) -> None:
+        self.woken += 1
+
+    async def over(self, tx: Transaction, entry: Entry, problem: Problem) -> None:
+        self.passed_over.append((entry.place[1], problem.code))
+
+    def reader(self, *, most: int = 500, from_beginning: bool = False) -> LogReader:
+        return LogReader(
+            self.database, "test", self.handle, passed_over=self.over, most=most,
+            from_beginning=from_beginning,
+        )  # fmt: skip
+
+    async def marks(self) -> list[int]:
+        return [
+            row["mark"] for row in await self.database.fetch("SELECT mark FROM notes ORDER BY n")
+        ]
+
+
+async def _all(reader: LogReader) -> None:
+    while await reader.once():
+        pass
+
+
+async def _until(database: Database, notes: Notes, count: int) -> None:
+    async with asyncio.timeout(20):
+        while len(await notes.marks()) < count:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_new_consumer_begins_with_the_present(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    await _tell(database, 1, 2)
+    reader = notes.reader()
+    assert await reader.once() == 0
+    await _tell(database, 3)
+    await _all(reader)
+    assert await notes.marks() == [3]
+    assert notes.woken == 1
+
+
+async def test_a_consumer_that_must_miss_nothing_begins_with_the_oldest(
+    database: Database,
+) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    await _tell(database, 1, 2)
+    await _all(notes.reader(from_beginning=True))
+    assert await notes.marks() == [1, 2]
+
+
+async def test_the_next_reader_goes_on_where_the_last_one_stopped(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    await notes.reader().begin()
+    await _tell(database, *range(7))
+    assert await notes.reader(most=3).once() == 3
+    await _all(notes.reader(most=3))
+    assert await notes.marks() == list(range(7))
+
+
+async def test_an_event_that_breaks_its_handler_is_passed_over_and_no_other(
+    database: Database,
+) -> None:
+    notes = Notes(database, 5, 300)
+    await notes.prepare()
+    await notes.reader().begin()
+    ids = await _tell(database, *range(500))
+    await _all(notes.reader())
+    assert await notes.marks() == [mark for mark in range(500) if mark not in (5, 300)]
+    assert [event_id for event_id, _ in notes.passed_over] == [ids[5], ids[300]]
+    # The search for the broken one takes few transactions, not one for each event.
+    assert len(notes.batches) < 60
+
+
+async def test_an_event_that_cannot_be_read_is_passed_over_with_a_record(
+    database: Database,
+) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    await notes.reader().begin()
+    ids = await _tell(database, 1, "1e400", 3)
+    await _all(notes.reader())
+    assert await notes.marks() == [1, 3]
+    assert notes.passed_over == [(ids[1], "event_unreadable")]
+
+
+async def test_a_record_that_cannot_be_left_does_not_stop_the_reader(database: Database) -> None:
+    notes = Notes(database, 2)
+    await notes.prepare()
+
+    async def broken(tx: Transaction, entry: Entry, problem: Problem) -> None:
+        await tx.execute("SELECT 1 / 0")
+
+    reader = LogReader(database, "test", notes.handle, passed_over=broken)
+    await reader.begin()
+    await _tell(database, 1, 2, 3, "1e400", 5)
+    await _all(reader)
+    assert await notes.marks() == [1, 3, 5]
+
+
+async def test_a_handler_may_take_part_of_a_batch(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+
+    async def two(tx: Transaction, events: Sequence[Event]) -> Partly | None:
+        await notes.handle(tx, events[:2])
+        return Partly(2) if len(events) > 2 else None
+
+    reader = LogReader(database, "test", two, passed_over=notes.over)
+    await reader.begin()
+    await _tell(database, 1, 2, "1e400", 4, 5)
+    await _all(reader)
+    assert await notes.marks() == [1, 2, 4, 5]
+    assert len(notes.passed_over) == 1
+
+
+async def test_readers_beside_each_other_act_on_every_event_once(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    await notes.reader().begin()
+    stop = asyncio.Event()
+    tasks = [asyncio.create_task(notes.reader(most=5).run(stop)) for _ in range(4)]
+    for number in range(30):
+        await _tell(database, *range(number * 4, number * 4 + 4))
+    await _until(database, notes, 120)
+    stop.set()
+    await asyncio.gather(*tasks)
+    assert await notes.marks() == list(range(120))
+
+
+async def test_a_reader_passes_over_no_event_that_it_has_not_tried(
+    database: Database, database_url: str, tmp_path: Path
+) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    settings = Settings(home=tmp_path, database_url=database_url)
+    narrow = await Database.open(settings, pool_size=2)
+    tasks: list[asyncio.Task[None]] = []
+
+    async def overtake(event_id: UUID) -> None:
+        await narrow.execute(
+            "UPDATE event_cursors SET xid = e.xid, id = e.id FROM events e WHERE e.id = $1",
+            event_id,
+        )
+
+    async def stand_in_line() -> None:
+        async with narrow.acquire():
+            await tasks[0]
+
+    async def broken(tx: Transaction, events: Sequence[Event]) -> None:
+        """Breaks on the first event; before it can be passed over, another reader is past it."""
+        if events[0].payload["mark"] != 1:
+            await notes.handle(tx, events)
+            return
+        tasks.append(asyncio.create_task(overtake(events[0].id)))
+        await _until_blocked(tx)
+        tasks.append(asyncio.create_task(stand_in_line()))
+        await asyncio.sleep(0)
+        raise ZeroDivisionError
+
+    try:
+        reader = LogReader(narrow, "test", broken, passed_over=notes.over, most=1)
+        await reader.begin()
+        await _tell(database, 1, 2, 3)
+        assert await reader.once() == 0
+        await asyncio.gather(*tasks)
+        await _all(reader)
+    finally:
+        await narrow.close()
+    assert await notes.marks() == [2, 3]
+    assert notes.passed_over == []
+
+
+async def _until_blocked(tx: Transaction) -> None:
+    async with asyncio.timeout(20):
+        while not await tx.fetch("SELECT 1 FROM pg_locks WHERE NOT granted"):
+            await asyncio.sleep(0.01)
+
+
+async def test_a_reader_that_dies_before_its_commit_leaves_no_trace(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    await notes.reader().begin()
+    await _tell(database, 1, 2)
+    for point in ("read", "handled", "moved"):
+
+        def die(at: str, point: str = point) -> None:
+            if at == point:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            await LogReader(database, "test", notes.handle, hook=die).once()
+        assert await notes.marks() == []
+    await _all(notes.reader())
+    assert await notes.marks() == [1, 2]
+
+
+async def test_a_lost_connection_is_waited_for_and_costs_no_event(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    lost = 0
+
+    async def cut(tx: Transaction, events: Sequence[Event]) -> None:
+        nonlocal lost
+        await notes.handle(tx, events)
+        if lost < 3:
+            lost += 1
+            await tx.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    reader = LogReader(database, "test", cut, passed_over=notes.over)
+    await reader.begin()
+    await _tell(database, 1, 2, 3)
+    stop = asyncio.Event()
+    task = asyncio.create_task(reader.run(stop))
+    await _until(database, notes, 3)
+    stop.set()
+    await task
+    assert await notes.marks() == [1, 2, 3]
+    assert notes.passed_over == []
+
+
+async def test_a_cursor_of_another_server_begins_anew(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    await notes.reader().begin()
+    await database.execute("UPDATE event_cursors SET xid = '99999999999'")
+    reader = notes.reader()
+    assert await reader.once() == 0
+    await _tell(database, 1)
+    await _all(reader)
+    assert await notes.marks() == [1]

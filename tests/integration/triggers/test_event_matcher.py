@@ -1,0 +1,273 @@
+"""Events start runs: exactly one for each event and trigger that match."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+from mainspring.contracts.ids import new_id
+from mainspring.runs.arrivals import Request
+from mainspring.triggers import matcher as matching_module
+from mainspring.triggers.consumed import consumed_by
+from mainspring.workspace.automations import ensure_workspace, set_state
+from tests.kit.events import ECHO, listen, match_all, matcher_of, matching, runs_of, tell
+from tests.kit.house import Bench, step
+
+
+async def test_an_event_starts_the_automations_whose_filters_let_it_through(bench: Bench) -> None:
+    pdf = await listen(bench, "pdf", "file.added", {"kind": "pdf"})
+    every = await listen(bench, "every", "file.added")
+    await listen(bench, "other", "file.removed")
+    (event_id,) = await tell(bench.house, "file.added", {"kind": "pdf", "name": "x"})
+    await match_all(bench.house)
+
+    runs = await runs_of(bench.house)
+    assert {run["automation_id"] for run in runs} == {pdf, every}
+    async with bench.worker():
+        for run in runs:
+            ended = await bench.until(run["id"])
+            assert ended["status"] == "succeeded"
+            assert ended["output"] == {"kind": "pdf", "name": "x"}
+    async with bench.house.database.acquire() as connection:
+        found = await consumed_by(connection, bench.house.workspace_id, event_id)
+    assert {one["automation_id"] for one in found} == {pdf, every}
+    assert {one["run_id"] for one in found} == {run["id"] for run in runs}
+
+
+async def test_the_fixed_inputs_of_a_trigger_reach_the_run(bench: Bench) -> None:
+    automation = await listen(
+        bench, "fixed", "file.added", None,
+        step("say", "transform_data", {"output": "{{ inputs.to }}"}),
+        trigger={"inputs": {"to": "me"}},
+        inputs={"schema": {"type": "object", "properties": {"to": {"type": "string"}}}},
+    )  # fmt: skip
+    await tell(bench.house, "file.added", {})
+    await match_all(bench.house)
+    (run,) = await runs_of(bench.house, automation)
+    async with bench.worker():
+        assert (await bench.until(run["id"]))["output"] == "me"
+
+
+async def test_inputs_that_do_not_fit_are_a_failed_run_with_a_reason(bench: Bench) -> None:
+    automation = await listen(
+        bench, "needs", "file.added", None, ECHO,
+        inputs={
+            "schema": {
+                "type": "object",
+                "required": ["to"],
+                "properties": {"to": {"type": "string"}},
+            }
+        },
+    )  # fmt: skip
+    await tell(bench.house, "file.added", {})
+    await match_all(bench.house)
+    (run,) = await runs_of(bench.house, automation)
+    assert (run["status"], run["reason"]) == ("failed", "invalid_inputs")
+
+
+async def test_an_event_told_before_the_trigger_was_armed_starts_nothing(bench: Bench) -> None:
+    await tell(bench.house, "file.added", {})
+    automation = await listen(bench, "late", "file.added")
+    await tell(bench.house, "file.added", {})
+    await match_all(bench.house)
+    assert len(await runs_of(bench.house, automation)) == 1
+
+
+async def test_triggers_that_come_change_and_go_are_noticed_at_once(bench: Bench) -> None:
+    house = bench.house
+    matcher = matcher_of(house)
+    first = await listen(bench, "first", "file.added", {"kind": "a"})
+    await tell(house, "file.added", {"kind": "a"})
+    await match_all(house, matcher)
+    assert len(await runs_of(house, first)) == 1
+
+    await listen(bench, "first", "file.added", {"kind": "b"})
+    second = await listen(bench, "second", "file.added")
+    await tell(house, "file.added", {"kind": "a"}, {"kind": "b"})
+    await match_all(house, matcher)
+    assert len(await runs_of(house, first)) == 2
+    assert len(await runs_of(house, second)) == 2
+
+    async with house.database.transaction() as tx:
+        await set_state(tx, house.workspace_id, first, "paused")
+    await tell(house, "file.added", {"kind": "b"})
+    await match_all(house, matcher)
+    assert len(await runs_of(house, first)) == 2
+    assert len(await runs_of(house, second)) == 3
+
+
+async def test_an_event_of_another_workspace_starts_nothing_here(bench: Bench) -> None:
+    automation = await listen(bench, "mine", "file.added")
+    other = new_id()
+    async with bench.house.database.transaction() as tx:
+        await ensure_workspace(tx, other, "Other")
+    await tell(bench.house, "file.added", {}, space=other)
+    assert await match_all(bench.house) == 1
+    assert await runs_of(bench.house, automation) == []
+
+
+async def test_matchers_beside_each_other_start_one_run_for_each_match(bench: Bench) -> None:
+    house = bench.house
+    automations = [await listen(bench, f"a{n}", "file.added", {"n": n}) for n in range(4)]
+    every = await listen(bench, "every", "file.added")
+    async with matching(house, 3):
+        for _ in range(20):
+            await tell(house, "file.added", *({"n": n} for n in range(5)))
+        async with asyncio.timeout(30):
+            while len(await runs_of(house)) < 20 * 9:
+                await asyncio.sleep(0.02)
+    for automation in automations:
+        assert len(await runs_of(house, automation)) == 20
+    runs = await runs_of(house, every)
+    keys = await house.database.fetch("SELECT DISTINCT key FROM firings")
+    assert len(runs) == len(keys) == 100
+
+
+async def test_an_event_that_is_matched_again_finds_its_earlier_run(bench: Bench) -> None:
+    house = bench.house
+    automation = await listen(bench, "once", "file.added")
+    await tell(house, "file.added", {})
+    await match_all(house)
+    await house.database.execute("UPDATE event_cursors SET xid = '0'")
+    assert await match_all(house, matcher_of(house)) >= 1
+    assert len(await runs_of(house, automation)) == 1
+
+
+async def test_an_event_nobody_can_read_is_told_in_the_inbox_and_holds_up_no_other(
+    bench: Bench,
+) -> None:
+    house = bench.house
+    automation = await listen(bench, "brave", "file.added")
+    (bad,) = await tell(house, "file.added", {})
+    await house.database.execute("UPDATE events SET payload = '{\"n\": 1e400}' WHERE id = $1", bad)
+    await tell(house, "file.added", {"n": 1})
+    await match_all(house)
+    assert [run["payload"] for run in await runs_of(house, automation)] == [{"n": 1}]
+    (note,) = await house.database.fetch("SELECT level, message FROM notifications")
+    assert note["level"] == "error"
+    assert str(bad) in note["message"]
+
+
+async def test_a_crowd_of_firings_is_spread_over_transactions(
+    bench: Bench, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(matching_module, "MOST_FIRINGS", 5)
+    house = bench.house
+    automations = [await listen(bench, f"a{n}", "file.added") for n in range(3)]
+    await tell(house, "file.added", *({"n": n} for n in range(10)))
+    matcher = matcher_of(house)
+    assert await matcher.reader.once() == 1
+    await match_all(house, matcher)
+    for automation in automations:
+        assert len(await runs_of(house, automation)) == 10
+
+
+async def test_when_a_trigger_fired_before_is_known_to_the_next_run(bench: Bench) -> None:
+    house = bench.house
+    automation = await listen(
+        bench, "since", "file.added", None,
+        step("say", "transform_data", {"output": "{{ inputs.since }}"}),
+        inputs={
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "since": {"type": "string", "format": "date-time", "default": "$last_fired_at"}
+                },
+            }
+        },
+    )  # fmt: skip
+    for _ in range(2):
+        await tell(house, "file.added", {})
+        await match_all(house)
+    row = await house.database.fetchrow("SELECT last_fired_at FROM triggers")
+    assert row is not None
+    first, second = [run["inputs"]["since"] for run in await runs_of(house, automation)]
+    assert first < second < row["last_fired_at"].isoformat()
+
+
+async def _settled(bench: Bench, count: int) -> list[dict[str, Any]]:
+    """Waits until there are so many runs and none is under way."""
+    database = bench.house.database
+    async with asyncio.timeout(60):
+        while True:
+            found = await database.fetchrow(
+                "SELECT count(*) AS made, count(finished_at) AS ended FROM runs"
+            )
+            assert found is not None
+            if count <= found["made"] == found["ended"]:
+                return [dict(row) for row in await database.fetch("SELECT * FROM runs ORDER BY id")]
+            await asyncio.sleep(0.02)
+
+
+def _of(name: str) -> dict[str, Any]:
+    return {"automation_name": {"equals": name}}
+
+
+async def test_the_end_of_one_automation_starts_the_next(bench: Bench) -> None:
+    second = await listen(bench, "second", "automation.run.succeeded", _of("first"))
+    await listen(bench, "third", "automation.run.failed", _of("first"))
+    async with bench.worker(), matching(bench.house):
+        made = await bench.dispatch(
+            {"schema_version": "1.1", "name": "first", "goal": "Begin.", "plan": [ECHO]}
+        )
+        first, *others = await _settled(bench, 2)
+    assert first["id"] == made.run_id
+    assert [
+        (run["automation_id"], run["parent_id"], run["root_id"], run["depth"]) for run in others
+    ] == [(second, made.run_id, made.run_id, 1)]
+
+
+async def test_automations_that_start_each_other_come_to_rest_with_a_record(bench: Bench) -> None:
+    await listen(bench, "ping", "automation.run.succeeded", _of("pong"))
+    await listen(bench, "pong", "automation.run.succeeded", _of("ping"))
+    other = await listen(bench, "other", "file.added")
+    ping = await bench.house.database.fetchval("SELECT id FROM automations WHERE name = 'ping'")
+    async with bench.worker(), matching(bench.house):
+        await bench.house.dispatcher.dispatch(Request(bench.house.workspace_id, ping))
+        runs = await _settled(bench, bench.house.limits.chain_depth + 2)
+        # The others go on.
+        await tell(bench.house, "file.added", {})
+        await _settled(bench, len(runs) + 1)
+    assert [run["depth"] for run in runs] == list(range(bench.house.limits.chain_depth + 2))
+    assert {run["status"] for run in runs[:-1]} == {"succeeded"}
+    assert (runs[-1]["status"], runs[-1]["reason"]) == ("skipped", "chain_depth")
+    assert runs[-1]["error"]["detail"]
+    assert [run["status"] for run in await runs_of(bench.house, other)] == ["succeeded"]
+
+
+async def _fan_out(bench: Bench, width: int) -> UUID:
+    """A tree: the first run starts ten, each of which starts ten, three times over."""
+    root = await bench.save(
+        {"schema_version": "1.1", "name": "root", "goal": "Begin.", "plan": [ECHO]}
+    )
+    level = ["root"]
+    for depth in range(3):
+        names = {"$or": [_of(name) for name in level]}
+        below = [f"level{depth}-{n}" for n in range(width)]
+        for name in below:
+            await listen(
+                bench, name, "automation.run.succeeded", names, ECHO,
+                execution={"concurrency": "allow_parallel"},
+            )  # fmt: skip
+        level = below
+    return root.automation_id
+
+
+async def test_a_fan_out_ends_at_the_bound_with_a_record_and_others_go_on(bench: Bench) -> None:
+    house, most = bench.house, bench.house.limits.chain_runs
+    root = await _fan_out(bench, 10)
+    other = await listen(bench, "other", "file.added")
+    async with bench.worker(slots=64), matching(house):
+        await house.dispatcher.dispatch(Request(house.workspace_id, root))
+        for number in range(5):
+            await tell(house, "file.added", {})
+            async with asyncio.timeout(20):
+                while len(await runs_of(house, other)) <= number:
+                    await asyncio.sleep(0.01)
+        runs = await _settled(bench, 1 + 10 + 100 + 1000 + 5)
+    chained = [run for run in runs if run["root_id"] is not None]
+    assert len(chained) == 10 + 100 + 1000
+    refused = [run for run in chained if run["status"] == "skipped"]
+    assert {run["reason"] for run in refused} == {"chain_runs"}
+    assert len(chained) - len(refused) == most

@@ -1,0 +1,104 @@
+"""More calls than are taken: refused with a time to come again, and never half taken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import httpx2
+
+from mainspring.contracts.limits import Limits
+from mainspring.triggers.desk import SHARE, Accepted
+from mainspring.triggers.knock import Knock
+from mainspring.wiring import House, rooms_of
+from mainspring.workspace.webhooks import token_hash
+from tests.kit.api import Api, served
+from tests.kit.house import Bench
+from tests.kit.webhooks import Hook, hook, runs
+
+
+@asynccontextmanager
+async def _bounded(bench: Bench, limits: Limits) -> AsyncIterator[Api]:
+    house: House = replace(bench.house, limits=limits)
+    async with served(house) as api:
+        yield api
+
+
+async def _burst(called: Hook, many: int) -> list[httpx2.Response]:
+    return list(await asyncio.gather(*(called.fire({"n": n}) for n in range(many))))
+
+
+async def test_a_burst_beyond_the_limit_is_refused_and_the_rest_is_all_there(
+    bench: Bench,
+) -> None:
+    bounds = replace(bench.house.limits, webhook_burst=30, webhook_per_second=1)
+    async with _bounded(bench, bounds) as api:
+        called = await hook(bench, api)
+        other = await hook(bench, api, name="another")
+        answers = await _burst(called, 100)
+        taken = [answer for answer in answers if answer.status_code == 202]
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert len(taken) + len(refused) == 100
+        assert 30 <= len(taken) < 60
+        for answer in refused:
+            assert int(answer.headers["Retry-After"]) >= 1
+            assert answer.json()["code"] == "too_many_calls"
+        assert await runs(bench) == len(taken)
+        ids = {row["id"] for row in await bench.house.database.fetch("SELECT id FROM runs")}
+        assert {str(one) for one in ids} == {answer.json()["run_id"] for answer in taken}
+        assert (await other.fire({})).status_code == 202
+
+
+async def test_more_calls_than_may_wait_are_refused_and_the_rest_is_all_there(
+    bench: Bench,
+) -> None:
+    async with _bounded(bench, replace(bench.house.limits, webhook_waiting=5)) as api:
+        called = await hook(bench, api)
+        async with bench.house.database.transaction() as tx:
+            # Nobody can be let in while this is held, so calls have to wait.
+            await tx.execute("SELECT 1 FROM triggers FOR UPDATE")
+            firing = [asyncio.create_task(called.fire({"n": n})) for n in range(60)]
+            async with asyncio.timeout(20):
+                while not any(task.done() for task in firing):
+                    await asyncio.sleep(0.005)
+        answers = await asyncio.gather(*firing)
+    statuses = [answer.status_code for answer in answers]
+    assert set(statuses) == {202, 429}
+    assert await runs(bench) == statuses.count(202)
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert refused.headers["Retry-After"] == "1"
+
+
+async def test_a_flood_of_one_webhook_does_not_stand_before_the_call_of_another(
+    bench: Bench, api: Api
+) -> None:
+    busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
+    desk = rooms_of(bench.house).desk
+
+    def knock(called: Hook) -> asyncio.Task[Accepted]:
+        digest = token_hash(called.token.encode())
+        return asyncio.create_task(desk.take(Knock(called.automation_id, digest, value={})))
+
+    try:
+        flood = [knock(busy) for _ in range(10 * SHARE)]
+        await knock(seldom)
+        before = sum(task.done() for task in flood)
+        made = {answer.run_id for answer in await asyncio.gather(*flood)}
+    finally:
+        await desk.aclose()
+    assert before <= 3 * SHARE
+    assert len(made) == 10 * SHARE
+    assert await runs(bench) == 10 * SHARE + 1
+
+
+async def test_a_stranger_s_flood_is_refused_like_anybody_s(bench: Bench) -> None:
+    bounds = replace(bench.house.limits, webhook_burst=10, webhook_per_second=1)
+    async with _bounded(bench, bounds) as api:
+        called = await hook(bench, api)
+        flood = replace(called, token="mwh_" + "x" * 43)
+        statuses = [answer.status_code for answer in await _burst(flood, 30)]
+        assert set(statuses) == {401, 429}
+        assert (await called.fire({})).status_code == 202
+        assert await runs(bench) == 1

@@ -1,0 +1,76 @@
+"""A running server on loopback over the test's own house, and a client that may come in.
+
+Ask for the fixture ``api``. Its ``client`` sends the owner's token with each request; its
+``stranger`` sends none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx2
+import pytest_asyncio
+from fastapi import APIRouter, FastAPI
+
+from mainspring.surfaces.rest.app import build_api
+from mainspring.surfaces.rest.serve import serve
+from mainspring.wiring import House, rooms_of
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.tokens import ensure_owner_token
+from tests.kit.house import Bench
+
+PATIENCE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A server that listens, and two who call it."""
+
+    app: FastAPI
+    address: str
+    token: str
+    client: httpx2.AsyncClient
+    stranger: httpx2.AsyncClient
+    house: House
+
+
+@asynccontextmanager
+async def served(house: House, more: Sequence[APIRouter] = ()) -> AsyncIterator[Api]:
+    """The house behind a port of its own, until the block ends."""
+    house = replace(house, settings=replace(house.settings, host="127.0.0.1", port=0))
+    rooms = rooms_of(house)
+    token_file = await ensure_owner_token(
+        house.database, house.settings.home, house.workspace_id, FIRST_MEMBER
+    )
+    token = token_file.read_text().strip()
+    app = build_api(rooms, more=more)
+    stop = asyncio.Event()
+    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(serve(app, rooms.settings, ready=port.set_result, stop=stop))
+    # A server that cannot start ends before it is ready, with the reason.
+    waited: list[asyncio.Future[Any]] = [serving, port]
+    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        await serving
+    address = f"http://127.0.0.1:{await port}"
+    known = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(base_url=address, headers=known, timeout=PATIENCE) as client,
+        httpx2.AsyncClient(base_url=address, timeout=PATIENCE) as stranger,
+    ):
+        try:
+            yield Api(app, address, token, client, stranger, house)
+        finally:
+            stop.set()
+            await serving
+
+
+@pytest_asyncio.fixture
+async def api(bench: Bench) -> AsyncIterator[Api]:
+    """The bench's house with its REST surface listening."""
+    async with served(bench.house) as made:
+        yield made

@@ -1,0 +1,60 @@
+"""A bench whose runs can save artifacts, in a folder or in any other blob store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+
+from mainspring.actions.vocabulary import builtin_actions
+from mainspring.contracts.clock import Clock, SystemClock
+from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
+from mainspring.contracts.errors import Fault
+from mainspring.contracts.registry import Registry
+from mainspring.gate.artifacts.blobs import BlobStore
+from mainspring.gate.artifacts.links import Links
+from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.wiring import build_house
+from tests.kit.house import Bench
+
+
+class Call:
+    """One call of a run, inside a transaction of the test's."""
+
+    def __init__(self, bench: Bench, tx: Transaction, run: RunRef) -> None:
+        self.actor = Actor(bench.house.workspace_id, "run", run.id)
+        self.run: RunRef | None = run
+        self.clock: Clock = SystemClock()
+        self.key = f"{run.id}/{run.step}/1"
+        self.tx = tx
+
+    @property
+    def http(self) -> Http:
+        raise Fault("no way out")
+
+    @property
+    def mail(self) -> Mailer:
+        raise Fault("no mail")
+
+    def spend(self, usd: Decimal) -> None:
+        raise AssertionError(usd)
+
+
+@asynccontextmanager
+async def saving_bench(bench: Bench, blobs: BlobStore) -> AsyncIterator[Bench]:
+    """The bench over the same database, with artifacts.save over these blobs."""
+    house = bench.house
+    links = Links(house.vault, house.settings.address)
+    registry = Registry(
+        actions=builtin_actions(house.limits),
+        capabilities=(
+            artifacts_capability(blobs, house.limits, links),
+            *bench.outside.capabilities(),
+        ),
+    )
+    made = build_house(house.settings, house.limits, registry, house.database)
+    try:
+        yield Bench(made, bench.outside)
+    finally:
+        await made.waker.aclose()
+        await made.egress.aclose()

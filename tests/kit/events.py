@@ -1,0 +1,94 @@
+"""Automations that listen to events, facts to tell them, and a matcher to stand between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from mainspring.contracts.event import EventRow
+from mainspring.contracts.ids import new_id
+from mainspring.store.events import EVENTS_CHANNEL, EventTable, append_events
+from mainspring.store.wake import Listener
+from mainspring.triggers.matcher import Matcher
+from mainspring.wiring import House
+from mainspring.workspace.automations import set_state
+from tests.kit.house import Bench, document, step
+
+ECHO = step("say", "transform_data", {"output": "{{ trigger }}"})
+
+
+async def listen(
+    bench: Bench, name: str, event_type: str, filters: Mapping[str, Any] | None = None,
+    *plan: Mapping[str, Any], **more: Any,
+) -> UUID:  # fmt: skip
+    """An active automation with one event trigger; answers its id."""
+    config: dict[str, Any] = {"event_type": event_type}
+    if filters is not None:
+        config["filters"] = filters
+    trigger = {"id": "on_event", "type": "event", "config": config, **more.pop("trigger", {})}
+    saved = await bench.save(document(*(plan or (ECHO,)), name=name, triggers=[trigger], **more))
+    async with bench.house.database.transaction() as tx:
+        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    return saved.automation_id
+
+
+async def tell(
+    house: House, event_type: str, *payloads: Mapping[str, Any], space: UUID | None = None,
+    run_id: UUID | None = None,
+) -> list[UUID]:  # fmt: skip
+    """Appends one event for each payload, in one transaction; answers their ids."""
+    rows = [
+        EventRow(
+            space or house.workspace_id, new_id(), event_type, "test",
+            orjson.dumps(payload).decode(), run_id,
+        )
+        for payload in payloads
+    ]  # fmt: skip
+    async with house.database.transaction() as tx:
+        await append_events(tx, rows)
+    return [row.id for row in rows]
+
+
+def matcher_of(house: House, *, hints: bool = False) -> Matcher:
+    listener = Listener(house.database, EVENTS_CHANNEL) if hints else None
+    return Matcher(
+        house.database, EventTable(house.limits), house.dispatcher, house.limits,
+        listener=listener,
+    )  # fmt: skip
+
+
+async def match_all(house: House, matcher: Matcher | None = None) -> int:
+    """Reads the log to its end; answers how many events were passed."""
+    reader, total = (matcher or matcher_of(house)).reader, 0
+    while passed := await reader.once():
+        total += passed
+    return total
+
+
+@asynccontextmanager
+async def matching(house: House, count: int = 1) -> AsyncIterator[None]:
+    """Matchers at work until the block ends."""
+    stop = asyncio.Event()
+    tasks = [
+        asyncio.create_task(matcher_of(house, hints=True).reader.run(stop)) for _ in range(count)
+    ]
+    try:
+        yield
+    finally:
+        stop.set()
+        await asyncio.gather(*tasks)
+
+
+async def runs_of(house: House, automation_id: UUID | None = None) -> list[dict[str, Any]]:
+    """The runs that events started, oldest first."""
+    rows: Sequence[Any] = await house.database.fetch(
+        "SELECT * FROM runs WHERE workspace_id = $1 AND trigger_type = 'event' "
+        "AND ($2::uuid IS NULL OR automation_id = $2) ORDER BY id",
+        house.workspace_id, automation_id,
+    )  # fmt: skip
+    return [dict(row) for row in rows]

@@ -1,0 +1,59 @@
+"""A bench on which outside writes may leave.
+
+No write policy lets a mail or a message go without a person, and drafts cannot be confirmed
+yet. So these tests mark the writes as safe in a registry of their own and run under
+``auto_confirm_safe``; the product's own registry is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.registry import Registry
+from mainspring.wiring import build_house, build_registry
+from tests.kit.house import Bench
+
+SENDS = {"execution": {"write_policy": "auto_confirm_safe"}}
+
+
+def _set_free(capability: Capability) -> Capability:
+    if capability.write is None:
+        return capability
+    return replace(capability, write=replace(capability.write, safe=True))
+
+
+@asynccontextmanager
+async def outside_bench(bench: Bench, *, free: bool, **settings: Any) -> AsyncIterator[Bench]:
+    """The bench with other settings; with ``free``, its outside writes are called safe."""
+    changed = replace(bench.house.settings, **settings)
+    words = build_registry(bench.house.limits, settings=changed)
+    registry = Registry(
+        actions=words.actions.values(),
+        capabilities=map(_set_free, words.capabilities.values()) if free
+        else words.capabilities.values(),
+        triggers=words.triggers.values(),
+        events=words.events.values(),
+    )  # fmt: skip
+    house = build_house(changed, bench.house.limits, registry, bench.house.database)
+    try:
+        yield Bench(house, bench.outside)
+    finally:
+        await house.waker.aclose()
+        await house.egress.aclose()
+
+
+async def everything(bench: Bench) -> str:
+    """Every row of every table, as text."""
+    tables = await bench.house.database.fetch(
+        "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = "
+        "'public'::regnamespace AND NOT relispartition"
+    )
+    found: list[str] = []
+    for table in tables:
+        rows = await bench.house.database.fetch(f"SELECT t::text AS row FROM {table['relname']} t")
+        found += [row["row"] for row in rows]
+    return "\n".join(found)

@@ -1,0 +1,109 @@
+"""What the doctor finds about a server that is to be started."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Invalid
+from mainspring.settings import Settings
+from mainspring.surfaces.cli import checks
+from mainspring.surfaces.cli.listening import reserved
+from mainspring.surfaces.cli.standing import refuse_second, take_place, who_is_up
+
+
+def outside(home: Path, **more: object) -> Settings:
+    """Settings whose data folder is this one; the database is none of it."""
+    return Settings(home=home, database_url="postgresql://nowhere/none", **more)  # type: ignore[arg-type]
+
+
+def test_a_free_port_is_well_and_looking_at_it_leaves_it_free(tmp_path: Path) -> None:
+    with reserved(Settings(home=tmp_path, port=0)) as settings:
+        port = settings.port
+    for _ in range(2):
+        check = checks.address(Settings(home=tmp_path, port=port))
+        assert (check.verdict, str(port) in check.detail) == ("ok", True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_where_somebody_listens_is_told_with_a_way_out(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        check = checks.address(Settings(home=tmp_path, port=taken.getsockname()[1]))
+
+    assert check.verdict == "doubtful"
+    assert "MAINSPRING_PORT" in (check.suggestion or "")
+
+
+def test_a_reserved_port_can_be_listened_on_by_ours_alone() -> None:
+    with reserved(Settings(port=0)) as settings:
+        place = (settings.host, settings.port)
+        with socket.create_server(place), pytest.raises(Clash), reserved(settings):
+            pass
+
+
+@pytest.mark.parametrize("host", ["", "no such host", "192.0.2.1", "a" * 300, "\udc80"])
+def test_a_host_that_is_not_here_is_a_finding(host: str) -> None:
+    with pytest.raises(Invalid) as raised, reserved(Settings(host=host, port=0)):
+        pass
+
+    assert [finding.pointer for finding in raised.value.findings] == ["/host"]
+
+
+def test_who_is_up_is_known_for_as_long_as_it_is(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    settings = outside(home, port=8421)
+    assert who_is_up(home) is None
+    with take_place(settings):
+        standing = who_is_up(home)
+        assert standing is not None
+        assert standing.address == "http://127.0.0.1:8421"
+        assert str(standing.pid) in checks.address(settings).detail
+        with pytest.raises(Clash, match=rf"process {standing.pid}, http://127\.0\.0\.1:8421"):
+            refuse_second(home)
+        with pytest.raises(Clash), take_place(settings):
+            pass
+    assert who_is_up(home) is None
+    refuse_second(home)
+
+
+@pytest.mark.parametrize("left", [b"", b"null", b"{", b'{"pid": "x"}', b"\xff" * 9_000])
+def test_what_an_ended_server_left_behind_is_no_obstacle(tmp_path: Path, left: bytes) -> None:
+    (tmp_path / "up.lock").write_bytes(left)
+
+    assert who_is_up(tmp_path) is None
+    with take_place(outside(tmp_path)):
+        assert who_is_up(tmp_path) is not None
+
+
+@pytest.mark.parametrize(
+    ("host", "url", "verdict"),
+    [
+        ("127.0.0.1", None, "ok"),
+        ("0.0.0.0", None, "doubtful"),
+        ("0.0.0.0", "https://mainspring.example", "ok"),
+        ("127.0.0.1", "https://mainspring.example/here", "ok"),
+        ("127.0.0.1", "mainspring.example", "wrong"),
+        ("127.0.0.1", "https://user@mainspring.example", "wrong"),
+        ("127.0.0.1", "https://", "wrong"),
+        ("127.0.0.1", "https://mainspring.example?x", "wrong"),
+    ],
+)
+def test_links_must_lead_somewhere(host: str, url: str | None, verdict: str) -> None:
+    check = checks.public_address(Settings(host=host, public_url=url))
+
+    assert check.verdict == verdict
+    assert (check.suggestion is None) is (verdict == "ok")
+
+
+def test_mail_is_told_as_it_is_set_and_never_with_its_password() -> None:
+    assert checks.mail(Settings()).verdict == "ok"
+    url = "smtp://somebody:hunter2@mail.example:587"
+    half = checks.mail(Settings(smtp_url=url))
+    whole = checks.mail(Settings(smtp_url=url, owner_mail="owner@mail.example"))
+    assert (half.verdict, whole.verdict) == ("doubtful", "ok")
+    assert "hunter2" not in str(half) + str(whole)
+    with pytest.raises(Invalid) as raised:
+        checks.mail(Settings(smtp_url="http://somebody:hunter2@mail.example"))
+    assert "hunter2" not in str(raised.value.as_dict())

@@ -1,0 +1,78 @@
+"""Which triggers an event is for, without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from mainspring.contracts.event import Event
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.triggers.matcher import Armed, Listening
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+SPACE = new_id()
+
+
+def _armed(
+    filters: Mapping[str, Any], event_type: str = "file.added", armed_at: datetime = NOW
+) -> Armed:
+    return Armed(new_id(), new_id(), event_type, filters, {}, armed_at)
+
+
+def _event(payload: Mapping[str, Any], event_type: str = "file.added") -> Event:
+    return Event(new_id(), SPACE, event_type, "test", payload, NOW)
+
+
+def _listening(*triggers: Armed) -> Listening:
+    listening = Listening(Limits())
+    for trigger in triggers:
+        listening.add(trigger)
+    return listening
+
+
+class Cracked(dict[str, Any]):
+    """A payload of which one field breaks whoever looks at it."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key == "cracked":
+            raise ZeroDivisionError
+        return super().get(key, default)
+
+
+def test_an_event_is_for_the_triggers_of_its_type_whose_filters_hold() -> None:
+    every, pdf, other = _armed({}), _armed({"kind": "pdf"}), _armed({}, "file.removed")
+    listening = _listening(every, pdf, other)
+
+    found = {match.trigger.id for match in listening.match(_event({"kind": "pdf"}))}
+    assert found == {every.id, pdf.id}
+    found = {match.trigger.id for match in listening.match(_event({"kind": "png"}))}
+    assert found == {every.id}
+
+
+def test_an_event_from_before_a_trigger_was_armed_does_not_set_it_off() -> None:
+    early = _armed({}, armed_at=NOW - timedelta(microseconds=1))
+    late = _armed({}, armed_at=NOW + timedelta(microseconds=1))
+
+    assert [match.trigger for match in _listening(early, late).match(_event({}))] == [early]
+
+
+def test_a_trigger_whose_filter_cannot_be_read_leaves_the_others_alone() -> None:
+    good, bad = _armed({}), _armed({"kind": {"like": "x"}})
+
+    assert [match.trigger for match in _listening(bad, good).match(_event({}))] == [good]
+
+
+def test_a_filter_that_breaks_on_an_event_is_the_trouble_of_its_own_trigger() -> None:
+    good, picky = _armed({"kind": "pdf"}), _armed({"kind": "png"})
+    broken = _armed({"cracked": {"gt": 1}})
+    elsewhere = _armed({"cracked": {"gt": 1}}, "file.removed")
+    listening = _listening(good, picky, broken, elsewhere)
+
+    found = listening.match(_event(Cracked(kind="pdf")))
+
+    assert [(match.trigger, match.problem is None) for match in found] == [
+        (good, True),
+        (broken, False),
+    ]
