@@ -50,6 +50,7 @@ from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers import event, schedule, webhook
 from mainspring.triggers.alerts import Alerts, Postman, mails
 from mainspring.triggers.desk import WebhookDesk
+from mainspring.triggers.foresight import Foresight
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.triggers.log_reader import LogReader
 from mainspring.triggers.matcher import Matcher
@@ -184,7 +185,8 @@ def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook)
 
 def build_scheduler(house: House) -> Scheduler:
     """Fires schedules once its ``run`` is awaited."""
-    return Scheduler(house.database, house.dispatcher, house.limits)
+    foresight = Foresight(house.database, house.versions)
+    return Scheduler(house.database, house.dispatcher, house.limits, foresight=foresight)
 
 
 async def keep_watch_over(house: House, stop: asyncio.Event) -> None:

@@ -8,14 +8,16 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.acceptance.commands import PATIENCE
 from tests.kit.mail import Post, mail_server
 
 
 class Web:
-    """Answers /mood as it is told to, and takes /slow requests without ever answering."""
+    """Answers /mood as it is told to, /held when it is let go, and /slow never."""
 
     def __init__(self) -> None:
         self.mood = 200
+        self.let_go = threading.Event()
         self.asked: list[str] = []
         # Slow requests whose sender has gone.
         self.left: list[str] = []
@@ -41,7 +43,9 @@ class Web:
                     web.left.append(self.path)
                     self.close_connection = True
                     return
-                self.send_response(web.mood)
+                if self.path.startswith("/held"):
+                    web.let_go.wait(PATIENCE)
+                self.send_response(web.mood if self.path.startswith("/mood") else 200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", "2")
                 self.end_headers()

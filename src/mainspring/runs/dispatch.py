@@ -34,7 +34,7 @@ from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lane_of, lock_lanes, occupied
 from mainspring.runs.rows import End
 from mainspring.runs.versions import Versions
-from mainspring.store.database import Database
+from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
 from mainspring.store.wake import Waker
 from mainspring.workspace.triggers import hold_armed
@@ -150,6 +150,8 @@ class Dispatcher:
         try:
             return await self._judge(request, around)
         except Problem as problem:
+            if is_lost_connection(problem):
+                raise
             return problem
 
     async def _judge(self, request: Request, around: _Surroundings) -> NewRun:
@@ -161,7 +163,7 @@ class Dispatcher:
         try:
             loaded = await self._versions.get(request.workspace_id, request.automation_id, version)
         except Problem as problem:
-            if request.by_hand:
+            if request.by_hand or is_lost_connection(problem):
                 raise
             # One version that cannot be read must not hold up the moments of the others.
             return _unreadable(request, version, chain, problem)
@@ -194,7 +196,7 @@ class Dispatcher:
             inputs = self._inputs(request, row, loaded)
             return inputs, self._lane(request, inputs, loaded), None
         except Problem as problem:
-            if request.by_hand:
+            if request.by_hand or is_lost_connection(problem):
                 raise
             return {}, None, Refusal("failed", "invalid_inputs", "failed", problem)
 

@@ -34,7 +34,7 @@ class Versions:
     """A version never changes, so what was compiled stays true."""
 
     def __init__(
-        self, database: Database, vocabulary: Vocabulary, limits: Limits, *, most: int = 1_000
+        self, database: Database, vocabulary: Vocabulary, limits: Limits, *, most: int = 5_000
     ) -> None:
         self._database = database
         self._vocabulary = vocabulary

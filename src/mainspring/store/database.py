@@ -41,6 +41,8 @@ Work = TypeVar("Work")
 
 POOL_SIZE = 16
 _CONNECT_SECONDS = 10.0
+# A backend of Postgres costs memory; after a burst most of them go again.
+_IDLE_SECONDS = 60.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 # What the driver may raise in the middle of a break; on an open connection it means misuse.
 _WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError)
@@ -60,7 +62,11 @@ class Database:
             "idle_in_transaction_session_timeout": str(int(idle_seconds * 1000)),
         }
         self._pool = asyncpg.create_pool(
-            connect=self._connect_for_pool, reset=_keep, min_size=0, max_size=pool_size
+            connect=self._connect_for_pool,
+            reset=_keep,
+            min_size=0,
+            max_size=pool_size,
+            max_inactive_connection_lifetime=_IDLE_SECONDS,
         )
 
     @classmethod

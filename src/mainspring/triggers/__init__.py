@@ -9,7 +9,7 @@ three and no more; a run by hand has no trigger.
 - ``webhook`` waits for a call from outside and maps its body to inputs;
 - ``event`` listens to the log for facts of one type that pass a filter.
 
-So far their shapes are judged and nothing watches for their moments.
+``watch`` keeps all of them, side by side, in one process or in many.
 
 Every firing carries a key that is computed from its moment, so that two watchers of
 one trigger cannot start two runs.

@@ -42,6 +42,15 @@ def server(world: World) -> Iterator[Started]:
 
 
 @pytest.fixture
+def pages(world: World) -> Iterator[Web]:
+    """The web server, in its usual mood; what was held is let go at the end."""
+    world.web.mood = 200
+    world.web.let_go.clear()
+    yield world.web
+    world.web.let_go.set()
+
+
+@pytest.fixture
 def mainspring(server: Started) -> Mainspring:
     """The command line beside that server."""
     return server.mainspring

@@ -34,8 +34,8 @@ async def show_token(desk: Desk, screen: Screen, *, plain: bool) -> int:
         reveal = hint("token", "--show")
         screen.say(
             f"The owner's token is in {clean(str(path))}",
-            f"  {hint('token', '--show')}",
-            f'  curl -H "Authorization: Bearer $({hint("token", "--show")})" '
+            f"  {reveal}",
+            f'  curl -H "Authorization: Bearer $({reveal})" '
             f"{server_address(settings)}/api/v1/automations",
         )
     return exits.DONE

@@ -12,6 +12,7 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_in_use
 from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.switches import read_triggers
 from mainspring.workspace.webhooks import revoke, rotate
 
