@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from scripts.reference_pages import commands, language, rules, vocabulary
+from scripts.reference_pages import commands, language, rest, rules, vocabulary
 from scripts.reference_pages.markdown import page, table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -64,6 +64,13 @@ PAGES = (
         "Filters, tests and names of templates.",
         "mainspring.definition.templates",
         language.templates_page,
+    ),
+    Page("rest.md", "Every route.", "mainspring.surfaces.rest.app", rest.rest_page),
+    Page(
+        "openapi.json",
+        "The OpenAPI document of the REST surface.",
+        "mainspring.surfaces.rest.app",
+        rest.openapi_document,
     ),
     Page("cli.md", "Every command.", "mainspring.__main__", commands.cli_page),
     Page("exit-codes.md", "Every exit code.", "mainspring.surfaces.cli.exits", commands.exits_page),

@@ -31,7 +31,8 @@ def exits_page() -> str:
 def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
     for name, child in sorted(getattr(command, "commands", {}).items()):
         if not child.hidden:
-            if not hasattr(child, "commands"):
+            # A group that does something by itself has words of its own.
+            if not hasattr(child, "commands") or child.params:
                 yield f"{path} {name}", child
             yield from _commands(f"{path} {name}", child)
 

@@ -79,18 +79,20 @@ def build_registry(
     """Every word a definition may use here; more may be added, none replaced."""
     shelf = build_shelf(settings or Settings())
     joined = chain.from_iterable
+    events = (*EVENTS, *joined(entry.events for entry in shelf))
+    reserved = {entry.type for entry in events}
     return Registry(
         actions=(*builtin_actions(limits), *joined(entry.actions for entry in shelf), *actions),
         capabilities=(
             http_fetch_capability(limits),
             artifacts_capability(blobs or Nowhere(), limits, links),
             POST_NOTIFICATION,
-            *workspace_capabilities.capabilities(limits),
+            *workspace_capabilities.capabilities(limits, reserved),
             *joined(entry.capabilities for entry in shelf),
             *capabilities,
         ),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER),
-        events=(*EVENTS, *joined(entry.events for entry in shelf)),
+        events=events,
     )
 
 

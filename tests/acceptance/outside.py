@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -17,7 +18,7 @@ class Web:
 
     def __init__(self) -> None:
         self.mood = 200
-        self.let_go = threading.Event()
+        self._gates: dict[str, threading.Event] = defaultdict(threading.Event)
         self.asked: list[str] = []
         # Slow requests whose sender has gone.
         self.left: list[str] = []
@@ -30,6 +31,10 @@ class Web:
 
     def url(self, path: str) -> str:
         return f"http://{self.pair}{path}"
+
+    def let_go(self, path: str) -> None:
+        """From now on whoever asks for it, or has asked already, is answered."""
+        self._gates[path].set()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         web = self
@@ -44,8 +49,13 @@ class Web:
                     self.close_connection = True
                     return
                 if self.path.startswith("/held"):
-                    web.let_go.wait(PATIENCE)
-                self.send_response(web.mood if self.path.startswith("/mood") else 200)
+                    web._gates[self.path].wait(PATIENCE)
+                # Who asked may have gone while it was held.
+                with contextlib.suppress(OSError):
+                    self._answer(web.mood if self.path.startswith("/mood") else 200)
+
+            def _answer(self, status: int) -> None:
+                self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", "2")
                 self.end_headers()
@@ -63,6 +73,8 @@ class Web:
         try:
             yield
         finally:
+            for gate in list(self._gates.values()):
+                gate.set()
             self._server.shutdown()
             thread.join()
             self._server.server_close()

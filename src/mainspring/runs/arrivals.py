@@ -37,6 +37,8 @@ class Request:
     # Another version than the one in force, for a replay as it was.
     version: int | None = None
     replay_of: UUID | None = None
+    # The payload was read within the limits just now and need not be measured again.
+    measured: bool = False
     # What was wrong with the moment before it came here; its run is recorded as failed.
     problem: Problem | None = None
 

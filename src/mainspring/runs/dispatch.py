@@ -7,7 +7,6 @@ after the commit and is only a hint.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -121,9 +120,7 @@ class Dispatcher:
         workspace_id = requests[0].workspace_id
         wanted = list({request.automation_id for request in requests})
         rows = await self._database.fetch(_AUTOMATIONS, workspace_id, wanted)
-        for row in rows:
-            with contextlib.suppress(Problem):
-                await self._versions.get(workspace_id, row["id"], row["version"])
+        await self._versions.warm((workspace_id, row["id"], row["version"]) for row in rows)
 
     async def _hold_triggers(self, tx: Transaction, requests: Sequence[Request]) -> set[UUID]:
         """The armed ones, held: whoever pauses them waits, and nothing starts after that."""
@@ -139,6 +136,7 @@ class Dispatcher:
         wanted = list({request.automation_id for request in requests})
         parents = list({r.parent_id for r in requests if r.parent_id is not None})
         rows = await tx.fetch(_AUTOMATIONS, workspace_id, wanted)
+        await self._versions.warm((workspace_id, row["id"], row["version"]) for row in rows)
         return _Surroundings(
             {row["id"]: row for row in rows},
             await read_allowances(tx, workspace_id, wanted),
@@ -201,7 +199,8 @@ class Dispatcher:
             return {}, None, Refusal("failed", "invalid_inputs", "failed", problem)
 
     def _check_size(self, request: Request) -> None:
-        for name, value in (("payload", request.payload), ("inputs", request.inputs)):
+        payload = None if request.measured else request.payload
+        for name, value in (("payload", payload), ("inputs", request.inputs)):
             if not value:
                 continue
             check_value(value, self._limits)

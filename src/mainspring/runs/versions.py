@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing
+from mainspring.contracts.errors import Missing, Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
@@ -20,12 +22,14 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 _READ = """
-    SELECT d.document, v.grants, a.name, a.created_by
-    FROM automation_versions v
+    SELECT v.workspace_id, v.automation_id, v.version, d.document, v.grants, a.name, a.created_by
+    FROM unnest($1::uuid[], $2::uuid[], $3::int4[]) AS w(workspace_id, automation_id, version)
+    JOIN automation_versions v USING (workspace_id, automation_id, version)
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     JOIN automations a ON a.workspace_id = v.workspace_id AND a.id = v.automation_id
-    WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
 """
+# Read together; the event loop has other work in between.
+_TOGETHER = 100
 
 Key = tuple[UUID, UUID, int]
 
@@ -41,7 +45,7 @@ class Versions:
         self._limits = limits
         self._most = most
         # A task, not its result: runs of one version that start together read it once.
-        self._kept: OrderedDict[Key, asyncio.Task[LoadedVersion]] = OrderedDict()
+        self._kept: OrderedDict[Key, asyncio.Future[LoadedVersion]] = OrderedDict()
 
     async def load(self, run: ClaimedRun) -> LoadedVersion:
         """The version of a claimed run."""
@@ -52,21 +56,44 @@ class Versions:
         found = self._kept.get(key)
         if found is None or _failed(found):
             found = asyncio.create_task(self._read(key), name="read-version")
-            self._kept[key] = found
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+            self._keep(key, found)
         self._kept.move_to_end(key)
         # Whoever waits may be cancelled; the others still want the answer.
         return found.result() if found.done() else await asyncio.shield(found)
+
+    async def warm(self, keys: Iterable[Key]) -> None:
+        """Reads what is not there yet with few questions; what cannot be read is left out."""
+        missing = [key for key in dict.fromkeys(keys) if key not in self._kept]
+        for start in range(0, len(missing), _TOGETHER):
+            rows = await self._rows(missing[start : start + _TOGETHER])
+            for key, row in rows.items():
+                await asyncio.sleep(0)
+                with contextlib.suppress(Problem):
+                    done: asyncio.Future[LoadedVersion] = asyncio.Future()
+                    done.set_result(self._compiled(row))
+                    self._keep(key, done)
+
+    def _keep(self, key: Key, found: asyncio.Future[LoadedVersion]) -> None:
+        self._kept[key] = found
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
 
     def forget(self) -> None:
         """Drops what was compiled; the next use reads it anew."""
         self._kept.clear()
 
     async def _read(self, key: Key) -> LoadedVersion:
-        row = await self._database.fetchrow(_READ, *key)
+        row = (await self._rows([key])).get(key)
         if row is None:
             raise Missing("This version of the automation is not there.", code="no_version")
+        return self._compiled(row)
+
+    async def _rows(self, keys: Sequence[Key]) -> dict[Key, Any]:
+        columns = [list(column) for column in zip(*keys, strict=True)]
+        rows = await self._database.fetch(_READ, *columns)
+        return {(row["workspace_id"], row["automation_id"], row["version"]): row for row in rows}
+
+    def _compiled(self, row: Any) -> LoadedVersion:
         # It may be older than this program, or damaged; compiling judges the rest of it.
         definition = read_definition(row["document"])
         return LoadedVersion(
@@ -77,5 +104,5 @@ class Versions:
         )
 
 
-def _failed(task: asyncio.Task[LoadedVersion]) -> bool:
+def _failed(task: asyncio.Future[LoadedVersion]) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)

@@ -201,7 +201,7 @@ class Worker:
         task = asyncio.create_task(self._execute(run), name=f"run-{run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: self._finished(claim, run.takeovers))
+        task.add_done_callback(lambda _: self._finished(run))
 
     async def _execute(self, run: ClaimedRun) -> None:
         task = asyncio.current_task()
@@ -225,13 +225,15 @@ class Worker:
         async with self._database.acquire() as connection:
             return await read_journal(connection, run)
 
-    def _finished(self, claim: Claim, takeovers: int) -> None:
+    def _finished(self, run: ClaimedRun) -> None:
+        claim = (run.id, run.fence)
         found = self._running.pop(claim, None)
         self._starting.pop(claim, None)
         self._freed.set()
-        if takeovers or (found is not None and found[0].asleep):
-            # Suspects come a few at a time, and a sleeper may be the next to wake up: the
-            # claim loop looks at both before its next poll.
+        asleep = found is not None and found[0].asleep
+        if asleep or run.takeovers or run.lane is not None:
+            # A sleeper may be the next to wake up, suspects come a few at a time, and the
+            # next run in a lane was let go just now: the claim loop looks before its poll.
             self._listener.nudge()
 
     # --- the lease

@@ -16,7 +16,10 @@ _CONSUMED = """
     SELECT f.source_id AS trigger_id, r.automation_id, f.run_id, r.status,
         coalesce(f.reason, r.reason) AS reason
     FROM firings f
-    LEFT JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
+    LEFT JOIN LATERAL (
+        SELECT automation_id, status, reason FROM runs
+        WHERE workspace_id = f.workspace_id AND id = f.run_id LIMIT 1
+    ) AS r ON true
     WHERE f.workspace_id = $1 AND f.key = $2 AND f.key LIKE 'event:%'
     ORDER BY f.run_id
 """

@@ -212,6 +212,7 @@ class WebhookDesk:
             key_expires_at=webhook.now + KEY_LIFE,
             body_hash=None if key is None else content_hash(knock.value),
             last_fired_at=webhook.last_fired_at,
+            measured=True,
             problem=broken,
         )  # fmt: skip
         return _Moment(knock, webhook, request)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 AHEAD = timedelta(seconds=30)
 # As many as are kept ready in memory.
-MOST = 1_000
+MOST = 5_000
 # Nothing is begun this close to a moment: punctuality comes first.
 _QUIET_SECONDS = 0.1
 

@@ -42,12 +42,10 @@ def server(world: World) -> Iterator[Started]:
 
 
 @pytest.fixture
-def pages(world: World) -> Iterator[Web]:
-    """The web server, in its usual mood; what was held is let go at the end."""
+def pages(world: World) -> Web:
+    """The web server, in its usual mood."""
     world.web.mood = 200
-    world.web.let_go.clear()
-    yield world.web
-    world.web.let_go.set()
+    return world.web
 
 
 @pytest.fixture

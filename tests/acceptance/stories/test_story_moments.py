@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -23,6 +23,7 @@ ALTER TABLE triggers
 -- which trigger it belongs to.
 CREATE INDEX triggers_due ON triggers (next_due_at) WHERE next_due_at IS NOT NULL;
 CREATE UNIQUE INDEX triggers_secret ON triggers (secret_hash) WHERE secret_hash IS NOT NULL;
+CREATE INDEX triggers_hooked ON triggers (automation_id, slug) WHERE type = 'webhook';
 CREATE INDEX triggers_listening ON triggers (workspace_id)
     WHERE type = 'event' AND armed_at IS NOT NULL;
 

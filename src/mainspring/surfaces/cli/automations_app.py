@@ -197,10 +197,10 @@ def _diff(
     automation: Named,
     before: Annotated[
         int | None,
-        typer.Argument(metavar="FROM", min=1, help="A version; else the one before."),
+        typer.Argument(metavar="BEFORE", min=1, help="A version; else the one before."),
     ] = None,
     after: Annotated[
-        int | None, typer.Argument(metavar="TO", min=1, help="A version; else the one in force.")
+        int | None, typer.Argument(metavar="AFTER", min=1, help="A version; else the one in force.")
     ] = None,
     for_programs: Json = False,
 ) -> int:
@@ -281,20 +281,20 @@ Slug = Annotated[
 
 
 def _webhook_token(
-    ctx: typer.Context, automation: Named, slug: Slug = None, for_programs: Json = False
+    ctx: typer.Context, automation: Named, trigger: Slug = None, for_programs: Json = False
 ) -> int:
     """Make a webhook's token and show it once; the one before ends at once."""
     from mainspring.surfaces.cli.webhooks import make_token
 
     desk = desk_of(ctx)
-    return finish(make_token(desk, desk.screen(for_programs=for_programs), automation, slug))
+    return finish(make_token(desk, desk.screen(for_programs=for_programs), automation, trigger))
 
 
 def _webhook_revoke(
-    ctx: typer.Context, automation: Named, slug: Slug = None, for_programs: Json = False
+    ctx: typer.Context, automation: Named, trigger: Slug = None, for_programs: Json = False
 ) -> int:
     """End a webhook's token."""
     from mainspring.surfaces.cli.webhooks import end_token
 
     desk = desk_of(ctx)
-    return finish(end_token(desk, desk.screen(for_programs=for_programs), automation, slug))
+    return finish(end_token(desk, desk.screen(for_programs=for_programs), automation, trigger))

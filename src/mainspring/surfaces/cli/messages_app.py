@@ -70,7 +70,7 @@ def _replay_event(ctx: typer.Context, event: EventId, for_programs: Json = False
 
 def _publish(
     ctx: typer.Context,
-    kind: Annotated[
+    event_type: Annotated[
         str, typer.Argument(metavar="TYPE", help="What happened, such as orders.paid.")
     ],
     payload: Annotated[
@@ -84,7 +84,7 @@ def _publish(
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
-    return finish(tell(desk, screen, kind, payload, source))
+    return finish(tell(desk, screen, event_type, payload, source))
 
 
 def _inbox() -> typer.Typer:

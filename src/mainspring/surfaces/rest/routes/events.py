@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -213,6 +213,10 @@ def _trying(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
         return Answer({"matched": sum(item["matches"] for item in items), "items": items})
 
 
+# No event is told outside of these, and not every zone has a year 1 or 9999 in UTC.
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)
+
+
 def _with_zone(moment: datetime | None) -> datetime | None:
     if moment is not None and moment.tzinfo is None:
         raise Invalid(
@@ -221,7 +225,7 @@ def _with_zone(moment: datetime | None) -> datetime | None:
                 Finding("/query/since", "A moment needs its zone, such as a Z.", "date_time")
             ],
         )
-    return moment
+    return None if moment is None else min(max(moment, _FIRST), _LAST)
 
 
 def _shown(event: Event) -> dict[str, Any]:

@@ -108,7 +108,8 @@ def _moment(text: str | None) -> datetime | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         found = None
-    if found is None or found.tzinfo is None:
+    # The first and the last years cannot be written in UTC from every zone.
+    if found is None or found.tzinfo is None or not 1 < found.year < 9999:
         detail = "This is not the id of an event of this stream."
         finding = Finding("/header/Last-Event-ID", detail, "last_event_id")
         raise Invalid(detail, code="last_event_id", findings=[finding])

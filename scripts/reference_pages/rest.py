@@ -1,0 +1,95 @@
+"""The REST surface: its OpenAPI document, and its routes as tables by tag.
+
+The document is made as a running server makes it, over a house that is built and never
+opened: describing routes asks no database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib
+from pathlib import Path
+from typing import Any
+
+from scripts.reference_pages.markdown import as_json, code, page, sentence, table
+
+_TAGS = {
+    "automations": "Save, read, activate, pause and archive; import and export.",
+    "versions": "Every definition an automation ever had, compared and brought back.",
+    "triggers": "What starts an automation: switches, tokens, and the moments that came.",
+    "webhooks": "The two addresses that outside systems call.",
+    "runs": "Start, list, read, cancel, retry and replay.",
+    "streams": "Runs as they happen, as server-sent events.",
+    "events": "Publish, list and read facts, and declare their types.",
+    "artifacts": "Files that runs have made.",
+    "inbox": "Messages and alerts.",
+    "schemas": "What definitions are written in.",
+    "health": "Whether it lives, whether it works, and its numbers.",
+}
+
+Row = tuple[str, str, str, str]
+
+# Any route may answer so; the page says it once.
+_EVERYWHERE = frozenset({"401", "413", "415", "422", "500"})
+
+
+def openapi_document() -> str:
+    return as_json(_document())
+
+
+def rest_page() -> str:
+    routes: dict[str, list[Row]] = {}
+    openapi = importlib.import_module("mainspring.surfaces.rest.openapi")
+    for path, method, operation in openapi.operations(_document()):
+        routes.setdefault(operation["tags"][0], []).append(_row(path, method, operation))
+    parts: list[str] = []
+    # A tag without a sentence, or a sentence without a tag, stops the generator.
+    for tag in sorted(routes.keys() | _TAGS.keys(), key=list(_TAGS).index):
+        parts += [f"## {tag}", _TAGS[tag]]
+        parts.append(table(("Method", "Path", "What it does", "Answers"), _in_order(routes[tag])))
+    return page(
+        "REST",
+        "Every route, by what it is about. The whole description, with every shape, is "
+        "[openapi.json](openapi.json); a running server gives it at `/api/v1/openapi.json`.",
+        "A request needs `Authorization: Bearer` and a token, unless its path is marked "
+        "*open*. The answers are named besides those that any route may give: 401 for an "
+        "unknown token, 413 and 415 for a body that is too large or no JSON, 422 for anything "
+        "else that cannot be right, 500 for an error of ours. Every one from 400 on is a "
+        "[problem document](errors.md).",
+        *parts,
+    )
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (row[1], row[0]))
+
+
+def _row(path: str, method: str, operation: dict[str, Any]) -> Row:
+    told = [status for status in operation["responses"] if status not in _EVERYWHERE]
+    where = code(path) + ("" if operation.get("security") else " *open*")
+    return method.upper(), where, sentence(operation["summary"]), ", ".join(sorted(told))
+
+
+@functools.cache
+def _document() -> dict[str, Any]:
+    return asyncio.run(_described())
+
+
+async def _described() -> dict[str, Any]:
+    wiring = importlib.import_module("mainspring.wiring")
+    limits = importlib.import_module("mainspring.contracts.limits").Limits()
+    settings = importlib.import_module("mainspring.settings").Settings(home=Path("/nowhere"))
+    source = importlib.import_module("mainspring.store.source")
+    database = importlib.import_module("mainspring.store.database").Database(
+        source.OutsideSource("postgresql://nowhere"), name="reference", pool_size=1, idle_seconds=1
+    )
+    house = wiring.build_house(settings, limits, wiring.build_registry(limits), database)
+    app = importlib.import_module("mainspring.surfaces.rest.app").build_api(wiring.rooms_of(house))
+    try:
+        described: dict[str, Any] = importlib.import_module(
+            "mainspring.surfaces.rest.openapi"
+        ).describe(app)
+    finally:
+        await house.egress.aclose()
+    return described

@@ -1,0 +1,397 @@
+"""Commands over stored automations: whom a word means, what is answered, what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.settings import Settings
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.automations import save_file, show_automation, show_list
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.doors import Doors
+from mainspring.surfaces.cli.events import show_event, show_events, tell, tell_once_more
+from mainspring.surfaces.cli.finding import find_automation, find_in_use
+from mainspring.surfaces.cli.firing import fire, replay_run
+from mainspring.surfaces.cli.inbox import read_messages, show_inbox
+from mainspring.surfaces.cli.moving import bring_in, export
+from mainspring.surfaces.cli.reading import show_logs
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.states import change_state
+from mainspring.surfaces.cli.versions import go_back, show_diff
+from mainspring.surfaces.cli.webhooks import end_token, make_token
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry, rooms_of
+from tests.kit.house import Bench, document, step
+
+HOOKS = [{"id": "left", "type": "webhook"}, {"id": "right", "type": "webhook"}]
+ANSWER = step("answer", "transform_data", {"output": {"n": 42}})
+
+
+@pytest.fixture
+def rooms(bench: Bench) -> Rooms:
+    return rooms_of(bench.house)
+
+
+@pytest.fixture
+def desk(rooms: Rooms, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
+    """A desk whose door leads into the test's own house."""
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        del settings
+        yield rooms
+
+    return Desk(Doors(enter, build_registry))
+
+
+@pytest.fixture
+def screen() -> Screen:
+    return Screen(for_programs=True)
+
+
+def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+async def _saved(bench: Bench, name: str, **more: Any) -> UUID:
+    return (await bench.save(document(ANSWER, name=name, **more))).automation_id
+
+
+# --- whom a word means
+
+
+async def test_a_name_an_id_and_the_beginning_of_an_id_mean_the_same(
+    bench: Bench, rooms: Rooms
+) -> None:
+    one = await _saved(bench, "One")
+    await asyncio.sleep(0.002)
+    await _saved(bench, "One more")
+
+    for text in ("One", str(one), one.hex.upper(), str(one)[:-2]):
+        assert (await find_automation(rooms, text))["id"] == one
+    with pytest.raises(Clash) as refusal:
+        await find_automation(rooms, str(one)[:4])
+    assert refusal.value.code == "ambiguous_id"
+
+
+@pytest.mark.parametrize("text", ["Grete", "", "abc", "zzzzzz", "a" * 400, "\udcff", "x\x1b[0m"])
+async def test_a_name_that_nobody_has_is_a_sentence_with_a_way_out(
+    bench: Bench, rooms: Rooms, text: str
+) -> None:
+    await _saved(bench, "Greeter")
+
+    with pytest.raises(Missing) as refusal:
+        await find_automation(rooms, text)
+
+    wanted = "Greeter" if text == "Grete" else "list"
+    assert wanted in str(refusal.value.suggestion)
+
+
+async def test_a_name_that_looks_like_an_id_is_a_name_first(bench: Bench, rooms: Rooms) -> None:
+    other = await _saved(bench, "Other")
+    misleading = await _saved(bench, str(other)[:8])
+
+    assert (await find_automation(rooms, str(other)[:8]))["id"] == misleading
+
+
+async def test_archived_ones_come_last_and_several_of_a_name_are_told_apart_by_id(
+    bench: Bench, rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = await _saved(bench, "Same")
+    await change_state(desk, screen, "archive", "Same")
+    assert (await find_automation(rooms, "Same"))["id"] == first
+    with pytest.raises(Clash) as refusal:
+        await find_in_use(rooms, "Same")
+    assert f"restore {first}" in str(refusal.value.suggestion)
+
+    second = await _saved(bench, "Same")
+    assert (await find_automation(rooms, "Same"))["id"] == second
+    with pytest.raises(Clash) as refusal:
+        await change_state(desk, screen, "restore", "Same")
+    assert refusal.value.code == "name_taken"
+
+    await change_state(desk, screen, "archive", "Same")
+    with pytest.raises(Clash) as refusal:
+        await change_state(desk, screen, "restore", "Same")
+    assert str(first) in str(refusal.value.suggestion)
+    capsys.readouterr()
+    await change_state(desk, screen, "restore", str(first))
+    assert _answer(capsys)["state"] == "paused"
+
+
+# --- saving and versions
+
+
+async def test_saving_again_makes_a_version_only_when_something_changed(
+    desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(document(ANSWER, name="One")))
+
+    await save_file(desk, screen, str(path), None)
+    first = _answer(capsys)
+    await save_file(desk, screen, str(path), None)
+    again = _answer(capsys)
+    assert (first["version"], again["version"], again["changed"]) == (1, 1, False)
+
+    changed = document(ANSWER, step("tell", "notification", {"title": "x"}), name="Renamed")
+    path.write_text(json.dumps(changed))
+    await save_file(desk, screen, str(path), "One")
+    second = _answer(capsys)
+    assert (second["id"], second["name"], second["version"]) == (first["id"], "Renamed", 2)
+    assert [grant["capability"] for grant in second["widened"]] == ["inbox.post_notification"]
+
+    await show_diff(desk, screen, "Renamed", None, None)
+    told = _answer(capsys)
+    assert (told["from"], told["to"]) == (1, 2)
+    assert {change["pointer"] for change in told["changes"]} == {"/name", "/plan/1"}
+    await go_back(desk, screen, "Renamed", 1)
+    assert _answer(capsys)["name"] == "One"
+
+
+async def test_one_version_cannot_be_compared(bench: Bench, desk: Desk, screen: Screen) -> None:
+    await _saved(bench, "One")
+
+    with pytest.raises(Missing):
+        await show_diff(desk, screen, "One", None, None)
+    with pytest.raises(Missing):
+        await show_diff(desk, screen, "One", 1, 2**40)
+    with pytest.raises(Missing):
+        await go_back(desk, screen, "One", 7)
+
+
+async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schedule = {"cron": "0 9 * * *", "timezone": "UTC"}
+    triggers = [{"id": "hook", "type": "webhook"}]
+    triggers.append({"id": "nine", "type": "schedule", "config": schedule})  # type: ignore[dict-item]
+    one = await _saved(bench, "One", triggers=triggers)
+    await change_state(desk, screen, "activate", "One")
+    assert _answer(capsys)["next_due_at"] is not None
+
+    await show_automation(desk, screen, "One")
+    told = {row["slug"]: row for row in _answer(capsys)["triggers"]}
+    assert told["hook"]["url"].endswith(f"/api/v1/automations/{one}/fire")
+    assert "secret_hash" not in told["hook"]
+    assert told["nine"]["next_due_at"] is not None
+
+    await show_automation(desk, Screen(), "One")
+    text = capsys.readouterr().out
+    assert "no token yet" in text
+    assert "next " in text
+    await show_list(desk, Screen(), state=None, search="on", most=10)
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split()[:3] == ["Name", "State", "Version"]
+    assert row.split()[:3] == ["One", "active", "1"]
+
+
+# --- files
+
+
+async def test_an_export_is_imported_beside_what_is_there_and_never_over_it_unasked(
+    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await _saved(bench, "One")
+    file = tmp_path / "all.json"
+    await export(desk, screen, None, file, over=False)
+    assert _answer(capsys)["automations"] == 1
+    before = file.read_text()
+    with pytest.raises(Clash) as refusal:
+        await export(desk, screen, "One", file, over=False)
+    assert "--force" in str(refusal.value.suggestion)
+    assert file.read_text() == before
+
+    with pytest.raises(Clash) as refusal:
+        await bring_in(desk, screen, str(file), "refuse")
+    assert refusal.value.findings[0].pointer == "/automations/0/name"
+    assert "--on-clash" in str(refusal.value.suggestion)
+    await bring_in(desk, screen, str(file), "rename")
+    (made,) = _answer(capsys)["imported"]
+    assert (made["name"], made["renamed_from"], made["state"]) == ("One (2)", "One", "paused")
+
+    await export(desk, screen, "One", file, over=True)
+    capsys.readouterr()
+    assert json.loads(file.read_text())["name"] == "One"
+
+
+# --- webhooks
+
+
+async def test_a_token_is_asked_for_by_the_webhook_when_there_are_several(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await _saved(bench, "None")
+    await _saved(bench, "Two", triggers=HOOKS)
+
+    refused: list[Problem] = []
+    for words in (("None", None), ("Two", None), ("Two", "lefd")):
+        with pytest.raises(Problem) as refusal:
+            await make_token(desk, screen, *words)
+        refused.append(refusal.value)
+    assert [problem.code for problem in refused] == [
+        "not_a_webhook",
+        "several_webhooks",
+        "no_trigger",
+    ]
+    assert "left, right" in str(refused[1].suggestion)
+    assert "'left'" in str(refused[2].suggestion)
+
+    await make_token(desk, screen, "Two", "left")
+    made = _answer(capsys)
+    assert made["token"].startswith("mwh_")
+    assert made["token"].endswith(made["hint"])
+    await end_token(desk, screen, "Two", "left")
+    assert _answer(capsys)["revoked"] is True
+    await show_automation(desk, screen, "Two")
+    assert [row["secret_hint"] for row in _answer(capsys)["triggers"]] == [None, None]
+
+
+# --- runs
+
+
+async def test_without_a_worker_a_run_is_recorded_and_that_is_said(
+    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await _saved(bench, "One")
+
+    assert await fire(desk, Screen(), "One", (), None, wait=False, seconds=None) == exits.DONE
+    assert "No worker is alive" in capsys.readouterr().out
+    code = await fire(desk, Screen(for_programs=True), "One", (), None, wait=True, seconds=None)
+    assert code == exits.UNFINISHED
+    told = _answer(capsys)
+    assert (told["status"], told["worker"]) == ("pending", False)
+
+
+async def test_inputs_that_do_not_fit_start_nothing(
+    bench: Bench, desk: Desk, screen: Screen
+) -> None:
+    shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    await _saved(bench, "One", inputs={"schema": shape})
+
+    for words, pointer in (
+        (("n=x",), "/inputs/n"),
+        (("m=1",), "/inputs/m"),
+        (("n=1.5",), "/inputs/n"),
+    ):
+        with pytest.raises(Invalid) as refusal:
+            await fire(desk, screen, "One", words, None, wait=False, seconds=None)
+        assert refusal.value.findings[0].pointer == pointer
+    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
+
+
+@pytest.mark.parametrize(("output", "code"), [(1, exits.DONE), (None, exits.FAILED)])
+async def test_waiting_for_a_run_ends_with_its_outcome(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str],
+    output: int | None, code: int,
+) -> None:  # fmt: skip
+    last = step("last", "transform_data", {"output": "{{ 1 if inputs.n else steps.first.no }}"})
+    shape = {"type": "object", "properties": {"n": {"type": ["integer", "null"]}}}
+    first = step("first", "transform_data", {"output": {}})
+    saved = await bench.save(document(first, last, name="One", inputs={"schema": shape}))
+    given = json.dumps({"n": output})
+
+    async with bench.worker():
+        assert await fire(desk, screen, "One", (), given, wait=True, seconds=None) == code
+        run = _answer(capsys)
+        assert run["automation_id"] == str(saved.automation_id)
+        assert "replay" in run["story"]["next"]
+        again = await replay_run(
+            desk, screen, run["id"], None, version="active", wait=True, seconds=None
+        )
+        assert again == code
+        assert _answer(capsys)["replay_of"] == run["id"]
+
+
+async def test_following_tells_each_step_once_and_leaving_does_not_cancel(
+    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = [step("before", "transform_data", {"output": 1}), step("nap", "delay", {"seconds": 60})]
+    made = await bench.dispatch(document(*plan, name="Sleeper"))
+    loop = asyncio.get_running_loop()
+
+    async with bench.worker():
+        await bench.until(made.run_id, "waiting")
+        loop.call_later(0.5, signal.raise_signal, signal.SIGINT)
+        code = await show_logs(desk, Screen(), str(made.run_id), calls=False, follow=True)
+
+    assert code == exits.UNFINISHED
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("before" in line for line in lines) == 1
+    assert (await bench.read(made.run_id))["status"] == "waiting"
+
+
+async def test_following_a_run_that_has_ended_shows_all_of_it(
+    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = await bench.run(document(ANSWER, name="Done"))
+
+    for follow in (False, True):
+        code = await show_logs(desk, Screen(), str(run["id"]), calls=False, follow=follow)
+        assert code == exits.DONE
+    said = capsys.readouterr().out
+    half = said.index("Done (version 1)", 1)
+    assert said[:half] == said[half:]
+    assert "answer" in said
+
+
+# --- events and messages
+
+
+async def test_an_event_is_told_found_by_its_beginning_and_told_again(
+    desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await tell(desk, screen, "orders.paid", '{"total": 5}', "cli")
+    first = _answer(capsys)["id"]
+    await tell_once_more(desk, screen, first[:-3])
+    second = _answer(capsys)
+
+    assert second["replay_of"] == first
+    await show_event(desk, screen, second["id"])
+    shown = _answer(capsys)
+    assert (shown["payload"], shown["consumed_by"]) == ({"total": 5}, [])
+    await show_events(desk, screen, kind="orders.paid", most=10)
+    assert [event["id"] for event in _answer(capsys)["events"]] == [second["id"], first]
+    for text in ("ffffffff", "nosuch", first[:4]):
+        with pytest.raises(Missing):
+            await show_event(desk, screen, text)
+
+
+@pytest.mark.parametrize("kind", ["orders", "Orders.Paid", "automation.run.succeeded", ""])
+async def test_an_event_of_a_type_that_cannot_be_is_refused(
+    bench: Bench, desk: Desk, screen: Screen, kind: str
+) -> None:
+    with pytest.raises(Invalid) as refusal:
+        await tell(desk, screen, kind, None, "cli")
+
+    assert refusal.value.findings[0].pointer == "/type"
+    assert await bench.house.database.fetchval("SELECT count(*) FROM events") == 0
+
+
+async def test_messages_are_read_one_by_one_or_all_at_once(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for title in ("a", "b", "c"):
+        await bench.run(document(step("tell", "notification", {"title": title}), name=title))
+    await show_inbox(desk, screen, unread=True, most=10)
+    ids = [entry["id"] for entry in _answer(capsys)["notifications"]]
+    assert len(ids) == 3
+
+    for marked in (1, 0):
+        await read_messages(desk, screen, ids[0], everything=False)
+        assert _answer(capsys)["marked"] == marked
+    await read_messages(desk, screen, None, everything=True)
+    assert _answer(capsys)["marked"] == 2
+    with pytest.raises(Missing):
+        await read_messages(desk, screen, "ffffffff", everything=False)
