@@ -1,6 +1,7 @@
 """``python -m mainspring``, and the command ``mainspring``: the house, given its front door.
 
-The wiring is imported when a command needs it, so that help answers at once.
+The wiring is imported when a command needs it, so that help answers at once, and a
+definition is judged with its vocabulary alone.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ async def _open(settings: Settings) -> AsyncIterator[Rooms]:
 
 
 def _vocabulary(limits: Limits) -> Registry:
-    from mainspring.wiring import build_registry
+    from mainspring.vocabulary import build_registry
 
     return build_registry(limits)
 

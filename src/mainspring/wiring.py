@@ -1,39 +1,30 @@
 """Wiring: builds the whole by hand. The only module that knows every room.
 
 Nothing registers itself by being imported: what this installation can do is what stands
-in ``build_registry``, and what an engine is made of stands in ``open_house``.
+in ``vocabulary``, and what an engine is made of stands in ``open_house``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from itertools import chain
 from uuid import UUID
 
-from mainspring.actions.vocabulary import builtin_actions
-from mainspring.contracts.action import Action
-from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Mailer
-from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits, with_overrides
 from mainspring.contracts.registry import Registry
-from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
+from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.artifacts.links import Links
 from mainspring.gate.artifacts.place import open_blobs
-from mainspring.gate.artifacts.save import artifacts_capability
 from mainspring.gate.call import Gate
 from mainspring.gate.egress import Egress
-from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.mail import SmtpMailer, read_smtp_url
-from mainspring.integrations import email, slack
 from mainspring.runs.control import Control
 from mainspring.runs.dispatch import RUNS_CHANNEL, Dispatcher
 from mainspring.runs.engine import Engine
-from mainspring.runs.events import EVENTS
 from mainspring.runs.record import Recorder
 from mainspring.runs.versions import Versions
 from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
@@ -47,7 +38,6 @@ from mainspring.store.migrate import migrate
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wake import Listener, Waker
 from mainspring.surfaces.rooms import Rooms
-from mainspring.triggers import event, schedule, webhook
 from mainspring.triggers.alerts import Alerts, Postman, mails
 from mainspring.triggers.desk import WebhookDesk
 from mainspring.triggers.foresight import Foresight
@@ -56,44 +46,21 @@ from mainspring.triggers.log_reader import LogReader
 from mainspring.triggers.matcher import Matcher
 from mainspring.triggers.scheduler import Scheduler
 from mainspring.triggers.watch import Duty, keep_watch
-from mainspring.workspace import capabilities as workspace_capabilities
+from mainspring.vocabulary import build_registry
 from mainspring.workspace.automations import FIRST_WORKSPACE, ensure_workspace
-from mainspring.workspace.inbox import POST_NOTIFICATION
 from mainspring.workspace.vault import Vault
 
-
-def build_shelf(settings: Settings) -> tuple[Integration, ...]:
-    """The integrations of this installation, each given what the operator set for it."""
-    return (email.integration(), slack.integration(settings.slack_url))
-
-
-def build_registry(
-    limits: Limits,
-    *,
-    settings: Settings | None = None,
-    blobs: BlobStore | None = None,
-    links: Links | None = None,
-    actions: Iterable[Action] = (),
-    capabilities: Iterable[Capability] = (),
-) -> Registry:
-    """Every word a definition may use here; more may be added, none replaced."""
-    shelf = build_shelf(settings or Settings())
-    joined = chain.from_iterable
-    events = (*EVENTS, *joined(entry.events for entry in shelf))
-    reserved = {entry.type for entry in events}
-    return Registry(
-        actions=(*builtin_actions(limits), *joined(entry.actions for entry in shelf), *actions),
-        capabilities=(
-            http_fetch_capability(limits),
-            artifacts_capability(blobs or Nowhere(), limits, links),
-            POST_NOTIFICATION,
-            *workspace_capabilities.capabilities(limits, reserved),
-            *joined(entry.capabilities for entry in shelf),
-            *capabilities,
-        ),
-        triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER),
-        events=events,
-    )
+__all__ = [
+    "House",
+    "build_house",
+    "build_registry",
+    "build_scheduler",
+    "build_worker",
+    "keep_watch_over",
+    "open_house",
+    "prepare",
+    "rooms_of",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
 from mainspring.settings import Settings
-from mainspring.wiring import build_registry, build_shelf
+from mainspring.vocabulary import build_registry, build_shelf
 from tests.architecture.tree import PACKAGE
 
 LIMITS = Limits()

@@ -6,7 +6,7 @@ watcher that was away names the last thing it saw and misses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -20,8 +20,9 @@ from mainspring.runs.rows import FINAL
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-# A run may be committed a little after one with a later id.
+# What is committed may be a little older than what was seen before it.
 _OVERLAP: Final = timedelta(seconds=10)
+_DAWN: Final = datetime(1970, 1, 2, tzinfo=UTC)
 _BACKLOG: Final = timedelta(days=1)
 _MOST: Final = 500
 
@@ -61,6 +62,8 @@ class RunWatch:
     # When the last step that was told of was over.
     seen: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     told: tuple[Any, ...] | None = None
+    # Steps near that moment: one may be committed after another that was over later.
+    _recent: dict[tuple[Any, ...], datetime] | None = None
 
     async def look(self, tx: Transaction) -> list[Change]:
         """Finished steps first, then the run itself if it has changed."""
@@ -68,15 +71,25 @@ class RunWatch:
         row = await tx.fetchrow(_RUN, self.workspace_id, self.run_id)
         if row is None:
             raise Missing("There is no such run.", code="no_run")
-        steps = await tx.fetch(_STEPS, self.workspace_id, self.run_id, self.seen)
-        changes: list[Change] = [("step", dict(step)) for step in steps]
-        if steps:
-            self.seen = steps[-1]["finished_at"]
+        since = max(self.seen, _DAWN) - _OVERLAP
+        steps = await tx.fetch(_STEPS, self.workspace_id, self.run_id, since)
+        changes: list[Change] = [("step", dict(step)) for step in self._new(steps)]
         state = _state(row)
         if state != self.told:
             self.told = state
             changes.append(("end" if row["status"] in FINAL else "run", dict(row)))
         return changes
+
+    def _new(self, steps: Sequence[Any]) -> list[Any]:
+        found = {_step_key(step): step for step in steps}
+        if self._recent is None:
+            # Whoever comes back has been told of everything up to what they saw last.
+            seen = [key for key, step in found.items() if step["finished_at"] <= self.seen]
+            self._recent = dict.fromkeys(seen, self.seen)
+        new = [step for key, step in found.items() if key not in self._recent]
+        self._recent = {key: step["finished_at"] for key, step in found.items()}
+        self.seen = max([self.seen, *self._recent.values()])
+        return new
 
 
 @dataclass(slots=True)
@@ -121,6 +134,10 @@ class WorkspaceWatch:
         oldest = floor_id(now - 2 * _OVERLAP)
         for run_id in [one for one in self._told if one < oldest and one not in self._open]:
             del self._told[run_id]
+
+
+def _step_key(step: Mapping[str, Any]) -> tuple[Any, ...]:
+    return step["step"], step["item"], step["attempt"], step["status"], step["finished_at"]
 
 
 def _state(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -204,6 +204,7 @@ class Matcher:
             key_expires_at=event.created_at + self._kept,
             parent_id=event.run_id,
             last_fired_at=before,
+            measured=True,
             problem=match.problem,
         )
 

@@ -240,6 +240,7 @@ def _request(schedule: DueSchedule, moment: datetime, now: datetime) -> Request:
         key=key_of(moment),
         key_expires_at=now + KEPT,
         last_fired_at=last,
+        measured=True,
     )
 
 

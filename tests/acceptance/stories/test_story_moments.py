@@ -33,13 +33,14 @@ A_MINUTE_PASSES = """
 
 
 def every_minute(name: str) -> Json:
+    tick = trigger("tick", "schedule", cron="* * * * *", timezone="UTC")
+    said = "{{ inputs.greeting }} at {{ trigger.scheduled_for }}"
     return definition(
         name,
-        [step("say", "transform_data", output="{{ inputs.greeting }} at {{ trigger.scheduled_for }}")],
-        [{**trigger("tick", "schedule", cron="* * * * *", timezone="UTC"),
-          "inputs": {"greeting": "hello"}}],
+        [step("say", "transform_data", output=said)],
+        [{**tick, "inputs": {"greeting": "hello"}}],
         inputs={"schema": {"type": "object", "properties": {"greeting": {"type": "string"}}}},
-    )  # fmt: skip
+    )
 
 
 def test_a_schedule_starts_runs_by_itself_until_it_is_paused(server: Started) -> None:

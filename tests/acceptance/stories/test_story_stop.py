@@ -49,9 +49,13 @@ def test_a_server_that_was_stopped_goes_on_with_everything_and_repeats_nothing(
             wait_until(lambda: {WHEN_LET_GO, CUT_OFF} <= set(pages.asked), SOON, "the requests")
             (waiting,) = server.read(runs[3])["steps"]
             before = {run["id"] for run in server.items("/runs")}
-            server.process.terminate()
-            server.told.until(state="stopping")
-            pages.let_go(WHEN_LET_GO)
+            with server.watching("/stream") as events:
+                assert next(events).data["id"] in before
+                server.process.terminate()
+                server.told.until(state="stopping")
+                pages.let_go(WHEN_LET_GO)
+                # Whoever watches is told that it is over, by the end of the stream.
+                assert {sent.data["id"] for sent in events} <= before
             server.told.until(state="stopped")
             assert server.process.wait(SOON) == 0
 

@@ -73,3 +73,22 @@ async def test_a_reader_of_the_workspace_that_was_away_hears_what_ended_meanwhil
         told = (await watch.look(connection))[1]
     assert late["id"] in [row["id"] for row in told]
     assert early["id"] not in [row["id"] for row in told]
+
+
+async def test_a_step_that_is_committed_late_is_told_all_the_same(bench: Bench) -> None:
+    run = await bench.run(TWO)
+    watch = RunWatch(bench.house.workspace_id, run["id"])
+    late = """
+        INSERT INTO steps (workspace_id, run_id, finished_at, fence, ms, attempt, run_attempt, step,
+            status)
+        SELECT workspace_id, run_id, finished_at - interval '1 second', fence, ms, attempt,
+            run_attempt, 'late', status
+        FROM steps WHERE step = 'a'
+    """
+    async with bench.house.database.acquire() as connection:
+        await watch.look(connection)
+        await connection.execute(late)
+        told = await watch.look(connection)
+        again = await watch.look(connection)
+    assert [row["step"] for _, row in told] == ["late"]
+    assert again == []

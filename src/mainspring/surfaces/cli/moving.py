@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ async def export(
 async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> int:
     """All that the file holds or nothing of it, paused."""
     limits = desk.limits()
-    document = read_document(file, limits)
+    document = read_document(file, replace(limits, json_bytes=limits.import_bytes))
     judged = await judge_import(document, desk.doors.vocabulary(limits), limits)
     async with desk.doors.open(desk.settings()) as rooms:
         try:

@@ -1,0 +1,61 @@
+"""Every word a definition may use here, built by hand from what each room offers.
+
+It stands apart from the wiring so that a definition can be judged without importing what is
+needed to run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from mainspring.actions.vocabulary import builtin_actions
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.integration import Integration
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Registry
+from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
+from mainspring.gate.artifacts.links import Links
+from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.gate.http_fetch import http_fetch_capability
+from mainspring.integrations import email, slack
+from mainspring.runs.events import EVENTS
+from mainspring.settings import Settings
+from mainspring.triggers import event, schedule, webhook
+from mainspring.workspace import capabilities as workspace_capabilities
+from mainspring.workspace.inbox import POST_NOTIFICATION
+
+
+def build_shelf(settings: Settings) -> tuple[Integration, ...]:
+    """The integrations of this installation, each given what the operator set for it."""
+    return (email.integration(), slack.integration(settings.slack_url))
+
+
+def build_registry(
+    limits: Limits,
+    *,
+    settings: Settings | None = None,
+    blobs: BlobStore | None = None,
+    links: Links | None = None,
+    actions: Iterable[Action] = (),
+    capabilities: Iterable[Capability] = (),
+) -> Registry:
+    """Every word a definition may use here; more may be added, none replaced."""
+    shelf = build_shelf(settings or Settings())
+    joined = chain.from_iterable
+    events = (*EVENTS, *joined(entry.events for entry in shelf))
+    reserved = {entry.type for entry in events}
+    return Registry(
+        actions=(*builtin_actions(limits), *joined(entry.actions for entry in shelf), *actions),
+        capabilities=(
+            http_fetch_capability(limits),
+            artifacts_capability(blobs or Nowhere(), limits, links),
+            POST_NOTIFICATION,
+            *workspace_capabilities.capabilities(limits, reserved),
+            *joined(entry.capabilities for entry in shelf),
+            *capabilities,
+        ),
+        triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER),
+        events=events,
+    )
