@@ -8,7 +8,7 @@ import re
 from tests.architecture.tree import ROOT, parsed
 
 PAGE = ROOT / "docs" / "requirements.md"
-NUMBER = re.compile(r"(?:[SDX]-\d{3}|[RSNI]\d{1,2})")
+NUMBER = re.compile(r"(?:[SDX]-\d{3}|[RSNITW]\d{1,2})")
 REFERENCE = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 

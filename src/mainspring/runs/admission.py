@@ -99,35 +99,12 @@ def _costly(reason: str, detail: str) -> Refusal:
     return Refusal("skipped", reason, "over_budget", OverBudget(detail, code=reason))
 
 
-_SPEND = """
-    SELECT s.automation_id,
-        sum(s.usd) FILTER (WHERE s.day = (now() AT TIME ZONE 'UTC')::date) AS today,
-        (SELECT avg(l.cost_usd) FROM (
-            SELECT r.cost_usd FROM runs r
-            WHERE r.workspace_id = s.workspace_id AND r.automation_id = s.automation_id
-              AND r.status = 'succeeded'
-            ORDER BY r.id DESC LIMIT 20) AS l) AS usual
-    FROM spend s
-    WHERE s.workspace_id = $1 AND s.automation_id = ANY($2::uuid[])
-    GROUP BY s.workspace_id, s.automation_id
-"""
-
 _CHAINS = """
     SELECT p.id, coalesce(p.root_id, p.id) AS root_id, p.depth + 1 AS depth,
         (SELECT count(*) FROM runs c
          WHERE c.workspace_id = p.workspace_id AND c.root_id = coalesce(p.root_id, p.id)) AS runs
     FROM runs p WHERE p.workspace_id = $1 AND p.id = ANY($2::uuid[])
 """
-
-
-async def read_allowances(
-    tx: Transaction, workspace_id: UUID, automations: Sequence[UUID]
-) -> dict[UUID, Allowance]:
-    """Spending by automation; one that never cost anything is not in there."""
-    rows = await tx.fetch(_SPEND, workspace_id, list(automations))
-    return {
-        row["automation_id"]: Allowance(row["today"] or Decimal(0), row["usual"]) for row in rows
-    }
 
 
 async def read_chains(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -24,7 +25,6 @@ from mainspring.runs.admission import (
     Allowance,
     Chain,
     Refusal,
-    read_allowances,
     read_chains,
 )
 from mainspring.runs.arrivals import NewRun, Request, insert_runs, one_per_key, take_keys
@@ -36,16 +36,39 @@ from mainspring.runs.versions import Versions
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
 from mainspring.store.wake import Waker
-from mainspring.workspace.triggers import hold_armed
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 RUNS_CHANNEL = "mainspring_runs"
 
-_AUTOMATIONS = """
-    SELECT id, name, version, state, created_at FROM automations
-    WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+_VERSIONS = """
+    SELECT id, version FROM automations WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+"""
+# One question for everything that is known about a batch. The triggers that are armed are
+# held: whoever pauses them waits, and nothing starts after that. What an automation spent is
+# only looked at where something was ever spent.
+_AROUND = """
+    WITH held AS MATERIALIZED (
+        SELECT id FROM triggers
+        WHERE workspace_id = $1 AND id = ANY($3::uuid[]) AND armed_at IS NOT NULL
+        ORDER BY id FOR SHARE
+    )
+    SELECT a.id, a.name, a.version, a.state, a.created_at, s.today, s.usual,
+        ARRAY(SELECT id FROM held) AS armed
+    FROM automations a LEFT JOIN LATERAL (
+        SELECT
+            sum(d.usd) FILTER (WHERE d.day = (now() AT TIME ZONE 'UTC')::date) AS today,
+            (SELECT avg(l.cost_usd) FROM (
+                SELECT r.cost_usd FROM runs r
+                WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id
+                  AND r.status = 'succeeded'
+                ORDER BY r.id DESC LIMIT 20) AS l) AS usual
+        FROM spend d
+        WHERE d.workspace_id = a.workspace_id AND d.automation_id = a.id
+        GROUP BY d.automation_id
+    ) AS s ON true
+    WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 """
 
 
@@ -101,8 +124,7 @@ class Dispatcher:
         What is wrong with one request is its own answer and leaves the others alone. Locks
         are taken in one order everywhere: triggers, then lanes.
         """
-        armed = await self._hold_triggers(tx, requests)
-        around = await self._look(tx, requests, armed)
+        around = await self._look(tx, requests)
         judged = [await self._judged(request, around) for request in requests]
         new = [one for one in judged if isinstance(one, NewRun)]
         made = iter(await self._accept(tx, new, around))
@@ -119,29 +141,21 @@ class Dispatcher:
         """
         workspace_id = requests[0].workspace_id
         wanted = list({request.automation_id for request in requests})
-        rows = await self._database.fetch(_AUTOMATIONS, workspace_id, wanted)
+        rows = await self._database.fetch(_VERSIONS, workspace_id, wanted)
         await self._versions.warm((workspace_id, row["id"], row["version"]) for row in rows)
 
-    async def _hold_triggers(self, tx: Transaction, requests: Sequence[Request]) -> set[UUID]:
-        """The armed ones, held: whoever pauses them waits, and nothing starts after that."""
-        wanted = {one.trigger_id for one in requests if one.trigger_id and not one.by_hand}
-        if not wanted:
-            return set()
-        return await hold_armed(tx, requests[0].workspace_id, sorted(wanted))
-
-    async def _look(
-        self, tx: Transaction, requests: Sequence[Request], armed: set[UUID]
-    ) -> _Surroundings:
+    async def _look(self, tx: Transaction, requests: Sequence[Request]) -> _Surroundings:
         workspace_id = requests[0].workspace_id
         wanted = list({request.automation_id for request in requests})
+        triggers = sorted({r.trigger_id for r in requests if r.trigger_id and not r.by_hand})
         parents = list({r.parent_id for r in requests if r.parent_id is not None})
-        rows = await tx.fetch(_AUTOMATIONS, workspace_id, wanted)
+        rows = await tx.fetch(_AROUND, workspace_id, wanted, triggers)
         await self._versions.warm((workspace_id, row["id"], row["version"]) for row in rows)
         return _Surroundings(
             {row["id"]: row for row in rows},
-            await read_allowances(tx, workspace_id, wanted),
+            {row["id"]: Allowance(row["today"] or Decimal(0), row["usual"]) for row in rows},
             await read_chains(tx, workspace_id, parents),
-            armed,
+            set(rows[0]["armed"]) if rows else set(),
         )
 
     async def _judged(self, request: Request, around: _Surroundings) -> NewRun | Problem:

@@ -7,7 +7,6 @@ it changes that row, so nothing starts once a pause has been answered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -52,11 +51,6 @@ _MOVE_EPOCH = """
     INSERT INTO trigger_epochs (workspace_id) VALUES ($1)
     ON CONFLICT (workspace_id) DO UPDATE SET epoch = trigger_epochs.epoch + 1
 """
-_HOLD = """
-    SELECT id FROM triggers
-    WHERE workspace_id = $1 AND id = ANY($2::uuid[]) AND armed_at IS NOT NULL
-    ORDER BY id FOR SHARE
-"""
 _LIST = """
     SELECT id, automation_id, slug, type, config, inputs, enabled, armed_at, next_due_at,
         last_fired_at, secret_hint, secret_made_at, created_at
@@ -97,11 +91,6 @@ def _next_due(row: Any) -> datetime | None:
         return found
     config = row["config"]
     return parse_cron(config["cron"]).after(row["now"], config["timezone"])
-
-
-async def hold_armed(tx: Transaction, workspace_id: UUID, ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these triggers are armed; they stay so until the transaction ends."""
-    return {row["id"] for row in await tx.fetch(_HOLD, workspace_id, list(ids))}
 
 
 async def list_triggers(

@@ -63,6 +63,8 @@ def build_api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # Nobody is set up to receive it, and asking whether anybody is costs each request.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
         lifespan=_lifespan(routers, on_close),
     )
     app.state.limits = rooms.limits
