@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from bench import engine, language, matcher, start
+from bench import engine, language, matcher, schedules, server, start, webhooks
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -28,8 +28,16 @@ def main() -> None:
     language.main()
     print("\nEvents against triggers")
     matcher.main()
+    print("\nSchedules")
+    found["schedules"] = schedules.measure()
+    schedules.show(found["schedules"])
+    print("\nWebhook in, finished run out")
+    found |= webhooks.measure(chosen.rounds)
+    webhooks.show(found, before)
     print("\nStarting")
     start.main()
+    found["server"] = server.measure()
+    server.show(found["server"])
     if chosen.save:
         RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 

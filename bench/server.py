@@ -132,13 +132,16 @@ def measure() -> dict[str, float]:
     return {"first": round(first, 2), "warm": round(warm, 2), "idle MB": round(held)}
 
 
-def main() -> None:
-    found = measure()
+def show(found: dict[str, float]) -> None:
     print(f"ready on a new data folder   {found['first']:6.2f} s    bar {FIRST_BAR:.0f} s")
     print(f"ready on an existing one     {found['warm']:6.2f} s    bar {WARM_BAR:.0f} s")
     print(
         f"memory when idle, all of it  {found['idle MB']:6.0f} MB   bar {MEMORY_BAR:.0f} MB (PSS)"
     )
+
+
+def main() -> None:
+    show(measure())
 
 
 if __name__ == "__main__":

@@ -47,8 +47,9 @@ from mainspring.workspace.automations import set_state
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.runs.story import next_moves
     from mainspring.settings import Settings
-    from mainspring.store.database import Database
+from mainspring.store.database import Database
 
 log = logging.getLogger(__name__)
 
@@ -262,7 +263,7 @@ def _message(run: Mapping[str, Any], count: int) -> str:
     lines += [
         "",
         f"See what it did: mainspring logs {run['id']}",
-        f"When the cause is mended: mainspring retry {run['id']}",
+        f"When the cause is mended: mainspring {next_moves(run)[0]} {run['id']}",
     ]
     return "\n".join(lines)
 

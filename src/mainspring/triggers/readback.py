@@ -22,7 +22,10 @@ _CALLS = """
 """
 # The other keys begin with the moment or with an id that grows with time.
 _KEYED = """
-    SELECT f.key, f.at, f.run_id, r.status, coalesce(r.reason, f.reason) AS reason, f.moments
+    SELECT f.key, f.run_id, r.status,
+        -- Of a schedule: the moment itself, which may be long before it was written down.
+        CASE WHEN f.key LIKE 'at:%' THEN substr(f.key, 4)::timestamptz ELSE f.at END AS at,
+        coalesce(r.reason, f.reason) AS reason, f.moments
     FROM firings f
     LEFT JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
     WHERE f.workspace_id = $1 AND f.source_id = $2 AND ($3::text IS NULL OR f.key < $3)
