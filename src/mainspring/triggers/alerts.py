@@ -27,6 +27,7 @@ from mainspring.contracts.event import Event
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs.events import EVENTS, FAILED
+from mainspring.runs.story import next_moves
 from mainspring.workspace.alerts import (
     MOST_COUNTED,
     Alert,
@@ -47,7 +48,6 @@ from mainspring.workspace.automations import set_state
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.runs.story import next_moves
     from mainspring.settings import Settings
 from mainspring.store.database import Database
 

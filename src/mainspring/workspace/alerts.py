@@ -23,8 +23,8 @@ FAILED: Final = ("failed", "timed_out", "dead")
 MOST_COUNTED: Final = 1_000
 
 _FAILURES = """
-    SELECT r.workspace_id, r.id, r.automation_id, r.status, r.reason, r.outcome, r.error, r.trigger_type,
-        r.replay_of, r.finished_at
+    SELECT r.workspace_id, r.id, r.automation_id, r.status, r.reason, r.outcome, r.error,
+        r.trigger_type, r.replay_of, r.finished_at
     FROM unnest($1::uuid[], $2::uuid[]) AS f(workspace_id, run_id)
     JOIN runs r ON r.workspace_id = f.workspace_id AND r.id = f.run_id
     WHERE r.status = ANY($3::text[]) ORDER BY r.finished_at, r.id
