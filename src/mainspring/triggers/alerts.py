@@ -49,7 +49,7 @@ from mainspring.workspace.automations import set_state
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.settings import Settings
-from mainspring.store.database import Database
+    from mainspring.store.database import Database
 
 log = logging.getLogger(__name__)
 
