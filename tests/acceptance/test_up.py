@@ -129,7 +129,7 @@ def test_a_port_in_use_is_a_problem_before_anything_is_made(untouched: Mainsprin
     assert ended.code == as_json.code == 1
     assert f"port {port}" in ended.err
     assert "--port" in ended.err
-    assert as_json.json["code"] == "port_in_use"
+    assert as_json.json["problem"]["code"] == "port_in_use"
     assert not untouched.home.exists()
 
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Missing, Problem
+from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.inputs import Tokens, resolve_inputs
@@ -168,8 +168,14 @@ class Dispatcher:
 
     async def _judge(self, request: Request, around: _Surroundings) -> NewRun:
         row = around.automations.get(request.automation_id)
-        if row is None or row["state"] == "archived":
+        if row is None:
             raise Missing("There is no such automation.", code="no_automation")
+        if row["state"] == "archived":
+            raise Clash(
+                "This automation is archived.",
+                code="archived",
+                suggestion="Restore it first.",
+            )
         version = request.version or row["version"]
         chain = around.chains.get(request.parent_id, Chain()) if request.parent_id else Chain()
         try:

@@ -97,7 +97,8 @@ class WorkspaceWatch:
     """Every run of a workspace, from one look to the next."""
 
     workspace_id: UUID
-    # Where to go on; without it the watch begins with what is unfinished now.
+    # Where to go on, with a little told twice rather than once too seldom; without it the
+    # watch begins with what is unfinished now.
     since: datetime | None = None
     _told: dict[UUID, tuple[Any, ...]] = field(default_factory=dict)
     _open: set[UUID] = field(default_factory=set)
@@ -107,9 +108,13 @@ class WorkspaceWatch:
         """The moment of the look, and the runs that are new or changed, oldest first."""
         now: datetime = (await tx.fetchrow(_NOW))["now"]
         if self._looked is None:
+            ended_after = (self.since or now) - _OVERLAP
             rows = await tx.fetch(
-                _BEGINNING, self.workspace_id, floor_id(now - _BACKLOG), self.since or now
+                _BEGINNING, self.workspace_id, floor_id(now - _BACKLOG), ended_after
             )
+            if self.since is None:
+                # What is over when the watch begins is no news, and not the next time either.
+                self._told = {row["id"]: _state(row) for row in rows if row["status"] in FINAL}
         else:
             after = floor_id(self._looked - _OVERLAP)
             rows = await tx.fetch(_CHANGED, self.workspace_id, after, list(self._open))

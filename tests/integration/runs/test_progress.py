@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from mainspring.contracts.errors import Missing
@@ -61,18 +59,24 @@ async def test_the_runs_of_a_workspace_are_told_when_they_come_and_when_they_end
     assert [(row["id"], row["status"]) for row in told] == [(made.run_id, "succeeded")]
 
 
+async def test_what_was_over_when_the_watch_began_is_never_news(bench: Bench) -> None:
+    await bench.run(TWO)
+    watch = WorkspaceWatch(bench.house.workspace_id)
+    async with bench.house.database.acquire() as connection:
+        assert (await watch.look(connection))[1] == []
+        assert (await watch.look(connection))[1] == []
+
+
 async def test_a_reader_of_the_workspace_that_was_away_hears_what_ended_meanwhile(
     bench: Bench,
 ) -> None:
-    early = await bench.run(TWO)
-    async with bench.house.database.acquire() as connection:
-        now = (await connection.fetchrow("SELECT now() AS now"))["now"]  # type: ignore[index]
-    late = await bench.run(TWO)
-    watch = WorkspaceWatch(bench.house.workspace_id, since=now - timedelta(milliseconds=1))
+    early, late = await bench.run(TWO), await bench.run(TWO)
+    before = "UPDATE runs SET finished_at = finished_at - interval '1 minute' WHERE id = $1"
+    await bench.house.database.execute(before, early["id"])
+    watch = WorkspaceWatch(bench.house.workspace_id, since=late["finished_at"])
     async with bench.house.database.acquire() as connection:
         told = (await watch.look(connection))[1]
-    assert late["id"] in [row["id"] for row in told]
-    assert early["id"] not in [row["id"] for row in told]
+    assert [row["id"] for row in told] == [late["id"]]
 
 
 async def test_a_step_that_is_committed_late_is_told_all_the_same(bench: Bench) -> None:

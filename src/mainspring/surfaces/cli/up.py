@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mainspring.contracts.errors import Problem
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.surfaces.cli import exits, parts
 from mainspring.surfaces.cli.children import Part
@@ -47,6 +48,18 @@ class Wishes:
 
 
 def up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
+    """The server, until it is told to stop; for a program every line is JSON, the last too."""
+    try:
+        return _up(desk, screen, wishes)
+    except Problem as problem:
+        if not screen.for_programs:
+            raise
+        told = {"state": "failed", "pid": os.getpid(), "problem": problem.as_dict()}
+        screen.note(as_json(told, indent=None))
+        return exits.of_problem(problem)
+
+
+def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
     """Stays until it is told to stop: once for in order, twice for at once."""
     wanted = _settings(desk.settings(), wishes)
     refuse_second(wanted.home)

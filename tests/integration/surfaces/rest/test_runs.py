@@ -92,6 +92,8 @@ async def test_a_replay_is_a_new_run_that_names_the_old(api: Api, bench: Bench) 
     assert answer.headers["location"] == answer.json()["url"]
     new = (await api.client.get(f"/api/v1/runs/{answer.json()['run_id']}")).json()
     assert new["replay_of"] == str(run["id"])
+    bare = await api.client.post(f"/api/v1/runs/{run['id']}/replay")
+    assert bare.status_code == 202
     bad = await api.client.post(f"/api/v1/runs/{run['id']}/replay", json={"version": "newest"})
     assert bad.status_code == 422
     assert bad.json()["errors"][0]["pointer"] == "/version"

@@ -13,9 +13,10 @@ from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import RunStatus
 from mainspring.runs.story import tell
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.bodies import Body, read_body, takes
+from mainspring.surfaces.rest.bodies import Body
 from mainspring.surfaces.rest.door import Caller, signed_in
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.shapes import Accepted, RunDetail, RunState, RunSummary
@@ -103,10 +104,10 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         response_model=Accepted,
         status_code=202,
         responses=problems(401, 404, 409, 413, 415, 422),
-        openapi_extra=takes(Replay),
+        openapi_extra=may_take(Replay),
     )
     async def replay_run(run_id: UUID, request: Request, caller: SignedIn) -> Answer:
-        asked = await read_body(request, Replay)
+        asked = await read_optional(request, Replay)
         started = await replay(
             rooms.database, rooms.dispatcher, rooms.limits, caller.workspace_id, run_id,
             version=asked.version, inputs=asked.inputs,
