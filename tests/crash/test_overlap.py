@@ -1,0 +1,88 @@
+"""Runs of one lane never overlap and keep their order, although their workers are killed."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from mainspring.store.database import Connection
+from mainspring.store.embedded import EmbeddedServer
+from tests.crash.arena import Arena, arena_on
+from tests.crash.nursery import Nursery
+
+LEASE, FIRES, KILLS = 2.0, 120, 3
+
+
+def marks(concurrency: str) -> dict[str, Any]:
+    return {
+        "schema_version": "1.1",
+        "name": concurrency,
+        "goal": "Work alone, one after the other.",
+        "plan": [
+            {"step_id": "a", "action": "ledger.apply", "config": {"mark": "a"}},
+            {"step_id": "b", "action": "ledger.apply", "config": {"mark": "b"}},
+        ],
+        "execution": {"concurrency": concurrency},
+    }
+
+
+async def spans(arena: Arena, automation_id: UUID) -> list[Any]:
+    """When each run began and ended, in the order of arrival."""
+
+    async def read(connection: Connection) -> list[Any]:
+        return await connection.fetch(
+            "SELECT id, status, reason, started_at, finished_at FROM runs "
+            "WHERE automation_id = $1 AND status <> 'skipped' ORDER BY arrival",
+            automation_id,
+        )
+
+    found: list[Any] = await arena.ask(read)
+    return found
+
+
+def overlaps(rows: list[Any]) -> list[str]:
+    pairs = itertools.pairwise(rows)
+    return [f"{a['id']} / {b['id']}" for a, b in pairs if b["started_at"] < a["finished_at"]]
+
+
+async def test_queued_runs_go_one_by_one_in_the_order_of_their_arrival(
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
+) -> None:
+    async with arena_on(durable_server, nursery, folder, lease=LEASE, poll=0.2) as arena:
+        automation_id = await arena.save(marks("queue"))
+        crew = [arena.crew.start() for _ in range(2)]
+        await arena.until_at_work(*crew)
+        for _ in range(KILLS):
+            await arena.dispatch(automation_id, FIRES // KILLS)
+            await asyncio.sleep(chance.uniform(0.05, 0.3))
+            chance.choice(arena.crew.alive).kill()
+            arena.crew.start()
+        await arena.until_final(90)
+        rows = await spans(arena, automation_id)
+    assert [row["status"] for row in rows] == ["succeeded"] * FIRES
+    assert overlaps(rows) == []
+
+
+async def test_a_dropped_firing_is_recorded_and_a_crash_blocks_the_next_no_longer_than_the_lease(
+    durable_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
+) -> None:
+    async with arena_on(durable_server, nursery, folder, lease=LEASE, poll=0.2) as arena:
+        automation_id = await arena.save(marks("drop_if_running"))
+        victim = arena.crew.start(point="step.before", nth=1)
+        await arena.until_at_work(victim)
+        (first,) = await arena.dispatch(automation_id, 1)
+        dropped = await arena.dispatch(automation_id, FIRES)
+        assert set((await arena.statuses(dropped)).values()) == {"skipped"}
+        await arena.until_ended(victim, 20)
+        arena.crew.start()
+        # The run that lost its worker is finished by another, and then the lane is free.
+        await arena.until_final(LEASE + 30, [first])
+        (after,) = await arena.dispatch(automation_id, 1)
+        await arena.until_final(30, [after])
+        rows = await spans(arena, automation_id)
+    assert [row["status"] for row in rows] == ["succeeded", "succeeded"]
+    assert overlaps(rows) == []
