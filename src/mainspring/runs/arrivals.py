@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a run of one version would be given, worked out ahead of its transaction."""
+
+    version: int
+    inputs: Mapping[str, Any]
+    lane: int | None = None
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A firing, or a person's wish, for one automation."""
 
@@ -41,6 +51,8 @@ class Request:
     measured: bool = False
     # What was wrong with the moment before it came here; its run is recorded as failed.
     problem: Problem | None = None
+    # Used while its version is still the one to run, and worked out anew otherwise.
+    prepared: Prepared | None = None
 
     @property
     def by_hand(self) -> bool:

@@ -7,18 +7,17 @@ after the commit and is only a hint.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
-from mainspring.definition.inputs import Tokens, resolve_inputs
-from mainspring.definition.json_text import canonical, check_value
-from mainspring.definition.templates import parse_template
 from mainspring.runs.admission import (
     DROPPED,
     PAUSED,
@@ -30,7 +29,8 @@ from mainspring.runs.admission import (
 from mainspring.runs.arrivals import NewRun, Request, insert_runs, one_per_key, take_keys
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.events import run_event
-from mainspring.runs.lanes import Lane, lane_of, lock_lanes, occupied
+from mainspring.runs.filling import Facts, fill, is_heavy
+from mainspring.runs.lanes import Lane, lock_lanes, occupied
 from mainspring.runs.rows import End
 from mainspring.runs.versions import Versions
 from mainspring.store.database import Database, is_lost_connection
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
 RUNS_CHANNEL = "mainspring_runs"
 
-_VERSIONS = """
-    SELECT id, version FROM automations WHERE workspace_id = $1 AND id = ANY($2::uuid[])
-"""
 # One question for everything that is known about a batch. The triggers that are armed are
 # held: whoever pauses them waits, and nothing starts after that. What an automation spent is
 # only looked at where something was ever spent.
@@ -102,6 +99,7 @@ class Dispatcher:
         self._versions = versions
         self._waker = waker
         self._limits = limits
+        self._facts = Facts(database)
 
     async def dispatch(self, request: Request) -> Dispatched:
         """One request; a person's bad inputs are answered, a trigger's are recorded."""
@@ -110,9 +108,9 @@ class Dispatcher:
 
     async def dispatch_all(self, requests: Sequence[Request]) -> list[Dispatched]:
         """Requests of one workspace, accepted together or not at all."""
-        await self._warm(requests)
+        ready = [await self.prepare(request) for request in requests]
         async with self._database.transaction() as tx:
-            made = [_or_raise(one) for one in await self.take(tx, requests)]
+            made = [_or_raise(one) for one in await self.take(tx, ready)]
         self.wake(made)
         return made
 
@@ -135,14 +133,24 @@ class Dispatcher:
         if any(isinstance(one, Dispatched) and one.status == "pending" for one in made):
             self._waker.wake(RUNS_CHANNEL)
 
-    async def _warm(self, requests: Sequence[Request]) -> None:
-        """Reads versions ahead: many callers that each hold a connection must not all wait
-        for one more of them.
+    async def prepare(self, request: Request) -> Request:
+        """Works out what a run would be given, outside of any transaction.
+
+        That may take a while, and reads a version with a connection of its own: neither is
+        to be done by many who each hold a connection and locks already.
         """
-        workspace_id = requests[0].workspace_id
-        wanted = list({request.automation_id for request in requests})
-        rows = await self._database.fetch(_VERSIONS, workspace_id, wanted)
-        await self._versions.warm((workspace_id, row["id"], row["version"]) for row in rows)
+        try:
+            facts = await self._facts.of(request.workspace_id, request.automation_id)
+            version = request.version or facts.version
+            loaded = await self._versions.get(request.workspace_id, request.automation_id, version)
+        except Problem as problem:
+            if is_lost_connection(problem):
+                raise
+            # Said where the request is taken, with everything else that is known then.
+            return request
+        work = partial(fill, request, loaded, version, facts.created_at, self._limits)
+        prepared = await asyncio.to_thread(work) if is_heavy(loaded) else work()
+        return replace(request, prepared=prepared)
 
     async def _look(self, tx: Transaction, requests: Sequence[Request]) -> _Surroundings:
         workspace_id = requests[0].workspace_id
@@ -150,7 +158,11 @@ class Dispatcher:
         triggers = sorted({r.trigger_id for r in requests if r.trigger_id and not r.by_hand})
         parents = list({r.parent_id for r in requests if r.parent_id is not None})
         rows = await tx.fetch(_AROUND, workspace_id, wanted, triggers)
-        await self._versions.warm((workspace_id, row["id"], row["version"]) for row in rows)
+        await self._versions.warm(
+            (workspace_id, row["id"], row["version"])
+            for row in rows
+            if any(one.prepared is None for one in requests)
+        )
         return _Surroundings(
             {row["id"]: row for row in rows},
             {row["id"]: Allowance(row["today"] or Decimal(0), row["usual"]) for row in rows},
@@ -186,12 +198,15 @@ class Dispatcher:
             # One version that cannot be read must not hold up the moments of the others.
             return _unreadable(request, version, chain, problem)
         refusal = self._refusal(request, row, loaded, around, chain)
-        inputs, lane, broken = self._filled(request, row, loaded)
-        if refusal is None and broken is None:
+        given = request.prepared
+        if given is None or given.version != version:
+            given = fill(request, loaded, version, row["created_at"], self._limits)
+        refusal = refusal or given.refusal
+        if refusal is None:
             chain.grow()
         return NewRun(
-            new_id(), request, version, loaded.program.queue, inputs, lane,
-            False, refusal or broken, chain.root_id, chain.depth,
+            new_id(), request, version, loaded.program.queue, given.inputs, given.lane,
+            False, refusal, chain.root_id, chain.depth,
         )  # fmt: skip
 
     def _refusal(
@@ -202,58 +217,6 @@ class Dispatcher:
             return PAUSED
         spending = around.allowances.get(request.automation_id, Allowance())
         return chain.refusal(self._limits) or spending.refusal(loaded.program.execution)
-
-    def _filled(
-        self, request: Request, row: Mapping[str, Any], loaded: LoadedVersion
-    ) -> tuple[Mapping[str, Any], int | None, Refusal | None]:
-        """Inputs and lane; what is wrong with a trigger's payload becomes a failed run."""
-        try:
-            if request.problem is not None:
-                raise request.problem
-            self._check_size(request)
-            inputs = self._inputs(request, row, loaded)
-            return inputs, self._lane(request, inputs, loaded), None
-        except Problem as problem:
-            if request.by_hand or is_lost_connection(problem):
-                raise
-            return {}, None, Refusal("failed", "invalid_inputs", "failed", problem)
-
-    def _check_size(self, request: Request) -> None:
-        payload = None if request.measured else request.payload
-        for name, value in (("payload", payload), ("inputs", request.inputs)):
-            if not value:
-                continue
-            check_value(value, self._limits)
-            if len(canonical(value)) > self._limits.payload_bytes:
-                raise Invalid(
-                    f"The {name} must not be larger than {self._limits.payload_bytes} bytes.",
-                    code="payload_too_large",
-                )
-
-    def _inputs(
-        self, request: Request, row: Mapping[str, Any], loaded: LoadedVersion
-    ) -> Mapping[str, Any]:
-        tokens = Tokens(
-            last_fired_at=request.last_fired_at,
-            created_at=row["created_at"],
-            creator=str(loaded.created_by),
-            space=str(request.workspace_id),
-        )
-        shape = loaded.program.definition.inputs.shape
-        return resolve_inputs(shape, request.static, request.inputs, tokens)
-
-    def _lane(
-        self, request: Request, inputs: Mapping[str, Any], loaded: LoadedVersion
-    ) -> int | None:
-        execution = loaded.program.execution
-        if execution.concurrency == "allow_parallel":
-            return None
-        key = None
-        if execution.concurrency_key is not None:
-            template = parse_template(execution.concurrency_key, self._limits)
-            names = {"inputs": inputs, "trigger": request.payload}
-            key = str(template.render(names))
-        return lane_of(request.automation_id, key)
 
     async def _accept(
         self, tx: Transaction, judged: Sequence[NewRun], around: _Surroundings

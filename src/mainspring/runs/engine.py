@@ -24,6 +24,8 @@ class LoadedVersion:
     grants: tuple[Grant, ...]
     name: str
     created_by: UUID
+    # The size of the inputs' schema, which says how long judging by it may take.
+    inputs_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

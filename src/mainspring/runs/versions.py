@@ -13,6 +13,7 @@ from mainspring.contracts.errors import Missing, Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.json_text import canonical
 from mainspring.definition.program import compile_program
 from mainspring.definition.validate import read_definition
 from mainspring.runs.engine import LoadedVersion
@@ -101,6 +102,7 @@ class Versions:
             tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"]),
             row["name"],
             row["created_by"],
+            len(canonical(definition.inputs.shape)),
         )
 
 

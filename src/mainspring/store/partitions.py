@@ -32,7 +32,16 @@ TABLES: dict[str, Period] = {
     "large_results": "month",
     "events": "week",
 }
-AHEAD = 1
+# The column that each is cut by.
+_KEYS = {
+    "runs": "id",
+    "steps": "run_id",
+    "calls": "run_id",
+    "large_results": "run_id",
+    "events": "id",
+}
+# How many periods are made ahead: a machine that slept for weeks wakes up with room.
+AHEAD: dict[Period, int] = {"month": 2, "week": 4}
 # Run rows are updated twice in their life: room in the page keeps them where they are,
 # and an early vacuum keeps the queue's indexes small.
 _OPTIONS = {
@@ -50,10 +59,10 @@ class Span:
     end: datetime
 
 
-def spans(period: Period, now: datetime, ahead: int = AHEAD) -> Iterator[Span]:
+def spans(period: Period, now: datetime) -> Iterator[Span]:
     """The period that holds ``now`` and the ones after it."""
     start = _start(period, now.astimezone(UTC))
-    for _ in range(ahead + 1):
+    for _ in range(AHEAD[period] + 1):
         end = _start(period, start + timedelta(days=32 if period == "month" else 7))
         shown = f"{start:%Y_%m}" if period == "month" else f"{start:%G_w%V}"
         yield Span(shown, start, end)
@@ -68,7 +77,11 @@ def _start(period: Period, moment: datetime) -> datetime:
 
 
 async def ensure_partitions(tx: Transaction, now: datetime) -> list[str]:
-    """Makes what is missing for now and the next period; safe to repeat and to race."""
+    """Makes what is missing for now and some time ahead; safe to repeat and to race.
+
+    A period that already has rows in the table for all others is left out: they are found
+    there as well, and moving them would mean letting go of everything that points at them.
+    """
     made: list[str] = []
     # Held to the end of the transaction: two processes that start at once take turns.
     await tx.execute("SELECT pg_advisory_xact_lock(7311, 1)")
@@ -77,10 +90,21 @@ async def ensure_partitions(tx: Transaction, now: datetime) -> list[str]:
     for table, period in TABLES.items():
         for span in spans(period, now):
             name = f"{table}_{span.name}"
-            if name not in there:
+            if name not in there and not await _is_taken(tx, table, span):
                 await tx.execute(_create(table, name, span))
                 made.append(name)
     return made
+
+
+async def _is_taken(tx: Transaction, table: str, span: Span) -> bool:
+    # Nobody adds to it between this look and the new partition.
+    await tx.execute(f"LOCK TABLE {table}_other IN SHARE ROW EXCLUSIVE MODE")
+    row = await tx.fetchrow(
+        f"SELECT EXISTS (SELECT 1 FROM {table}_other WHERE {_KEYS[table]} >= $1 "
+        f"AND {_KEYS[table]} < $2) AS taken",
+        floor_id(span.start), floor_id(span.end),
+    )  # fmt: skip
+    return bool(row["taken"])
 
 
 def _create(table: str, name: str, span: Span) -> str:

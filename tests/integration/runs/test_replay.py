@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -96,3 +97,18 @@ async def test_a_paused_automation_can_be_replayed_and_an_archived_one_not(bench
         await again(bench, first["id"])
     with pytest.raises(Missing):
         await again(bench, new_id())
+
+
+async def test_many_replays_of_versions_that_nobody_has_in_memory_do_not_wait_for_each_other(
+    bench: Bench,
+) -> None:
+    """Each holds a connection; none may need a second one to go on."""
+    runs = []
+    for number in range(24):
+        name = f"old {number}"
+        runs.append((await bench.dispatch(says("one", name=name))).run_id)
+        await bench.save(says("two", name=name))
+    bench.house.versions.forget()
+    async with asyncio.timeout(20):
+        made = await asyncio.gather(*(again(bench, run_id) for run_id in runs))
+    assert {one.status for one in made} == {"pending"}

@@ -15,7 +15,7 @@ NOW = datetime(2027, 1, 31, 23, 59, tzinfo=UTC)
 
 def test_spans_touch_each_other_and_hold_their_moment() -> None:
     for period in ("month", "week"):
-        first, second = spans(period, NOW)
+        first, second, *_ = spans(period, NOW)
         assert first.start <= NOW < first.end == second.start < second.end
 
 
@@ -26,10 +26,32 @@ async def test_partitions_are_made_once_although_many_ask_at_once(database: Data
 
     made = await asyncio.gather(*(ask() for _ in range(5)))
     assert sorted(name for names in made for name in names) == [
-        "calls_2027_01", "calls_2027_02", "events_2027_w04", "events_2027_w05",
-        "large_results_2027_01", "large_results_2027_02", "runs_2027_01", "runs_2027_02",
-        "steps_2027_01", "steps_2027_02",
+        "calls_2027_01", "calls_2027_02", "calls_2027_03", "events_2027_w04",
+        "events_2027_w05", "events_2027_w06", "events_2027_w07", "events_2027_w08",
+        "large_results_2027_01", "large_results_2027_02", "large_results_2027_03",
+        "runs_2027_01", "runs_2027_02", "runs_2027_03", "steps_2027_01", "steps_2027_02",
+        "steps_2027_03",
     ]  # fmt: skip
+
+
+async def test_rows_that_came_while_no_period_was_there_keep_nobody_from_starting(
+    database: Database,
+) -> None:
+    later = NOW + timedelta(days=120)
+    async with database.transaction() as tx:
+        await ensure_partitions(tx, NOW)
+        await tx.execute(
+            "INSERT INTO events (workspace_id, id, type, source_id, payload) "
+            "VALUES (gen_random_uuid(), $1, 'a.b', 'x', '{}')",
+            floor_id(later),
+        )
+    async with database.transaction() as tx:
+        made = await ensure_partitions(tx, later)
+    assert "events_2027_w23" in made
+    assert "events_2027_w22" not in made
+    assert await database.fetchval("SELECT count(*) FROM events") == 1
+    async with database.transaction() as tx:
+        assert await ensure_partitions(tx, later) == []
 
 
 async def _nobody(tx: Transaction) -> bool:
@@ -59,7 +81,8 @@ async def test_an_ended_period_is_dropped_in_every_table_and_the_rest_stays(
         "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' "
         "AND relname LIKE '%\\_2027\\_0_'"
     )
-    assert {row["relname"] for row in left} == {f"{table}_2027_02" for table in family}
+    kept = {f"{table}_2027_0{month}" for table in family for month in (2, 3)}
+    assert {row["relname"] for row in left} == kept
 
 
 async def test_a_table_in_use_is_left_alone(database: Database) -> None:
