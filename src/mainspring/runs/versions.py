@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 _READ = """
-    SELECT v.workspace_id, v.automation_id, v.version, d.document, v.grants, a.name, a.created_by
+    SELECT v.workspace_id, v.automation_id, v.version, d.document, v.grants, a.name, a.created_by,
+        octet_length(d.document::text) AS size
     FROM unnest($1::uuid[], $2::uuid[], $3::int4[]) AS w(workspace_id, automation_id, version)
     JOIN automation_versions v USING (workspace_id, automation_id, version)
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
@@ -31,6 +32,8 @@ _READ = """
 """
 # Read together; the event loop has other work in between.
 _TOGETHER = 100
+# Compiling more than this takes long enough for others to notice.
+_LARGE_BYTES = 16_384
 
 Key = tuple[UUID, UUID, int]
 
@@ -71,7 +74,7 @@ class Versions:
                 await asyncio.sleep(0)
                 with contextlib.suppress(Problem):
                     done: asyncio.Future[LoadedVersion] = asyncio.Future()
-                    done.set_result(self._compiled(row))
+                    done.set_result(await self._made(row))
                     self._keep(key, done)
 
     def _keep(self, key: Key, found: asyncio.Future[LoadedVersion]) -> None:
@@ -87,7 +90,12 @@ class Versions:
         row = (await self._rows([key])).get(key)
         if row is None:
             raise Missing("This version of the automation is not there.", code="no_version")
-        return self._compiled(row)
+        return await self._made(row)
+
+    async def _made(self, row: Any) -> LoadedVersion:
+        if row["size"] <= _LARGE_BYTES:
+            return self._compiled(row)
+        return await asyncio.to_thread(self._compiled, row)
 
     async def _rows(self, keys: Sequence[Key]) -> dict[Key, Any]:
         columns = [list(column) for column in zip(*keys, strict=True)]

@@ -31,6 +31,18 @@ async def test_bad_inputs_of_a_person_are_answered_and_nothing_is_stored(bench: 
     assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
 
 
+async def test_an_input_that_is_declared_nowhere_is_refused_with_a_suggestion(
+    bench: Bench,
+) -> None:
+    schema = {"type": "object", "properties": {"since": {"type": "string", "default": "x"}}}
+    plan = document(step("a", "test.echo"), inputs={"schema": schema})
+    with pytest.raises(Invalid) as caught:
+        await bench.dispatch(plan, inputs={"sinse": "y"})
+    finding = caught.value.findings[0]
+    assert (finding.pointer, finding.suggestion) == ("/inputs/sinse", "Did you mean 'since'?")
+    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
+
+
 async def test_bad_inputs_of_a_trigger_become_a_failed_run_that_says_why(bench: Bench) -> None:
     plan = document(step("a", "test.echo"), inputs=NEEDS_N)
     await bench.save(plan)
