@@ -80,6 +80,9 @@ class Settings:
     )
     artifacts_key_id: str | None = _setting(None, "The access key of that store.")
     artifacts_key: str | None = _setting(None, "The secret key of that store.")
+    program: str | None = _setting(
+        None, "How hints name this program; ./start sets it, nobody else needs to."
+    )
     limits: Mapping[str, int] = _setting(dict, "Each limit is set by MAINSPRING_LIMIT_<NAME>.")
 
     @property
@@ -107,6 +110,28 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         if name.startswith(LIMIT_PREFIX)
     }
     return Settings(**values)
+
+
+def program_name(environment: Mapping[str, str] | None = None) -> str | None:
+    """How hints name this program, if somebody has said so; no other setting is looked at."""
+    found = os.environ if environment is None else environment
+    return found.get(PREFIX + "PROGRAM") or None
+
+
+def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Variables that look like settings and are none: a slip of the pen, most of them."""
+    found = os.environ if environment is None else environment
+    known = set(setting_names())
+    return sorted(
+        name
+        for name in found
+        if name.startswith(PREFIX) and not name.startswith(LIMIT_PREFIX) and name not in known
+    )
+
+
+def setting_names() -> list[str]:
+    """The variables that are read, without the limits."""
+    return [PREFIX + entry.name.upper() for entry in fields(Settings) if entry.name != "limits"]
 
 
 def all_settings() -> Iterator[tuple[str, str, str]]:
@@ -140,7 +165,7 @@ def _read(entry: Field[Any], text: str) -> Any:
             return _whole(name, text)
         case "database_url" | "public_url" | "smtp_url" | "owner_mail":
             return text or None
-        case "artifacts_url" | "artifacts_key_id" | "artifacts_key":
+        case "artifacts_url" | "artifacts_key_id" | "artifacts_key" | "program":
             return text or None
         case "host" | "mail_from" | "slack_url":
             return text

@@ -236,7 +236,7 @@ def test_a_person_is_told_where_it_is_and_never_the_token(untouched: Mainspring)
         assert process.wait(PATIENCE) == 0
 
     told = "".join(said)
-    assert re.search(r"Open http://127\.0\.0\.1:\d+\n", told)
+    assert re.search(r"The API is at http://127\.0\.0\.1:\d+/api/v1\n", told)
     (file,) = re.findall(r"token +in (\S+)", told)
     token = (untouched.home / file).read_text().strip()
     assert TOKEN.search(token)

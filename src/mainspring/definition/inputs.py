@@ -26,7 +26,8 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.json_schema.keywords import REFERENCES, References, subschemas
-from mainspring.definition.paths import parse_path
+from mainspring.definition.path_walk import Meter
+from mainspring.definition.paths import MOST_STEPS, parse_path
 from mainspring.definition.pointers import under
 from mainspring.definition.words import did_you_mean
 
@@ -84,17 +85,22 @@ def resolve_inputs(
 
 
 def map_payload(
-    mapping: Mapping[str, str], payload: Any, limits: Limits | None = None
+    mapping: Mapping[str, str],
+    payload: Any,
+    limits: Limits | None = None,
+    meter: Meter | None = None,
 ) -> dict[str, Any]:
     """Inputs picked out of a payload by JSONPath.
 
     A path of names and positions gives its one value, and nothing at all when it leads
     nowhere, so that a default can step in. Any other path gives the list of its values.
+    All paths together may take as many steps as one path alone.
     """
     found: dict[str, Any] = {}
+    shared = meter or Meter(MOST_STEPS)
     for name, text in mapping.items():
         path = parse_path(text, limits or _USUAL)
-        values = path.find(payload)
+        values = path.find(payload, shared)
         if not path.singular:
             found[name] = values
         elif values:

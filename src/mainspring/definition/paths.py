@@ -33,11 +33,14 @@ class Path:
     singular: bool
     _walk: Walk = field(repr=False, compare=False)
 
-    def find(self, value: Any) -> list[Any]:
-        """Every value the path leads to, in the order of the document."""
-        root = dict(value) if isinstance(value, Mapping) else value
+    def find(self, value: Any, meter: Meter | None = None) -> list[Any]:
+        """Every value the path leads to, in the order of the document.
+
+        Paths that share a meter share its steps.
+        """
+        root = dict(value) if isinstance(value, Mapping) and type(value) is not dict else value
         try:
-            return self._walk(root, root, Meter(MOST_STEPS))
+            return self._walk(root, root, Meter(MOST_STEPS) if meter is None else meter)
         except TooCostly:
             raise refused(
                 Finding(

@@ -25,7 +25,7 @@ _TITLES: Final[Mapping[str, str]] = {
 REASONS: Final[Mapping[str, str]] = {
     "dropped": "Another run of this automation is under way, and its policy is drop_if_running.",
     "paused": "The automation is paused.",
-    "cancelled": "Somebody cancelled it.",
+    "cancelled": "Cancelled by a person.",
     "invalid_inputs": "What it was given does not fit what the automation expects.",
     "unreadable_version": "Its version cannot be read by this program.",
 }

@@ -6,19 +6,23 @@ future is resolved only after the commit that contains it.
 
 When the connection breaks in the middle it is not known whether the commit happened.
 The same units are then sent again: what they write is keyed, so a second time changes
-nothing.
+nothing. A database that is away is waited for. Units whose own writing breaks the connection
+time after time would be sent for ever; a writer with patience sends them one by one and then
+gives up the one that does it, so that the others are written.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import asyncpg
 
-from mainspring.contracts.errors import Fault, Problem
-from mainspring.store.database import Database, is_lost_connection
+from mainspring.contracts.errors import Upstream
+from mainspring.store.database import Database, database_problem, is_lost_connection
 
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
@@ -38,13 +42,43 @@ _PLANNER = {
 }
 
 
-class GroupWriter(Generic[Unit, Answer]):
-    """One connection, one loop, any number of waiting tasks."""
+# A group that lost its connection as often as this in its middle is sent one by one.
+_GROUP_LOSSES = 2
 
-    def __init__(self, database: Database, flush: Flush[Unit, Answer], *, most: int = 256) -> None:
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """When a unit is given up: it lost the connection in its middle so often, for so long.
+
+    A server that goes down and comes back breaks connections too, but not for long.
+    """
+
+    losses: int = 3
+    seconds: float = 20.0
+
+    def is_over(self, losses: int, seconds: float, units: int) -> bool:
+        most = self.losses if units == 1 else min(_GROUP_LOSSES, self.losses)
+        return losses >= most and seconds >= self.seconds
+
+
+class GroupWriter(Generic[Unit, Answer]):
+    """One connection, one loop, any number of waiting tasks.
+
+    Without ``patience`` no unit is ever given up because of a lost connection.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        flush: Flush[Unit, Answer],
+        *,
+        most: int = 256,
+        patience: Patience | None = None,
+    ) -> None:
         self._database = database
         self._flush = flush
         self._most = most
+        self._patience = patience
         self._waiting: list[tuple[Unit, asyncio.Future[Answer]]] = []
         self._arrived = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -120,23 +154,28 @@ class GroupWriter(Generic[Unit, Answer]):
                     raise error
                 (yes,) = await self._flushed([unit])
             except Exception as single:
-                problem = single if isinstance(single, Problem) else None
                 if not done.done():
-                    done.set_exception(problem or Fault("The database refused a record."))
+                    done.set_exception(database_problem(single))
             else:
                 if not done.done():
                     done.set_result(yes)
 
     async def _flushed(self, units: Sequence[Unit]) -> Sequence[Answer]:
-        pause = 0.02
+        began, pause, losses = time.monotonic(), 0.02, 0
         while True:
+            connection = None
             try:
                 connection = await self._open()
                 return await self._flush(connection, units)
             except Exception as error:
                 if not (is_lost_connection(error) or self._broken()):
                     raise
+                # Not being able to connect says nothing about the units.
+                losses += connection is not None
                 await self._drop_connection()
+                spent = time.monotonic() - began
+                if self._patience and self._patience.is_over(losses, spent, len(units)):
+                    raise _broken_off() from error
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 1.0)
 
@@ -152,3 +191,12 @@ class GroupWriter(Generic[Unit, Answer]):
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.terminate()
+
+
+def _broken_off() -> Upstream:
+    return Upstream(
+        "The connection to the database broke each time this was being recorded.",
+        code="not_recorded",
+        suggestion="Try again in a moment.",
+        retry_after=5.0,
+    )

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["EVENTS_CHANNEL", "EventRow", "EventTable", "Herald", "append_events"]
 
 EVENTS_CHANNEL = "mainspring_events"
-# What one read may bring into memory, by the size on disk; one event always fits.
+# What one read may bring into memory, as text; one event always fits. A payload is
+# measured by writing it out, so a few are measured at first and more while they are small.
 _READ_BYTES = 4_194_304
+_FIRST_READ = 32
 _HINT_SECONDS = 0.05
 
 _APPEND = """
@@ -38,17 +40,20 @@ _APPEND = """
 
 # The payload travels as text: one that cannot be read must not hide its neighbours.
 _READ = """
-    SELECT workspace_id, id, xid::text AS xid, type, source_id, payload::text AS payload,
-        created_at, run_id, replay_of
+    SELECT workspace_id, id, xid::text AS xid, type, source_id, payload, created_at, run_id,
+        replay_of, ahead + octet_length(payload) AS bytes
     FROM (
-        SELECT *, sum(pg_column_size(payload))
-            OVER (ORDER BY xid, id ROWS UNBOUNDED PRECEDING) - pg_column_size(payload) AS ahead
+        SELECT *, sum(octet_length(payload))
+            OVER (ORDER BY xid, id ROWS UNBOUNDED PRECEDING) - octet_length(payload) AS ahead
         FROM (
-            SELECT * FROM events
+            SELECT workspace_id, id, xid, type, source_id, payload::text AS payload, created_at,
+                run_id, replay_of
+            FROM events
             WHERE (xid, id) > ($1::text::xid8, $2::uuid)
               AND xid < pg_snapshot_xmin(pg_current_snapshot())
             ORDER BY xid, id
             LIMIT $3
+            OFFSET 0
         ) AS next
     ) AS measured
     WHERE ahead < $4
@@ -94,7 +99,18 @@ class EventTable:
 
     async def read(self, tx: Transaction, after: Place, most: int) -> Sequence[Entry]:
         """The next entries after a place in the log, oldest first, none ever passed over."""
-        return [_entry(row) for row in await tx.fetch(_READ, *after, most, _READ_BYTES)]
+        found: list[Entry] = []
+        room, some = _READ_BYTES, _FIRST_READ
+        while room > 0 and len(found) < most:
+            wanted = min(some, most - len(found))
+            rows = await tx.fetch(_READ, *after, wanted, room)
+            found += [_entry(row) for row in rows]
+            if len(rows) < wanted:
+                break
+            after = found[-1].place
+            room -= int(rows[-1]["bytes"])
+            some *= 2
+        return found
 
     async def peek(self, tx: Transaction, after: Place) -> tuple[Entry, bool] | None:
         """The next entry, unread, and whether everything before it is settled."""

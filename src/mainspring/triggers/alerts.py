@@ -17,6 +17,7 @@ import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -28,6 +29,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.runs.events import EVENTS, FAILED
 from mainspring.runs.story import next_moves
+from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace.alerts import (
     MOST_COUNTED,
     Alert,
@@ -45,6 +47,8 @@ from mainspring.workspace.alerts import (
     take_mail,
 )
 from mainspring.workspace.automations import set_state
+from mainspring.workspace.schedules import waiting
+from mainspring.workspace.triggers import hold_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -70,6 +74,15 @@ def mails(settings: Settings) -> bool:
     return settings.owner_mail is not None and settings.smtp_url is not None
 
 
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """An automation that failed often enough, and the failure that was one too many."""
+
+    automation: Mapping[str, Any]
+    last: Mapping[str, Any]
+    in_row: int
+
+
 class Alerts:
     """The consumer of the log that watches how runs end."""
 
@@ -89,14 +102,22 @@ class Alerts:
             by_automation[row["workspace_id"], row["automation_id"]].append(row)
         touched = {*by_automation, *_automations_of(ended)}
         if touched:
-            for found in await hold_failing(tx, sorted(touched), set(by_automation)):
-                await self._look_at(tx, found, by_automation[found["workspace_id"], found["id"]])
+            held = await hold_failing(tx, sorted(touched), set(by_automation))
+            await self._pause(
+                tx,
+                [
+                    stop
+                    for found in held
+                    if (stop := await self._look_at(tx, found, by_automation[_pair(found)]))
+                ],
+            )
         return None
 
     async def _look_at(
         self, tx: Transaction, automation: dict[str, Any], failures: list[dict[str, Any]]
-    ) -> None:
-        workspace_id, automation_id = automation["workspace_id"], automation["id"]
+    ) -> _Stop | None:
+        """Tells of the failures of one automation; answers whether it is to be paused."""
+        workspace_id, automation_id = _pair(automation)
         in_row = await failures_in_row(
             tx, workspace_id, automation_id, automation["acknowledged_at"],
             self._limits.failures_in_row,
@@ -104,11 +125,23 @@ class Alerts:
         if in_row != automation["failures"]:
             await set_failures(tx, workspace_id, automation_id, in_row)
         if not failures:
-            return
+            return None
         await self._tell(tx, automation, failures)
         if in_row >= self._limits.failures_in_row and automation["state"] == "active":
+            return _Stop(automation, failures[-1], in_row)
+        return None
+
+    async def _pause(self, tx: Transaction, stops: Sequence[_Stop]) -> None:
+        """The triggers of all of them are held before the first is changed."""
+        pairs = [_pair(stop.automation) for stop in stops]
+        if not pairs:
+            return
+        await hold_triggers(tx, pairs)
+        before = await waiting(tx, pairs)
+        for (workspace_id, automation_id), stop in zip(pairs, stops, strict=True):
             await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
-            await post_alert(tx, self._pause_alert(automation, failures[-1], in_row))
+            await post_alert(tx, self._pause_alert(stop.automation, stop.last, stop.in_row))
+        await record_overtaken(tx, before, self._limits)
 
     async def _tell(
         self, tx: Transaction, automation: dict[str, Any], failures: list[dict[str, Any]]
@@ -222,6 +255,10 @@ class Postman:
             await give_up_mail(tx, letter)
 
 
+def _pair(automation: Mapping[str, Any]) -> Pair:
+    return automation["workspace_id"], automation["id"]
+
+
 def _run_of(event: Event) -> Pair | None:
     run_id = _id(event.payload.get("run_id"))
     return None if run_id is None else (event.workspace_id, run_id)
@@ -260,11 +297,10 @@ def _message(run: Mapping[str, Any], count: int) -> str:
     lines += ["", f"Run {run['id']}, {_STARTED.get(run['trigger_type'], 'by a trigger')}."]
     if count > 1:
         lines.append(f"{_times(count)} since this alert began; this is the latest of them.")
-    lines += [
-        "",
-        f"See what it did: mainspring logs {run['id']}",
-        f"When the cause is mended: mainspring {next_moves(run)[0]} {run['id']}",
-    ]
+    lines += ["", f"See what it did: mainspring logs {run['id']}"]
+    if "retry" in next_moves(run):
+        lines.append(f"When the cause is mended outside: mainspring retry {run['id']}")
+    lines.append(f"When the definition is mended: mainspring replay {run['id']} --version active")
     return "\n".join(lines)
 
 

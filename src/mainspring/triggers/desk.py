@@ -4,10 +4,15 @@ Whoever calls waits for one thing: that the call is on record. Calls that come t
 recorded together, so that a hundred of them pay for one flush to disk. Nobody waits for a
 run to be worked on.
 
-Who may come in is found out for known and unknown callers alike, by one look-up for the
-whole group. What came in is a moment of its trigger; the key of the moment is the sender's
-idempotency key, the id of a signed message, or one made here. A group whose commit was lost
-from sight is written again and finds its own moments.
+Who calls is looked up before the body is read, and the limits of a webhook are spent by its
+own callers alone. Everything that may take long (the mapping of the body, the judging of the
+inputs) is done before a call joins a group: nothing in the transaction of a group depends on
+what one sender sent. There the webhook is looked up once more, and held: if it is not what
+the call was prepared for, the call is prepared again.
+
+What came in is a moment of its trigger; the key of the moment is the sender's idempotency
+key, the id of a signed message, or one made here. A group whose commit was lost from sight
+is written again and finds its own moments.
 
 A call whose inputs do not fit what the automation expects is a moment as well: it is kept as
 a failed run, and its sender is told what did not fit.
@@ -17,37 +22,35 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Exhausted, Invalid, Missing, Problem, TimedOut, from_dict
+from mainspring.contracts.errors import Exhausted, Missing, Problem, TimedOut, from_dict
 from mainspring.contracts.limits import Limits
-from mainspring.definition.inputs import map_payload
-from mainspring.definition.json_text import LARGE, content_hash
-from mainspring.definition.paths import parse_path
+from mainspring.definition.json_text import content_hash
+from mainspring.definition.json_values import same
 from mainspring.runs.arrivals import Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
-from mainspring.store.batch import GroupWriter
-from mainspring.store.database import Database
+from mainspring.store.batch import GroupWriter, Patience
+from mainspring.store.database import Database, is_lost_connection
+from mainspring.triggers.callers import Callers, find_all
 from mainspring.triggers.knock import Knock, sender_key, unknown_webhook
+from mainspring.triggers.mapping import Mapper
 from mainspring.triggers.rate import Rate
+from mainspring.triggers.room import MOST_BYTES, SHARE_BYTES, Room, too_many
 from mainspring.triggers.signature import is_genuine
 from mainspring.triggers.signing_keys import SigningKeys
 from mainspring.triggers.turns import Turns
 from mainspring.workspace.vault import Vault
-from mainspring.workspace.webhooks import (
-    Webhook,
-    find_by_name,
-    find_by_token,
-    note_fired,
-)
+from mainspring.workspace.webhooks import Webhook, note_fired
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from contextlib import AbstractContextManager
 
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Dedicated
@@ -57,14 +60,14 @@ KEY_LIFE: Final = timedelta(hours=24)
 PATIENCE_SECONDS: Final = 30.0
 # Calls of one source that may be recorded together; the others of it wait their turn.
 SHARE: Final = 64
-# Bodies that wait, all together.
-MOST_WAITING_BYTES: Final = 33_554_432
-# What one call's mapping may take of the time of those who are recorded with it.
-_MAPPING_SECONDS: Final = 1.0
+# How often a call whose webhook changes under it is prepared.
+_TRIES: Final = 3
 # How exact the moment of a webhook's last firing is.
 _FIRED_SECONDS: Final = 1.0
 
 _ERRORS = "SELECT id, error FROM runs WHERE workspace_id = $1 AND id = ANY($2::uuid[])"
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +85,18 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A knock that may come in."""
+    """A knock that may come in, prepared for the webhook as it was found."""
 
     knock: Knock
     webhook: Webhook
     request: Request
 
 
-_Answer = Accepted | Problem
-_Keys = Mapping[tuple[UUID, str], bytes | None]
+class _Changed:
+    """The webhook is not what the call was prepared for."""
+
+
+_Answer = Accepted | Problem | _Changed
 
 
 class WebhookDesk:
@@ -102,108 +108,153 @@ class WebhookDesk:
         self._dispatcher = dispatcher
         self._limits = limits
         self._rate = Rate(limits.webhook_burst, limits.webhook_per_second)
+        # Buckets of their own: nobody spends the limit of a webhook who may not call it.
+        self._strangers = Rate(limits.webhook_burst, limits.webhook_per_second)
+        self._callers = Callers(database)
         self._signing = SigningKeys(vault)
-        self._writer: GroupWriter[Knock, _Answer] = GroupWriter(database, self._flush)
+        self._mapper = Mapper(limits)
+        self._writer: GroupWriter[_Moment, _Answer] = GroupWriter(
+            database, self._flush, patience=Patience()
+        )
+        # A source prepares one call after the other; what is quick never stands in line.
+        self._preparing = Turns(1)
         self._turns = Turns(SHARE)
-        self._waiting_bytes = 0
+        self._read = Room(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
+        self._kept = Room(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
 
     @property
     def waiting(self) -> int:
         """Calls that are not being recorded yet."""
-        return self._writer.waiting + self._turns.waiting
+        lines = self._callers.waiting + self._preparing.waiting + self._turns.waiting
+        return self._writer.waiting + lines
 
-    def admit(self, source: Hashable) -> None:
-        """Asks whether there is room for a call from this source; ``Exhausted`` if not."""
-        if self.waiting >= self._limits.webhook_waiting:
-            raise _too_many("Too many calls wait to be recorded.", 1.0)
-        seconds = self._rate.take(source)
-        if seconds:
-            raise _too_many("This webhook was called more often than it may be.", seconds)
+    async def receive(self, knock: Knock) -> Knock:
+        """Finds out who calls, from what stands before the body, and charges their limit.
+
+        A webhook that asks for a signature is charged by ``admit``, when there is one.
+        """
+        self._check_waiting()
+        webhook = await self._found(knock)
+        if webhook.signing_secret is None:
+            self._charge(webhook)
+        return replace(knock, webhook=webhook)
+
+    def reading(self, knock: Knock) -> AbstractContextManager[Callable[[int], None]]:
+        """What counts the bytes of a body as they come; ``Exhausted`` when they are too many."""
+        return self._read.held(knock.source if knock.webhook is None else knock.webhook.id)
+
+    async def admit(self, knock: Knock) -> None:
+        """Looks at the signature, if the webhook asks for one: the body is there now."""
+        webhook = knock.webhook
+        if webhook is not None and webhook.signing_secret is not None:
+            await self._check_signature(knock, webhook)
+            self._charge(webhook)
 
     async def take(self, knock: Knock) -> Accepted:
         """Records a call; returns when its run is on disk."""
-        self._make_room(knock)
-        if not self._turns.begin(knock.source):
-            await self._stand_in_line(knock)
-        written = self._writer.submit(knock)
-        written.add_done_callback(lambda _: self._leave(knock))
-        # It goes on when nobody waits for it any more: its sender may come again by its key.
-        done, _ = await asyncio.wait((written,), timeout=PATIENCE_SECONDS)
-        if not done:
-            raise _too_late()
-        answer = written.result()
-        if isinstance(answer, Problem):
-            raise answer
-        return answer
-
-    async def _stand_in_line(self, knock: Knock) -> None:
+        self._check_waiting()
+        source, size = knock.source, knock.size
+        self._kept.take(source, size)
+        written: asyncio.Future[_Answer] | None = None
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await self._turns.stand_in_line(knock.source)
-        except BaseException as error:
-            self._waiting_bytes -= knock.size
-            if isinstance(error, TimeoutError):
-                raise _too_late() from None
-            raise
+                for _ in range(_TRIES):
+                    moment = await self._prepared(knock)
+                    written = await self._handed_in(moment)
+                    # It goes on when nobody waits for it any more: its sender may come
+                    # again by its key.
+                    await asyncio.wait((written,))
+                    answer = written.result()
+                    if isinstance(answer, Accepted):
+                        return answer
+                    if isinstance(answer, Problem):
+                        raise answer
+                    knock = await self._again(knock)
+            raise too_many("This webhook is being changed all the time.", 1.0)
+        except TimeoutError:
+            raise _too_late() from None
+        finally:
+            if written is None or written.done():
+                self._kept.give(source, size)
+            else:
+                written.add_done_callback(lambda _: self._kept.give(source, size))
 
     async def aclose(self) -> None:
         """Records what is waiting, then ends."""
         await self._writer.aclose()
+        await self._callers.aclose()
+        self._mapper.close()
 
-    def _make_room(self, knock: Knock) -> None:
-        full = self._waiting_bytes and self._waiting_bytes + knock.size > MOST_WAITING_BYTES
-        if full or self.waiting >= self._limits.webhook_waiting:
-            raise _too_many("Too many calls wait to be recorded.", 1.0)
-        self._waiting_bytes += knock.size
+    def _check_waiting(self) -> None:
+        if self.waiting >= self._limits.webhook_waiting:
+            raise too_many("Too many calls wait to be recorded.", 1.0)
 
-    def _leave(self, knock: Knock) -> None:
-        self._waiting_bytes -= knock.size
-        self._turns.end(knock.source)
+    def _charge(self, webhook: Webhook) -> None:
+        seconds = self._rate.take(webhook.id)
+        if seconds:
+            raise too_many("This webhook was called more often than it may be.", seconds)
 
-    async def _flush(self, connection: Dedicated, knocks: Sequence[Knock]) -> Sequence[_Answer]:
-        keys = await self._signing_keys(connection, knocks)
-        async with connection.transaction():
-            webhooks = await _find(connection, knocks)
-            judged = [
-                await self._judged(knock, webhook, keys)
-                for knock, webhook in zip(knocks, webhooks, strict=True)
-            ]
-            moments = [one for one in judged if isinstance(one, _Moment)]
-            taken, problems = await self._taken(connection, moments)
-        self._dispatcher.wake(list(taken.values()))
-        await _note(connection, moments)
-        return [
-            _answer(one, taken[one.knock.own_key], problems) if isinstance(one, _Moment) else one
-            for one in judged
-        ]
+    def _refused(self, knock: Knock) -> Problem:
+        """The answer to whoever may not come in, and to a flood of them."""
+        seconds = self._strangers.take(knock.source)
+        if seconds:
+            return too_many("This webhook was called more often than it may be.", seconds)
+        return unknown_webhook()
 
-    async def _signing_keys(self, tx: Transaction, knocks: Sequence[Knock]) -> _Keys:
-        """Read before anything is held; a call that shows no signature needs none of them."""
-        sealed = [knock for knock in knocks if knock.seal is not None]
-        if not sealed:
-            return {}
-        found = await _find(tx, sealed, hold=False)
-        named = {_signed_with(webhook) for webhook in found if webhook is not None}
-        return await self._signing.read(name for name in named if name is not None)
-
-    async def _judged(
-        self, knock: Knock, webhook: Webhook | None, keys: _Keys
-    ) -> _Moment | Problem:
+    async def _found(self, knock: Knock, *, fresh: bool = False) -> Webhook:
         try:
-            return await self._moment(knock, _let_in(knock, webhook, keys))
-        except Problem as problem:
-            return problem
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                webhook = None if fresh else await self._callers.find(knock.source)
+                if webhook is None or not knock.may_be_for(webhook):
+                    # What was remembered lets in, and never keeps out.
+                    webhook = await self._callers.look(knock.source)
+        except TimeoutError:
+            raise _too_late() from None
+        if webhook is None or not knock.may_be_for(webhook):
+            raise self._refused(knock)
+        return webhook
 
-    async def _moment(self, knock: Knock, webhook: Webhook) -> _Moment:
-        """The moment of a caller who may come in; what is wrong with the call is raised."""
-        if knock.problem is not None:
-            raise knock.problem
+    async def _again(self, knock: Knock) -> Knock:
+        """The same call for the webhook as it is now."""
+        webhook = await self._found(knock, fresh=True)
+        await self._check_signature(knock, webhook)
+        return replace(knock, webhook=webhook)
+
+    async def _check_signature(self, knock: Knock, webhook: Webhook) -> None:
+        secret = webhook.signing_secret
+        if secret is None:
+            return
+        name = (webhook.workspace_id, secret)
+        key = await _patiently(lambda: self._signing.read(name))
+        if key is None or knock.seal is None:
+            raise self._refused(knock)
+        if not is_genuine(knock.seal, knock.raw, key, webhook.now):
+            raise self._refused(knock)
+
+    async def _prepared(self, knock: Knock) -> _Moment:
+        """The moment of a call; nothing is held while it is made, and much may be done."""
+        if knock.webhook is None:
+            knock = await self._again(knock)
+        webhook = knock.webhook
+        assert webhook is not None
+        if self._preparing.waiting_of(webhook.id) >= max(1, self._limits.webhook_waiting // 2):
+            raise too_many("Too many calls of this webhook wait to be recorded.", 1.0)
+        if not self._preparing.begin(webhook.id):
+            await self._preparing.stand_in_line(webhook.id)
+        try:
+            request = await self._request(knock, webhook)
+            prepared = await _patiently(lambda: self._dispatcher.prepare(request))
+        finally:
+            self._preparing.end(webhook.id)
+        return _Moment(knock, webhook, prepared)
+
+    async def _request(self, knock: Knock, webhook: Webhook) -> Request:
         if knock.seal is not None and webhook.signing_secret is not None:
             key: str | None = knock.seal.id
         else:
             key = sender_key(knock.idempotency_keys, knock.value)
         inputs, broken = await self._mapped(knock, webhook)
-        request = Request(
+        return Request(
             webhook.workspace_id, webhook.automation_id, "webhook", webhook.id,
             inputs=inputs,
             static=webhook.inputs,
@@ -215,7 +266,6 @@ class WebhookDesk:
             measured=True,
             problem=broken,
         )  # fmt: skip
-        return _Moment(knock, webhook, request)
 
     async def _mapped(
         self, knock: Knock, webhook: Webhook
@@ -224,19 +274,36 @@ class WebhookDesk:
         if not mapping:
             return {}, None
         try:
-            if knock.size <= LARGE and self._is_quick(mapping):
-                return map_payload(mapping, knock.value, self._limits), None
-            # A path may look at every place of a body; others are served meanwhile.
-            async with asyncio.timeout(_MAPPING_SECONDS):
-                work = asyncio.to_thread(map_payload, mapping, knock.value, self._limits)
-                return await work, None
-        except TimeoutError:
-            return {}, Invalid("Mapping this body to inputs takes too long.", code="mapping_slow")
+            return await self._mapper.mapped(mapping, knock.value, knock.size), None
+        except Exhausted:
+            raise
         except Problem as problem:
             return {}, problem
 
-    def _is_quick(self, mapping: Mapping[str, str]) -> bool:
-        return all(parse_path(text, self._limits).singular for text in mapping.values())
+    async def _handed_in(self, moment: _Moment) -> asyncio.Future[_Answer]:
+        source = moment.webhook.id
+        if not self._turns.begin(source):
+            await self._turns.stand_in_line(source)
+        written = self._writer.submit(moment)
+        written.add_done_callback(lambda _: self._turns.end(source))
+        return written
+
+    async def _flush(self, connection: Dedicated, moments: Sequence[_Moment]) -> Sequence[_Answer]:
+        async with connection.transaction():
+            sources = {one.knock.source for one in moments}
+            found = await find_all(connection, sources, hold=True)
+            judged = [_judged(one, found.get(one.knock.source)) for one in moments]
+            good = [one for one in judged if isinstance(one, _Moment)]
+            taken, problems = await self._taken(connection, good)
+        self._dispatcher.wake(list(taken.values()))
+        fired = await _note(connection, good)
+        for source, webhook in found.items():
+            last = fired.get(webhook.id, webhook.last_fired_at)
+            self._callers.keep(source, replace(webhook, last_fired_at=last))
+        return [
+            _answer(one, taken[one.knock.own_key], problems) if isinstance(one, _Moment) else one
+            for one in judged
+        ]
 
     async def _taken(
         self, tx: Transaction, moments: Sequence[_Moment]
@@ -258,7 +325,7 @@ class WebhookDesk:
         return made, problems
 
 
-async def _note(tx: Transaction, moments: Sequence[_Moment]) -> None:
+async def _note(tx: Transaction, moments: Sequence[_Moment]) -> dict[UUID, datetime]:
     """Best effort, after the commit: the runs are there, whatever becomes of this."""
     late = timedelta(seconds=_FIRED_SECONDS)
     due = {
@@ -268,54 +335,38 @@ async def _note(tx: Transaction, moments: Sequence[_Moment]) -> None:
     }
     if due:
         with contextlib.suppress(Exception):
-            await note_fired(tx, sorted(due), seconds=_FIRED_SECONDS)
+            return await note_fired(tx, sorted(due), seconds=_FIRED_SECONDS)
+    return {}
 
 
-async def _find(
-    tx: Transaction, knocks: Sequence[Knock], *, hold: bool = True
-) -> list[Webhook | None]:
-    """Whom each knock is for, known or not, by one look for all of them."""
-    digests = {knock.digest for knock in knocks if knock.digest is not None}
-    names = {
-        (knock.automation_id, knock.slug)
-        for knock in knocks
-        if knock.digest is None and knock.automation_id is not None
-    }
-    by_token = await find_by_token(tx, digests, hold=hold) if digests else {}
-    by_name = await find_by_name(tx, names, hold=hold) if names else {}
-    return [
-        by_name.get((knock.automation_id or _NOBODY, knock.slug))
-        if knock.digest is None
-        else by_token.get(knock.digest)
-        for knock in knocks
-    ]
+def _judged(moment: _Moment, webhook: Webhook | None) -> _Moment | Problem | _Changed:
+    """The moment with what is known of its webhook now, if that is what it was made for."""
+    if webhook is None or not moment.knock.may_be_for(webhook):
+        return unknown_webhook()
+    before = moment.webhook
+    if webhook.id != before.id or not same(webhook.config, before.config):
+        return _Changed()
+    if not same(webhook.inputs, before.inputs):
+        return _Changed()
+    request = replace(
+        moment.request,
+        key_expires_at=webhook.now + KEY_LIFE,
+        last_fired_at=webhook.last_fired_at,
+    )
+    return _Moment(moment.knock, webhook, request)
 
 
-_NOBODY: Final = UUID(int=0)
-
-
-def _signed_with(webhook: Webhook) -> tuple[UUID, str] | None:
-    secret = webhook.signing_secret
-    return None if secret is None else (webhook.workspace_id, secret)
-
-
-def _let_in(knock: Knock, webhook: Webhook | None, keys: _Keys) -> Webhook:
-    """The webhook whose token the call shows, and whose signature where there is one."""
-    if webhook is None or webhook.automation_id != knock.automation_id:
-        raise unknown_webhook()
-    if knock.digest is not None and not webhook.has_token(knock.digest):
-        raise unknown_webhook()
-    name = _signed_with(webhook)
-    if name is None:
-        if knock.digest is None:
-            raise unknown_webhook()
-        return webhook
-    key = keys.get(name)
-    if key is None or knock.seal is None:
-        raise unknown_webhook()
-    if not is_genuine(knock.seal, knock.raw, key, webhook.now):
-        raise unknown_webhook()
-    return webhook
+async def _patiently(work: Callable[[], Awaitable[Found]]) -> Found:
+    """A database that is away is waited for as long as a caller waits."""
+    ends, pause = time.monotonic() + PATIENCE_SECONDS, 0.02
+    while True:
+        try:
+            return await work()
+        except Problem as problem:
+            if not is_lost_connection(problem) or time.monotonic() + pause > ends:
+                raise
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 0.5)
 
 
 async def _input_problems(
@@ -350,7 +401,3 @@ def _too_late() -> TimedOut:
         suggestion="Send it again with the same idempotency key.",
         retry_after=5.0,
     )
-
-
-def _too_many(detail: str, seconds: float) -> Exhausted:
-    return Exhausted(detail, code="too_many_calls", retry_after=seconds)

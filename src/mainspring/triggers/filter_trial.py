@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
-from mainspring.definition.filters import compile_filter
+from mainspring.definition.filters import compile_filter, filter_findings, too_costly
 from mainspring.definition.pointers import under
 
+Predicate = Callable[[Mapping[str, Any]], bool]
 
-def unmet(
-    written: Mapping[str, Any], payload: Mapping[str, Any], limits: Limits, at: str = ""
-) -> list[str]:
-    """Pointers to the parts that do not hold; none when the filter lets the payload through.
+# All payloads of one trial together.
+MOST_SECONDS: Final = 2.0
 
-    ``Invalid`` if it is not a filter.
+
+def unmet_in(
+    written: Mapping[str, Any], payloads: Sequence[Mapping[str, Any]], limits: Limits, at: str = ""
+) -> list[list[str]]:
+    """For each payload, pointers to the parts that do not hold; none when all of it does.
+
+    ``Invalid`` if it is not a filter, or one that takes too long to answer. Call it in a
+    thread: it may take seconds.
     """
-    if compile_filter(written, limits)(payload):
-        return []
+    deadline = time.monotonic() + MOST_SECONDS
+    findings = filter_findings(written, limits, at)
+    if findings:
+        raise Invalid("The filter cannot be used.", code="filter_invalid", findings=findings)
+    whole = compile_filter(written, limits)
+    parts = [(pointer, compile_filter(part, limits)) for pointer, part in _parts(written, at)]
+
+    def holds(predicate: Predicate, payload: Mapping[str, Any]) -> bool:
+        if time.monotonic() > deadline:
+            raise _too_long(at)
+        try:
+            return predicate(payload)
+        except Invalid:
+            raise too_costly(at) from None
+
     return [
-        pointer
-        for pointer, part in _parts(written, at)
-        if not compile_filter(part, limits)(payload)
+        []
+        if holds(whole, payload)
+        else [pointer for pointer, part in parts if not holds(part, payload)]
+        for payload in payloads
     ]
+
+
+def _too_long(at: str) -> Invalid:
+    detail = "Trying the filter on all these payloads takes too long."
+    return Invalid(
+        detail,
+        code="filter_too_costly",
+        findings=[Finding(at, detail, "filter_too_costly")],
+        suggestion="Try it on fewer events, or use fewer operators that search in text.",
+    )
 
 
 def _parts(written: Mapping[str, Any], at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

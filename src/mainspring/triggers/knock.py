@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid, Problem, Unauthenticated
+from mainspring.contracts.errors import Finding, Invalid, Unauthenticated
 from mainspring.contracts.ids import new_id
+from mainspring.triggers.callers import Source
 from mainspring.triggers.signature import Seal
+from mainspring.workspace.webhooks import Webhook
 
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+_NOBODY: Final = UUID(int=0)
 _FORM: Final = "1 to 255 visible ASCII characters, without spaces"
 
 
@@ -35,15 +38,28 @@ class Knock:
     size: int = 0
     seal: Seal | None = None
     idempotency_keys: Sequence[str] = ()
-    # What is wrong with the body; only somebody who may call is told.
-    problem: Problem | None = None
+    # Whom it was found to be for, a moment ago.
+    webhook: Webhook | None = None
     # Its key when the sender gave none: the same knock written twice is one moment.
     own_key: str = field(default_factory=_call)
 
     @property
-    def source(self) -> Hashable:
-        """Whose call it is, as far as that is known before anything was looked up."""
-        return (self.automation_id, self.slug) if self.digest is None else self.digest
+    def source(self) -> Source:
+        """Whom it says it is for; what cannot be anybody is looked up all the same."""
+        if self.digest is not None:
+            return self.digest
+        usable = self.slug.isascii() and self.slug.isprintable()
+        return (self.automation_id or _NOBODY, self.slug if usable else "")
+
+    def may_be_for(self, webhook: Webhook) -> bool:
+        """Whether it shows what this webhook asks for; a signature is not looked into here."""
+        if webhook.automation_id != self.automation_id:
+            return False
+        if self.digest is not None and not webhook.has_token(self.digest):
+            return False
+        if webhook.signing_secret is None:
+            return self.digest is not None
+        return self.seal is not None
 
 
 def unknown_webhook() -> Unauthenticated:

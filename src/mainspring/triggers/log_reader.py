@@ -1,12 +1,15 @@
 """Reading the event log to its end, for ever: each event's effects commit once.
 
-A consumer has one cursor. Its reader locks the cursor, reads what comes next, lets the
-handler act in the same transaction and moves the cursor: killed anywhere, either all of
-that happened or none of it. Any number of processes may read for one consumer; one of
-them holds the cursor at a time and the others look again a moment later.
+A consumer has one cursor. Its reader reads what comes next and prepares what it will do
+while it holds nothing; then it locks the cursor and, if that still stands where the batch
+begins, lets the handler act in the same transaction and moves the cursor: killed anywhere,
+either all of that happened or none of it. Any number of processes may read for one
+consumer; one of them holds the cursor at a time and the others look again a moment later.
 
 A batch that fails is tried again in halves until the event that breaks it stands alone;
 that one is passed over, with a record, so that no event holds up the next ones for long.
+A connection that is lost is nobody's fault at first. If the same server loses it again
+and again over the same batch, the batch is halved too, and in the end passed over.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -23,7 +27,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Fault, Problem, as_problem
 from mainspring.contracts.event import Entry, Event, EventLog, Place
 from mainspring.contracts.limits import Limits
-from mainspring.store.database import Database, database_problem
+from mainspring.store.database import Database, database_problem, is_lost_connection
 from mainspring.store.events import EventTable
 from mainspring.store.wake import Listener
 
@@ -43,9 +47,28 @@ class Partly:
     after: AfterCommit | None = None
 
 
+class Outdated(Exception):
+    """Raised by a handler: what was prepared no longer holds, so it is prepared anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The next entries, where the cursor stood when they were read, and in which server."""
+
+    place: Place
+    server: datetime
+    entries: Sequence[Entry]
+
+    @property
+    def events(self) -> list[Event]:
+        return [entry.event for entry in self.entries if entry.event is not None]
+
+
 # Acts on events inside the transaction that moves the cursor; what it answers is called
 # after the commit.
 Handle = Callable[["Transaction", Sequence[Event]], Awaitable[Partly | AfterCommit | None]]
+# Does what takes long before any transaction begins, and answers how to act on the events.
+Prepare = Callable[[Sequence[Event]], Awaitable[Handle]]
 # Leaves a record of an event that could not be handled, in the transaction that passes it.
 PassedOver = Callable[["Transaction", Entry, Problem], Awaitable[None]]
 Hook = Callable[[str], None]
@@ -56,6 +79,8 @@ MOST = 500
 _IDLE_SECONDS, _BUSY_SECONDS, _UNSETTLED_SECONDS = 0.25, 0.05, 0.01
 _BUSY_LOOKS = 10
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
+# How often one event alone may lose the connection to a server that is still there.
+_MOST_LOST = 5
 # Not the event's fault: the same batch is tried again when the database has recovered.
 _PASSING = frozenset({"database_unavailable", "disk_full", "database_collision", "database_slow"})
 _ZERO = UUID(int=0)
@@ -74,6 +99,10 @@ _BEGIN_ANEW = """
 """
 _PLACE = "SELECT xid::text AS xid, id FROM event_cursors WHERE consumer = $1"
 _HOLD = _PLACE + " FOR UPDATE SKIP LOCKED"
+_WHERE = """
+    SELECT xid::text AS xid, id, pg_postmaster_start_time() AS server
+    FROM event_cursors WHERE consumer = $1
+"""
 _MOVE = """
     UPDATE event_cursors SET xid = $2::text::xid8, id = $3, moved_at = now() WHERE consumer = $1
 """
@@ -99,8 +128,9 @@ class LogReader:
         self,
         database: Database,
         consumer: str,
-        handle: Handle,
+        handle: Handle | None = None,
         *,
+        prepare: Prepare | None = None,
         events: EventLog | None = None,
         listener: Listener | None = None,
         passed_over: PassedOver = only_log,
@@ -112,6 +142,7 @@ class LogReader:
         self._events: EventLog = events or EventTable(Limits())
         self._consumer = consumer
         self._handle = handle
+        self._prepare = prepare
         self._listener = listener
         self._passed_over = passed_over
         self._from_beginning = from_beginning
@@ -121,6 +152,11 @@ class LogReader:
         # Where the cursor was when last seen; another reader may have moved it on.
         self._place: Place | None = None
         self._unsettled = False
+        # The batch that is being handled, the one that could not be, and how often the
+        # connection was lost over one event.
+        self._under_way: Batch | None = None
+        self._lost: Batch | None = None
+        self._lost_alone = 0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Reads until it is stopped; a database that is away is waited for."""
@@ -169,26 +205,75 @@ class LogReader:
         if coming is None or self._unsettled:
             return 0
         while True:
-            try:
-                passed = await self._pass(self._size)
-            except Exception as error:
-                if _is_passing(error):
-                    raise
-                if self._size == 1:
-                    return await self._pass_over(error)
-                self._size //= 2
-            else:
-                self._size = min(self._size * 2, self._most)
+            batch = await self._read(self._size)
+            if batch is None:
+                return 0
+            if self._lost_alone >= _MOST_LOST:
+                self._lost_alone = 0
+                return await self._pass_over(_breaks_off())
+            passed = await self._tried(batch)
+            if passed is not None:
                 return passed
 
-    async def _pass(self, most: int) -> int:
+    async def _tried(self, batch: Batch) -> int | None:
+        """How many events were passed; None if less of it is to be tried, or once more."""
+        try:
+            passed = await self._pass(batch)
+        except Outdated:
+            # The less there is to prepare, the sooner it is done and the longer it holds.
+            self._size = max(self._size // 2, 1)
+            return None
+        except Exception as error:
+            if _is_passing(error):
+                self._note_lost(error)
+                raise
+            if self._size == 1:
+                return await self._pass_over(error)
+            self._size //= 2
+            return None
+        if passed:
+            self._size = min(self._size * 2, self._most)
+        return passed
+
+    async def _read(self, most: int) -> Batch | None:
+        """What comes after the cursor; nothing is held."""
+        async with self._database.acquire() as connection:
+            row = await connection.fetchrow(_WHERE, self._consumer)
+            if row is None:
+                return None
+            self._place = (row["xid"], row["id"])
+            entries = await self._events.read(connection, self._place, most)
+        if not entries:
+            return None
+        return self._lighter(Batch(self._place, row["server"], entries))
+
+    def _lighter(self, batch: Batch) -> Batch:
+        """Half of what could not be handled before, if the same server is still there."""
+        lost, self._lost = self._lost, None
+        if lost is None or (lost.place, lost.server) != (batch.place, batch.server):
+            self._lost_alone = 0
+            return batch
+        self._size = max(len(lost.entries) // 2, 1)
+        return replace(batch, entries=batch.entries[: self._size])
+
+    def _note_lost(self, error: Exception) -> None:
+        """Remembers what was being handled; a full disk or a collision is never its fault."""
+        self._lost = self._under_way
+        alone = self._lost is not None and len(self._lost.entries) == 1
+        if alone and is_lost_connection(database_problem(error)):
+            self._lost_alone += 1
+
+    async def _pass(self, batch: Batch) -> int:
         """One batch: its effects and the new place of the cursor, or nothing at all."""
+        self._under_way = None
+        handle = await self._prepared(batch.events)
         async with self._database.transaction() as tx:
-            entries = await self._next(tx, most)
-            if not entries:
+            if await self._held(tx) != batch.place:
                 return 0
             self._hook("read")
-            taken, after = await self._act(tx, entries)
+            # Lost from here on, the connection may have been lost because of the events.
+            self._under_way = batch
+            taken, after = await self._act(tx, handle, batch)
             self._hook("handled")
             await tx.execute(_MOVE, self._consumer, *taken[-1].place)
             self._hook("moved")
@@ -198,12 +283,17 @@ class LogReader:
             after()
         return len(taken)
 
+    async def _prepared(self, events: Sequence[Event]) -> Handle | None:
+        if not events or self._prepare is None:
+            return self._handle
+        return await self._prepare(events)
+
     async def _act(
-        self, tx: Transaction, entries: Sequence[Entry]
+        self, tx: Transaction, handle: Handle | None, batch: Batch
     ) -> tuple[Sequence[Entry], AfterCommit | None]:
         """The entries that were dealt with, and what is to be done after the commit."""
-        events = [entry.event for entry in entries if entry.event is not None]
-        after = await self._handle(tx, events) if events else None
+        entries, events = batch.entries, batch.events
+        after = await handle(tx, events) if events and handle is not None else None
         if isinstance(after, Partly):
             entries, after = _until(entries, events[after.taken].id), after.after
         for entry in entries:
@@ -235,11 +325,6 @@ class LogReader:
                 await self._leave_record(tx, coming[0], problem)
             await tx.execute(_MOVE, self._consumer, *coming[0].place)
         return 1
-
-    async def _next(self, tx: Transaction, most: int) -> Sequence[Entry]:
-        """What comes after the cursor, which is held from here on; none if another holds it."""
-        place = await self._held(tx)
-        return () if place is None else await self._events.read(tx, place, most)
 
     async def _held(self, tx: Transaction) -> Place | None:
         """Where the cursor is, kept there until the transaction ends."""
@@ -282,6 +367,14 @@ def _until(entries: Sequence[Entry], event_id: UUID) -> Sequence[Entry]:
 
 def _is_passing(error: Exception) -> bool:
     return database_problem(error).code in _PASSING
+
+
+def _breaks_off() -> Problem:
+    return Fault(
+        "The connection to the database was lost each time this event was handled.",
+        code="event_breaks_off",
+        retryable=False,
+    )
 
 
 def _unreadable() -> Problem:

@@ -1,14 +1,20 @@
 """The matcher: events become firings of the triggers whose filters let them through.
 
 The filters of a workspace are kept in memory in one index, which holds as long as the
-workspace's epoch does; the epoch is read before the triggers, in the transaction of the
-batch, so an index is never older than it says. An event and a trigger make one key, so
-however often an event is looked at, and by however many matchers, there is one run.
+workspace's epoch does; the epoch is read before the triggers, so an index is never older
+than it says. An event and a trigger make one key, so however often an event is looked at,
+and by however many matchers, there is one run.
+
+People write the filters and the events, so asking one about the other may take long. It is
+done in a thread, before any transaction begins; the transaction that fires only makes sure
+that no epoch has moved since.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +26,12 @@ from uuid import UUID
 from mainspring.contracts.errors import Fault, Problem, as_problem
 from mainspring.contracts.event import Entry, Event, EventLog
 from mainspring.contracts.limits import Limits
-from mainspring.definition.filters import FilterIndex, compile_filter
+from mainspring.definition.filters import FilterIndex
 from mainspring.runs.arrivals import Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.store.database import Database
 from mainspring.store.wake import Listener
-from mainspring.triggers.log_reader import Hook, LogReader, Partly, no_hook
+from mainspring.triggers.log_reader import Handle, Hook, LogReader, Outdated, Partly, no_hook
 from mainspring.workspace.events import note_fired, note_passed_over
 
 if TYPE_CHECKING:
@@ -36,6 +42,8 @@ log = logging.getLogger(__name__)
 CONSUMER: Final = "triggers"
 # Firings of one transaction; the events of a batch that would make more wait for the next.
 MOST_FIRINGS: Final = 2_000
+# After this long, what was matched so far is fired; one event is always matched.
+MOST_SECONDS: Final = 2.0
 
 _EPOCHS = """
     SELECT workspace_id, epoch FROM trigger_epochs WHERE workspace_id = ANY($1::uuid[])
@@ -89,31 +97,31 @@ class Listening:
             self.triggers[trigger.id] = trigger
 
     def match(self, event: Event) -> list[Match]:
-        """Every trigger that the event sets off; it was told after they were armed."""
+        """Every trigger that the event sets off; it was told after they were armed.
+
+        An event is as old as the transaction that told of it: one that had begun before a
+        trigger was armed does not set it off, even if it was committed later.
+        """
         if not self.triggers:
             return []
-        try:
-            found = [
-                Match(self.triggers[key], event)
-                for key in self.index.match(event.type, event.payload)
-            ]
-        except Exception:
-            found = self._one_by_one(event)
+        broken: dict[UUID, Exception] = {}
+        keys = self.index.match(event.type, event.payload, broken)
+        found = [Match(self.triggers[key], event) for key in keys]
+        # A filter that breaks on an event is the trouble of its own trigger only.
+        found += [
+            Match(self.triggers[key], event, _broken(key, error)) for key, error in broken.items()
+        ]
         return [match for match in found if match.trigger.armed_at <= event.created_at]
 
-    def _one_by_one(self, event: Event) -> list[Match]:
-        """A filter that breaks on an event is the trouble of its own trigger only."""
-        found: list[Match] = []
-        for trigger in self.triggers.values():
-            if trigger.event_type != event.type:
-                continue
-            try:
-                if compile_filter(trigger.filters, self.limits)(event.payload):
-                    found.append(Match(trigger, event))
-            except Exception as error:
-                log.warning("The filter of trigger %s broke.", trigger.id, exc_info=error)
-                found.append(Match(trigger, event, _broken()))
-        return found
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What the first events of a batch set off, as of the epochs of their workspaces."""
+
+    epochs: Mapping[UUID, int]
+    found: Mapping[UUID, Sequence[Match]]
+    # How many events that covers.
+    done: int
 
 
 class Matcher:
@@ -129,6 +137,7 @@ class Matcher:
         listener: Listener | None = None,
         hook: Hook = no_hook,
     ) -> None:
+        self._database = database
         self._dispatcher = dispatcher
         self._limits = limits
         self._kept = timedelta(days=limits.event_days + 1)
@@ -136,20 +145,27 @@ class Matcher:
         # From the beginning: a trigger may have been armed before anybody ever read, and
         # what happened before it was armed does not set it off.
         self.reader = LogReader(
-            database, CONSUMER, self.handle, events=events, listener=listener,
+            database, CONSUMER, prepare=self.prepare, events=events, listener=listener,
             passed_over=_passed_over, from_beginning=True, hook=hook,
         )  # fmt: skip
 
-    async def handle(
-        self, tx: Transaction, events: Sequence[Event]
+    async def prepare(self, events: Sequence[Event]) -> Handle:
+        """Matches the events; what is answered fires what they set off."""
+        spaces = {event.workspace_id for event in events}
+        async with self._database.acquire() as connection:
+            listening = await self._refresh(connection, spaces)
+        return partial(self._fire, await asyncio.to_thread(_matched, events, listening))
+
+    async def _fire(
+        self, matched: Matched, tx: Transaction, events: Sequence[Event]
     ) -> Partly | Callable[[], None] | None:
         """Fires what a batch sets off, in the batch's own transaction."""
-        await self._refresh(tx, {event.workspace_id for event in events})
-        matches, done = self._matched(events)
+        if await _epochs(tx, {event.workspace_id for event in events}) != matched.epochs:
+            raise Outdated
         made: list[Dispatched | Problem] = []
         fired = {
             space: await self._requests(tx, space, found)
-            for space, found in sorted(matches.items())
+            for space, found in sorted(matched.found.items())
         }
         # Every trigger is held before the first lane is: locks go in one order everywhere.
         for requests in fired.values():
@@ -159,22 +175,7 @@ class Matcher:
             if isinstance(problem, Problem):
                 log.warning("An event could not be fired: %s", problem.detail)
         wake = partial(self._dispatcher.wake, made) if made else None
-        return wake if done == len(events) else Partly(done, wake)
-
-    def _matched(self, events: Sequence[Event]) -> tuple[dict[UUID, list[Match]], int]:
-        """What the events set off, by workspace, and how many events that covers."""
-        found: dict[UUID, list[Match]] = defaultdict(list)
-        total = 0
-        for number, event in enumerate(events):
-            listening = self._listening.get(event.workspace_id)
-            if listening is None:
-                continue
-            matches = listening.match(event)
-            if matches and number and total + len(matches) > MOST_FIRINGS:
-                return found, number
-            found[event.workspace_id] += matches
-            total += len(matches)
-        return found, len(events)
+        return wake if matched.done == len(events) else Partly(matched.done, wake)
 
     async def _requests(
         self, tx: Transaction, workspace_id: UUID, matches: Iterable[Match]
@@ -208,14 +209,15 @@ class Matcher:
             problem=match.problem,
         )
 
-    async def _refresh(self, tx: Transaction, spaces: set[UUID]) -> None:
-        """Reads the triggers of each workspace whose epoch has moved."""
-        rows = await tx.fetch(_EPOCHS, list(spaces))
-        for row in rows:
-            space, epoch = row["workspace_id"], row["epoch"]
+    async def _refresh(self, tx: Transaction, spaces: set[UUID]) -> dict[UUID, Listening]:
+        """Who listens in each workspace; the triggers are read where the epoch has moved."""
+        found: dict[UUID, Listening] = {}
+        for space, epoch in (await _epochs(tx, spaces)).items():
             known = self._listening.get(space)
             if known is None or known.epoch != epoch:
-                self._listening[space] = await self._read(tx, space, epoch)
+                known = self._listening[space] = await self._read(tx, space, epoch)
+            found[space] = known
+        return found
 
     async def _read(self, tx: Transaction, workspace_id: UUID, epoch: int) -> Listening:
         listening = Listening(self._limits, epoch)
@@ -235,7 +237,33 @@ def event_key(event_id: UUID) -> str:
     return f"event:{event_id}"
 
 
-def _broken() -> Problem:
+async def _epochs(tx: Transaction, spaces: set[UUID]) -> dict[UUID, int]:
+    rows = await tx.fetch(_EPOCHS, list(spaces))
+    return {row["workspace_id"]: row["epoch"] for row in rows}
+
+
+def _matched(events: Sequence[Event], listening: Mapping[UUID, Listening]) -> Matched:
+    """What the events set off, as far as there is time and room for it."""
+    epochs = {space: known.epoch for space, known in listening.items()}
+    found: dict[UUID, list[Match]] = defaultdict(list)
+    total, deadline = 0, time.monotonic() + MOST_SECONDS
+    for number, event in enumerate(events):
+        if number and time.monotonic() > deadline:
+            return Matched(epochs, found, number)
+        if event.workspace_id not in listening:
+            continue
+        matches = listening[event.workspace_id].match(event)
+        if matches and number and total + len(matches) > MOST_FIRINGS:
+            return Matched(epochs, found, number)
+        found[event.workspace_id] += matches
+        total += len(matches)
+    return Matched(epochs, found, len(events))
+
+
+def _broken(trigger_id: UUID, error: Exception) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    log.warning("The filter of trigger %s broke.", trigger_id, exc_info=error)
     return Fault(
         "The filter of this trigger could not be applied to the event.",
         code="filter_broke",

@@ -9,14 +9,15 @@ scheduler that was busy for a while has missed nothing. Older ones were missed:
 
 The window reaches back from now and does not include its far end. A moment that does not
 fire is recorded with the reason: the newest ones one by one, the rest as one record with
-their number. The plan for a year of missed minutes costs about as much as for a day.
+their number. The plan for a year of missed minutes costs about as much as for a day. The
+moments of a schedule that somebody paused or changed before they fired are told as well.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -25,7 +26,10 @@ from mainspring.definition.cron import Cron
 from mainspring.triggers.timeline import TICK, between, count
 
 Misfire = Literal["skip", "fire_once", "fire_all"]
-Reason = Literal["missed_skip", "missed_superseded", "missed_too_old", "missed_too_many"]
+Overtaking = Literal["missed_edited", "missed_paused"]
+Reason = (
+    Literal["missed_skip", "missed_superseded", "missed_too_old", "missed_too_many"] | Overtaking
+)
 
 ON_TIME = timedelta(seconds=30)
 _IN_WINDOW: dict[Misfire, Reason] = {
@@ -96,6 +100,17 @@ def plan(
     fire = _fired(case, newest, limits.missed_moments)
     unfired = newest[: len(newest) - len(fire)]
     return Plan(tuple(fire), tuple(_missed(case, unfired, fire, limits)), following)
+
+
+def overtaken(
+    cron: Cron, zone: str, due: datetime, until: datetime, reason: Overtaking, limits: Limits
+) -> tuple[Missed, ...]:
+    """The moments from the promised one on and before another instant, which nobody fires any
+    more, because somebody changed the schedule first.
+    """
+    case = _Case(cron, zone, due, until - TICK, "skip", timedelta(0))
+    newest = _newest(case, limits.missed_records)
+    return tuple(replace(one, reason=reason) for one in _missed(case, newest, (), limits))
 
 
 def _newest(case: _Case, most: int) -> list[datetime]:

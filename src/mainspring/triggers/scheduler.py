@@ -15,8 +15,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -47,6 +47,8 @@ Time = Callable[["Transaction"], Awaitable[datetime]]
 # Schedules of one transaction, and about as many runs and records as they may come to.
 BATCH = 500
 _MOST_ROWS = 5_000
+# Runs whose inputs are costly to judge start as they are ready, not when all of them are.
+_MOST_SECONDS = 1.0
 # New schedules are seen after this time, also by a scheduler that sleeps longer.
 POLL_SECONDS = 1.0
 # A moment after the due time, so that the database's clock has passed it as well.
@@ -164,7 +166,7 @@ class Scheduler:
             due = await schedules.due(tx, moment, most, self._left_alone())
             if held is not None:
                 held += [schedule.trigger_id for schedule in due]
-            decisions = list(self._affordable(due, moment))
+            decisions = [one async for one in self._affordable(due, moment)]
             if not decisions:
                 return 0
             self._hook("due")
@@ -187,14 +189,17 @@ class Scheduler:
         self._dispatcher.wake(made)
         return len(decisions)
 
-    def _affordable(self, due: Sequence[DueSchedule], now: datetime) -> Iterator[_Decision]:
+    async def _affordable(
+        self, due: Sequence[DueSchedule], now: datetime
+    ) -> AsyncIterator[_Decision]:
         """What one transaction can bear; the rest is still due after it."""
-        rows = 0
+        rows, end = 0, _steady() + _MOST_SECONDS
         for schedule in due:
             decision = self._decide(schedule, now)
-            yield decision
+            requests = [await self._dispatcher.prepare(one) for one in decision.requests]
+            yield replace(decision, requests=requests)
             rows += decision.rows
-            if rows >= _MOST_ROWS:
+            if rows >= _MOST_ROWS or _steady() >= end:
                 return
 
     def _decide(self, schedule: DueSchedule, now: datetime) -> _Decision:

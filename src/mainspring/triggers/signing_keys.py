@@ -1,14 +1,15 @@
 """The keys that signed calls are judged by, kept for a few seconds.
 
-A busy webhook would otherwise open the vault for every call. What is kept is the key in
+A busy webhook would otherwise open the vault for every call; calls that come together open it
+once. What is kept is the key in
 memory, never in a log; a secret that was replaced counts after those seconds.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
@@ -31,16 +32,24 @@ class SigningKeys:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
         self._kept: dict[Name, tuple[bytes | None, float]] = {}
+        self._opening: dict[Name, asyncio.Task[bytes | None]] = {}
 
-    async def read(self, names: Iterable[Name]) -> dict[Name, bytes | None]:
-        """The keys of these secrets."""
-        return {name: await self._one(name) for name in set(names)}
-
-    async def _one(self, name: Name) -> bytes | None:
+    async def read(self, name: Name) -> bytes | None:
+        """The key of this secret."""
         kept = self._kept.get(name)
         if kept is not None and time.monotonic() < kept[1]:
             return kept[0]
-        key = await self._opened(name)
+        opening = self._opening.get(name)
+        if opening is None:
+            opening = self._opening[name] = asyncio.create_task(self._keep(name))
+        # Whoever waits may be cancelled; the others still want the key.
+        return await asyncio.shield(opening)
+
+    async def _keep(self, name: Name) -> bytes | None:
+        try:
+            key = await self._opened(name)
+        finally:
+            del self._opening[name]
         if len(self._kept) >= _MOST:
             self._kept.clear()
         self._kept[name] = (key, time.monotonic() + SECONDS)

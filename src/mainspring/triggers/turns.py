@@ -35,6 +35,11 @@ class Turns:
         """Calls that stand in a line."""
         return self._waiting
 
+    def waiting_of(self, source: Hashable) -> int:
+        """Calls that stand in the line of this source."""
+        line = self._lines.get(source)
+        return 0 if line is None else len(line.waiting)
+
     def begin(self, source: Hashable) -> bool:
         """Whether a call's turn begins at once. If so, ``end`` must follow."""
         line = self._lines.setdefault(source, _Line())

@@ -9,7 +9,7 @@ on an automation never waits for a person who edits it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from mainspring.definition.grants import missing
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
 from mainspring.workspace.stored_triggers import agree
-from mainspring.workspace.triggers import arm, keep_triggers, list_triggers
+from mainspring.workspace.triggers import arm, hold_triggers, keep_triggers, list_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -40,10 +40,21 @@ _WHOLE = """
         AND v.automation_id = a.id AND v.version = a.version
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
 """
-_BY_NAME = f"""{_WHOLE}
-    WHERE a.workspace_id = $1 AND a.name = $2 AND a.state <> 'archived' FOR NO KEY UPDATE OF a
+_BY_ID = f"{_WHOLE} WHERE a.workspace_id = $1 AND a.id = $2"
+# The row alone: whoever waits for it while it gets a new version would look for the old
+# one in a join, and find nothing.
+_HOLD_NAMED = """
+    SELECT id FROM automations
+    WHERE workspace_id = $1 AND name = $2 AND state <> 'archived' FOR NO KEY UPDATE
 """
-_BY_ID = f"{_WHOLE} WHERE a.workspace_id = $1 AND a.id = $2 FOR NO KEY UPDATE OF a"
+_HOLD = """
+    SELECT id FROM automations
+    WHERE workspace_id = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR NO KEY UPDATE
+"""
+_NAMED = """
+    SELECT id FROM automations
+    WHERE workspace_id = $1 AND name = ANY($2::text[]) AND state <> 'archived'
+"""
 _TAKEN = """
     SELECT id FROM automations
     WHERE workspace_id = $1 AND name = $2 AND state <> 'archived' AND id <> $3
@@ -60,11 +71,6 @@ _VERSION = """
     INSERT INTO automation_versions
         (workspace_id, automation_id, version, definition_hash, grants, author, rollback_of)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
-"""
-# In the order of those who fire several of them at once.
-_HOLD_TRIGGERS = """
-    SELECT id FROM triggers
-    WHERE workspace_id = $1 AND automation_id = $2 ORDER BY id FOR UPDATE
 """
 _STATE = """
     SELECT state FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE
@@ -100,6 +106,8 @@ class Saved:
     state: State = "paused"
     # What its runs may do that those of the version before might not.
     widened: tuple[Grant, ...] = ()
+    # There is no new version, yet triggers that were switched are what it says again.
+    switched_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +134,10 @@ async def save(
     """Keeps a definition under its name; a changed one becomes a new version."""
     await hold_names(tx, workspace_id)
     content = await _kept(tx, workspace_id, definition, grants)
-    found = await tx.fetchrow(_BY_NAME, workspace_id, definition.name)
-    if found is None:
+    named = await tx.fetchrow(_HOLD_NAMED, workspace_id, definition.name)
+    if named is None:
         return await _first(tx, workspace_id, content, author)
+    found = await tx.fetchrow(_BY_ID, workspace_id, named["id"])
     return await put_version(tx, workspace_id, found, content, author)
 
 
@@ -175,6 +184,7 @@ async def update(
         rows = await list_triggers(tx, workspace_id, automation_id)
         if not agree(definition.as_dict(), rows):
             await _follow(tx, workspace_id, automation_id, definition, row["state"])
+            return replace(saved, switched_back=True)
     return saved
 
 
@@ -210,12 +220,26 @@ async def hold(
     """The row of an automation with its version in force, kept as it is until the end of the
     transaction. One that is archived is not to be changed, unless that is what is asked for.
     """
+    await tx.execute(_HOLD, workspace_id, [automation_id])
     row = await tx.fetchrow(_BY_ID, workspace_id, automation_id)
     if row is None:
         raise no_automation()
     if row["state"] == "archived" and not archived:
         raise Clash("The automation is archived.", code="archived", suggestion="Restore it first.")
     return row
+
+
+async def hold_all(tx: Transaction, workspace_id: UUID, automations: Sequence[UUID]) -> None:
+    """Automations and then all their triggers, each in one order: whoever changes several
+    holds all of them before the first change.
+    """
+    await tx.execute(_HOLD, workspace_id, list(automations))
+    await hold_triggers(tx, [(workspace_id, one) for one in automations])
+
+
+async def ids_of(tx: Transaction, workspace_id: UUID, names: Sequence[str]) -> list[UUID]:
+    """The automations that have these names now."""
+    return [row["id"] for row in await tx.fetch(_NAMED, workspace_id, list(names))]
 
 
 async def hold_names(tx: Transaction, workspace_id: UUID) -> None:
@@ -289,7 +313,7 @@ async def _follow(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, definition: Definition, state: State
 ) -> None:
     """The triggers become what the definition says, armed or at rest with the automation."""
-    await tx.execute(_HOLD_TRIGGERS, workspace_id, automation_id)
+    await hold_triggers(tx, [(workspace_id, automation_id)])
     await keep_triggers(tx, workspace_id, automation_id, definition)
     await arm(tx, workspace_id, automation_id, active=state == "active")
 

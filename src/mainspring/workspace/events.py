@@ -7,6 +7,7 @@ schema, and a payload that does not fit it is refused before it is a fact.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -162,7 +163,7 @@ async def declare_type(
 ) -> None:  # fmt: skip
     """Keeps a type, in place of an earlier one of that name; events already told stay."""
     findings = _type_findings(declared.type, built_in, at)
-    findings += check_schema(declared.payload_schema, limits, "/payload_schema")
+    findings += await asyncio.to_thread(_schema_findings, declared.payload_schema, limits)
     if findings:
         raise Invalid(
             "The event type cannot be declared.", code=findings[0].code, findings=findings
@@ -170,6 +171,16 @@ async def declare_type(
     await tx.execute(
         _DECLARE, workspace_id, declared.type, declared.description, declared.payload_schema
     )
+
+
+def _schema_findings(schema: Mapping[str, Any], limits: Limits) -> list[Finding]:
+    """What is wrong with a schema; to say so takes long for a large one."""
+    at = "/payload_schema"
+    check_value(schema, limits, at)
+    if len(orjson.dumps(schema)) > limits.definition_bytes:
+        detail = f"The schema must not be larger than {limits.definition_bytes:,} bytes."
+        return [Finding(at, detail, "schema_too_large")]
+    return check_schema(schema, limits, at)
 
 
 async def forget_type(tx: Transaction, workspace_id: UUID, name: str) -> None:

@@ -19,7 +19,15 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.pointers import under
 from mainspring.definition.validate import Report, validate
 from mainspring.definition.words import did_you_mean
-from mainspring.workspace.automations import Saved, create, hold_names, set_state, update
+from mainspring.workspace.automations import (
+    Saved,
+    create,
+    hold_all,
+    hold_names,
+    ids_of,
+    set_state,
+    update,
+)
 from mainspring.workspace.overview import read_automation
 
 if TYPE_CHECKING:
@@ -35,11 +43,9 @@ _LONGEST_NAME: Final = 200
 _ALL = """
     SELECT id FROM automations WHERE workspace_id = $1 AND state <> 'archived' ORDER BY name, id
 """
-# In one order and at once: others lock many automations too.
 _TAKEN = """
     SELECT id, name, state FROM automations
     WHERE workspace_id = $1 AND state <> 'archived' AND name = ANY($2::text[])
-    ORDER BY id FOR NO KEY UPDATE
 """
 _NAMES = "SELECT name FROM automations WHERE workspace_id = $1 AND state <> 'archived'"
 
@@ -50,6 +56,8 @@ class Judged:
 
     at: str
     report: Report
+    # The same under another name, should its own be taken.
+    spare: Judged | None = None
 
     @property
     def name(self) -> str:
@@ -100,6 +108,25 @@ async def judge_import(value: Any, vocabulary: Vocabulary, limits: Limits) -> li
     return judged
 
 
+async def with_spares(
+    tx: Transaction, workspace_id: UUID, judged: Sequence[Judged], vocabulary: Vocabulary,
+    limits: Limits,
+) -> list[Judged]:  # fmt: skip
+    """Judges ahead what would be stored under another name.
+
+    Judging takes its time, and nobody can give out a name while an import is stored.
+    """
+    used = {row["name"] for row in await tx.fetch(_NAMES, workspace_id)}
+    taken = {one.name for one in judged} & used
+    used |= {one.name for one in judged}
+    return [
+        replace(one, spare=await _renamed(one, used, vocabulary, limits))
+        if one.name in taken
+        else one
+        for one in judged
+    ]
+
+
 async def import_judged(
     tx: Transaction,
     workspace_id: UUID,
@@ -112,6 +139,8 @@ async def import_judged(
     """Stores all of them or none, each of them paused."""
     await hold_names(tx, workspace_id)
     names = [one.name for one in judged]
+    if on_clash == "new_version":
+        await hold_all(tx, workspace_id, await ids_of(tx, workspace_id, names))
     taken = {row["name"]: row for row in await tx.fetch(_TAKEN, workspace_id, names)}
     if taken and on_clash == "refuse":
         raise _refused([one for one in judged if one.name in taken])
@@ -139,7 +168,7 @@ async def _store(
     if there is None:
         return await create(tx, workspace_id, definition, grants, author)
     saved = await update(tx, workspace_id, there["id"], definition, grants, author)
-    if saved.changed and there["state"] == "active":
+    if (saved.changed or saved.switched_back) and there["state"] == "active":
         # Nobody has agreed to what the file says; the person who activates it does.
         await set_state(tx, workspace_id, there["id"], "paused")
         saved = replace(saved, state="paused")
@@ -203,6 +232,9 @@ def _refused(clashing: Sequence[Judged]) -> Clash:
 
 async def _renamed(one: Judged, used: set[str], vocabulary: Vocabulary, limits: Limits) -> Judged:
     """The same under the next free name; judged again, for a trigger may go by names."""
+    if one.spare is not None and one.spare.name not in used:
+        used.add(one.spare.name)
+        return one.spare
     number = 2
     while (name := _numbered(one.name, number)) in used:
         number += 1

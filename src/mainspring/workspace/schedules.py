@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -47,6 +47,18 @@ _NEXT = """
     WHERE next_due_at IS NOT NULL AND NOT id = ANY($1::uuid[])
     ORDER BY next_due_at LIMIT 1
 """
+_WAITING = """
+    SELECT workspace_id, id, config, next_due_at FROM triggers
+    WHERE (workspace_id, automation_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
+      AND next_due_at IS NOT NULL
+    ORDER BY id
+"""
+_NOW = """
+    SELECT t.id, t.config, t.next_due_at, clock_timestamp() AS now
+    FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS w(workspace_id, id, place)
+    LEFT JOIN triggers t ON t.workspace_id = w.workspace_id AND t.id = w.id
+    ORDER BY w.place
+"""
 _COMING = """
     SELECT DISTINCT t.workspace_id, t.automation_id, a.version
     FROM (SELECT workspace_id, automation_id FROM triggers
@@ -83,6 +95,51 @@ class Move:
     schedule: DueSchedule
     next_due: datetime | None
     fired: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A schedule that waited for a moment before somebody changed it."""
+
+    workspace_id: UUID
+    trigger_id: UUID
+    config: Any
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """A schedule that no longer waits for its moment, which had come or could have."""
+
+    schedule: Waiting
+    # At rest with its config, rather than changed or gone.
+    resting: bool
+    # The moments before this instant will not come again.
+    until: datetime
+
+
+async def waiting(tx: Transaction, automations: Sequence[tuple[UUID, UUID]]) -> list[Waiting]:
+    """What the schedules of automations wait for; their rows are held."""
+    spaces, ids = [space for space, _ in automations], [one for _, one in automations]
+    rows = await tx.fetch(_WAITING, spaces, ids)
+    return [
+        Waiting(row["workspace_id"], row["id"], row["config"], row["next_due_at"]) for row in rows
+    ]
+
+
+async def overtaken(tx: Transaction, before: Sequence[Waiting]) -> list[Overtaken]:
+    """Those of them whose moment came and that do not wait for it any more."""
+    spaces, ids = [one.workspace_id for one in before], [one.trigger_id for one in before]
+    rows = await tx.fetch(_NOW, spaces, ids)
+    found = []
+    for one, row in zip(before, rows, strict=True):
+        # A changed schedule may name the same moments from its next one on.
+        passed = row["now"] + timedelta(microseconds=1)
+        until = min(passed, row["next_due_at"] or passed)
+        if one.due_at < until and row["next_due_at"] != one.due_at:
+            resting = row["id"] is not None and row["config"] == one.config
+            found.append(Overtaken(one, resting, until))
+    return found
 
 
 async def due(

@@ -10,18 +10,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Missing
-from mainspring.workspace.triggers import arm, list_triggers
+from mainspring.workspace.triggers import arm, hold_triggers, list_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 _EXISTS = "SELECT 1 AS one FROM automations WHERE workspace_id = $1 AND id = $2"
 _STATE = "SELECT state FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE"
-# In the order of those who fire several of them.
-_HOLD_ALL = """
-    SELECT id FROM triggers
-    WHERE workspace_id = $1 AND automation_id = $2 ORDER BY id FOR NO KEY UPDATE
-"""
 _SWITCH = """
     UPDATE triggers SET enabled = $4
     WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3 RETURNING id
@@ -55,7 +50,7 @@ async def switch(
     row = await tx.fetchrow(_STATE, workspace_id, automation_id)
     if row is None:
         raise Missing("There is no such automation.", code="no_automation")
-    await tx.execute(_HOLD_ALL, workspace_id, automation_id)
+    await hold_triggers(tx, [(workspace_id, automation_id)])
     if await tx.fetchrow(_SWITCH, workspace_id, automation_id, slug, enabled) is None:
         raise _no_trigger()
     await arm(tx, workspace_id, automation_id, active=row["state"] == "active")

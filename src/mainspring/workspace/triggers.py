@@ -7,6 +7,7 @@ it changes that row, so nothing starts once a pause has been answered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -36,8 +37,15 @@ _DROP = """
     DELETE FROM triggers
     WHERE workspace_id = $1 AND automation_id = $2 AND NOT slug = ANY($3::text[])
 """
+# In the order of those who fire several of them at once.
+_HOLD = """
+    SELECT id FROM triggers
+    WHERE (workspace_id, automation_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
+    ORDER BY id FOR UPDATE
+"""
+# The time as it is now: a transaction that waited for others began long before.
 _OF_AUTOMATION = """
-    SELECT id, type, config, enabled, next_due_at, now() AS now FROM triggers
+    SELECT id, type, config, enabled, next_due_at, clock_timestamp() AS now FROM triggers
     WHERE workspace_id = $1 AND automation_id = $2 ORDER BY id FOR UPDATE
 """
 _ARM = """
@@ -56,6 +64,15 @@ _LIST = """
         last_fired_at, secret_hint, secret_made_at, created_at
     FROM triggers WHERE workspace_id = $1 AND automation_id = $2 ORDER BY slug
 """
+
+
+async def hold_triggers(tx: Transaction, automations: Sequence[tuple[UUID, UUID]]) -> None:
+    """Every trigger of these automations stays as it is until the transaction ends.
+
+    Automations are named by workspace and id; their own rows are held already.
+    """
+    spaces, ids = [space for space, _ in automations], [one for _, one in automations]
+    await tx.execute(_HOLD, spaces, ids)
 
 
 async def keep_triggers(

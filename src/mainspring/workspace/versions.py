@@ -6,6 +6,7 @@ the old one, so the history keeps its order and the runs of every version keep t
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -73,10 +74,14 @@ async def diff(
     """What is different in one version from another, and what that means for its grants."""
     old = await _version(tx, workspace_id, automation_id, before)
     new = await _version(tx, workspace_id, automation_id, after)
+    # Two large definitions take their time; nobody else waits for it.
+    found = await asyncio.to_thread(_differences, old, new)
+    return {"from": before, "to": after, **found}
+
+
+def _differences(old: Any, new: Any) -> dict[str, Any]:
     were, are = read_grants(old["grants"]), read_grants(new["grants"])
     return {
-        "from": before,
-        "to": after,
         "changes": changes(old["definition"], new["definition"]),
         "widened": [grant.as_dict() for grant in missing(are, were)],
         "narrowed": [grant.as_dict() for grant in missing(were, are)],
@@ -92,17 +97,35 @@ async def rollback(
     vocabulary: Vocabulary,
     limits: Limits,
 ) -> Saved:
-    """Brings an earlier version back as a new one, with its definition and its grants.
+    """Judges an earlier version and brings it back."""
+    content = await judge_version(tx, workspace_id, automation_id, version, vocabulary, limits)
+    return await bring_back(tx, workspace_id, automation_id, version, content, author)
 
-    Its triggers follow, and so does its name. It is judged by what is known today, because
-    the automation may be active.
+
+async def judge_version(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int,
+    vocabulary: Vocabulary, limits: Limits,
+) -> Content:  # fmt: skip
+    """The content of a version that fits what is known today, as the automation may be active.
+
+    That takes its time and holds nothing; a version never changes.
+    """
+    old = await _version(tx, workspace_id, automation_id, version)
+    await check_usable(old["definition"], automation_id, vocabulary, limits)
+    definition = await asyncio.to_thread(read_definition, old["definition"])
+    return Content(definition, old["definition_hash"], old["grants"])
+
+
+async def bring_back(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, content: Content,
+    author: UUID,
+) -> Saved:  # fmt: skip
+    """An earlier version as a new one, with its definition and its grants.
+
+    Its triggers follow, and so does its name.
     """
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id)
-    old = await _version(tx, workspace_id, automation_id, version)
-    await check_usable(old["definition"], automation_id, vocabulary, limits)
-    definition = read_definition(old["definition"])
-    content = Content(definition, old["definition_hash"], old["grants"])
     return await put_version(tx, workspace_id, row, content, author, rollback_of=version)
 
 

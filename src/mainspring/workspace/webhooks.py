@@ -59,6 +59,7 @@ _FIRED = """
           AND (last_fired_at IS NULL OR last_fired_at < now() - make_interval(secs => $3))
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) AS due
     WHERE t.workspace_id = due.workspace_id AND t.id = due.id
+    RETURNING t.id, t.last_fired_at
 """
 
 
@@ -133,15 +134,16 @@ async def find_by_name(
 
 async def note_fired(
     tx: Transaction, triggers: Sequence[tuple[UUID, UUID]], *, seconds: float
-) -> None:
+) -> dict[UUID, datetime]:
     """Moves the moment of the last firing, once in so many seconds and without ever waiting.
 
-    Triggers are named by workspace and id. A webhook's row is held by everybody who fires
-    it; a write for each call would make them wait for each other. The moment can so be a
-    little too early, never too late.
+    Triggers are named by workspace and id; those that were moved are answered. A webhook's
+    row is held by everybody who fires it; a write for each call would make them wait for each
+    other. The moment can so be a little too early, never too late.
     """
     spaces, ids = [space for space, _ in triggers], [id_ for _, id_ in triggers]
-    await tx.execute(_FIRED, spaces, ids, seconds)
+    rows = await tx.fetch(_FIRED, spaces, ids, seconds)
+    return {row["id"]: row["last_fired_at"] for row in rows}
 
 
 async def _check_webhook(

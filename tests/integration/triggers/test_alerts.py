@@ -20,7 +20,7 @@ from mainspring.runs.replay import replay
 from mainspring.store.events import append_events
 from mainspring.triggers.alerts import CONSUMER, TRIES, Alerts, Postman, mails
 from mainspring.triggers.log_reader import LogReader
-from mainspring.workspace.alerts import take_mail
+from mainspring.workspace.alerts import failures_in_row, take_mail
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import notifications
 from mainspring.workspace.states import acknowledge
@@ -31,6 +31,10 @@ HOOK = {"id": "hook", "type": "webhook"}
 _AHEAD = """
     SELECT EXISTS (SELECT 1 FROM events e, event_cursors c
         WHERE c.consumer = $1 AND (e.xid, e.id) > (c.xid, c.id))
+"""
+_BLOCKED = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
 
 
@@ -126,7 +130,7 @@ async def test_a_failed_run_is_told_with_its_step_its_reason_and_what_to_do(
     lines = alert["message"].splitlines()
     assert lines[0] == "The step second failed: This can never work."
     assert f"Run {run['id']}, started by a call of its webhook." in lines
-    assert f"When the cause is mended: mainspring retry {run['id']}" in lines
+    assert f"When the cause is mended outside: mainspring retry {run['id']}" in lines
     assert await story.due() == 1
 
 
@@ -455,3 +459,46 @@ async def test_without_mail_set_up_alerts_stay_in_the_inbox(bench: Bench) -> Non
         await story.ends(*await story.active(_breaks()))
         assert len(await story.inbox()) == 1
     assert await story.due() == 0
+
+
+async def test_failures_are_in_a_row_as_they_ended(bench: Bench) -> None:
+    """A quick run that began last and succeeded first does not part slow ones that failed."""
+    house = bench.house
+    async with _story(bench) as story:
+        automation_id, trigger_id = await story.active(_breaks())
+        for _ in range(2):
+            await story.ends(automation_id, trigger_id)
+        await bench.save(_works())
+        quick = await story.ends(automation_id, trigger_id)
+    assert quick["status"] == "succeeded"
+    await house.database.execute(
+        "UPDATE runs SET finished_at = created_at - interval '1 hour' WHERE id = $1", quick["id"]
+    )
+    async with house.database.acquire() as connection:
+        assert await failures_in_row(connection, house.workspace_id, automation_id, None, 5) == 2
+
+
+async def test_automations_that_are_paused_together_hold_their_triggers_in_one_order(
+    bench: Bench,
+) -> None:
+    """Those who fire hold triggers by id, whichever automations they belong to."""
+    database = bench.house.database
+    async with _story(bench, in_row=1) as story:
+        first, _ = await story.active(_breaks("first"))
+        second, low = await story.active(_breaks("second"))
+        await bench.save({**_breaks("first"), "triggers": [{**HOOK, "id": "later"}]})
+        high = await database.fetchval("SELECT id FROM triggers WHERE slug = 'later'")
+        assert (first < second, low < high) == (True, True)
+        for one, trigger in ((first, high), (second, low)):
+            request = Request(bench.house.workspace_id, one, "webhook", trigger)
+            await bench.until((await bench.house.dispatcher.dispatch(request)).run_id)
+        async with database.transaction() as tx:
+            await tx.execute("SELECT 1 FROM triggers WHERE id = $1 FOR SHARE", low)
+            telling = asyncio.create_task(story.told())
+            async with asyncio.timeout(PATIENCE):
+                while not await database.fetchval(_BLOCKED):
+                    await asyncio.sleep(0.01)
+            await tx.execute("SELECT 1 FROM triggers WHERE id = $1 FOR SHARE NOWAIT", high)
+        await telling
+        states = [(await story.automation(one))["state"] for one in (first, second)]
+    assert states == ["paused", "paused"]

@@ -13,10 +13,12 @@ from mainspring.contracts.context import Transaction
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.event import Entry, Event, EventRow
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.store.events import append_events
-from mainspring.triggers.log_reader import LogReader, Partly
+from mainspring.store.events import EventTable, append_events
+from mainspring.triggers import log_reader as reader_module
+from mainspring.triggers.log_reader import Handle, LogReader, Outdated, Partly
 
 SPACE = new_id()
 
@@ -283,3 +285,132 @@ async def test_a_cursor_of_another_server_begins_anew(database: Database) -> Non
     await _tell(database, 1)
     await _all(reader)
     assert await notes.marks() == [1]
+
+
+class Breaker:
+    """A handler that loses its connection over certain events, so many times."""
+
+    def __init__(self, notes: Notes, mark: int, times: int = 1_000) -> None:
+        self.notes, self.mark, self.times = notes, mark, times
+
+    async def handle(self, tx: Transaction, events: Sequence[Event]) -> None:
+        await self.notes.handle(tx, events)
+        if self.times and self.mark in [event.payload["mark"] for event in events]:
+            self.times -= 1
+            await tx.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    async def read(self, count: int) -> list[UUID]:
+        """Tells of so many events and reads until as many were noted as can be."""
+        database = self.notes.database
+        reader = LogReader(database, "test", self.handle, passed_over=self.notes.over)
+        await reader.begin()
+        ids = await _tell(database, *range(count))
+        stop = asyncio.Event()
+        task = asyncio.create_task(reader.run(stop))
+        await _until(database, self.notes, count - (self.times == 1_000))
+        stop.set()
+        await task
+        return ids
+
+
+async def test_an_event_that_loses_the_connection_each_time_is_passed_over_in_the_end(
+    database: Database,
+) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    ids = await Breaker(notes, 5).read(8)
+    assert await notes.marks() == [mark for mark in range(8) if mark != 5]
+    assert notes.passed_over == [(ids[5], "event_breaks_off")]
+
+
+async def test_a_server_that_went_away_each_time_is_waited_for(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every look finds a server that has just begun.
+    monkeypatch.setattr(
+        reader_module,
+        "_WHERE",
+        reader_module._WHERE.replace("pg_postmaster_start_time()", "clock_timestamp()"),
+    )
+    notes = Notes(database)
+    await notes.prepare()
+    await Breaker(notes, 0, times=9).read(1)
+    assert await notes.marks() == [0]
+    assert notes.passed_over == []
+
+
+async def test_preparing_holds_nothing(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    open_ones: list[int] = []
+
+    async def prepare(events: Sequence[Event]) -> Handle:
+        open_ones.append(
+            await database.fetchval(
+                "SELECT count(*) FROM pg_stat_activity WHERE xact_start IS NOT NULL "
+                "AND pid <> pg_backend_pid() AND datname = current_database()"
+            )
+        )
+        return notes.handle
+
+    reader = LogReader(database, "test", prepare=prepare)
+    await reader.begin()
+    await _tell(database, 1, 2)
+    await _all(reader)
+    assert (await notes.marks(), open_ones) == ([1, 2], [0])
+
+
+async def test_what_was_prepared_for_a_place_that_was_left_is_dropped(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+
+    async def prepare(events: Sequence[Event]) -> Handle:
+        if events[0].payload["mark"] == 1:
+            await database.execute(
+                "UPDATE event_cursors SET xid = e.xid, id = e.id FROM events e WHERE e.id = $1",
+                events[0].id,
+            )
+        return notes.handle
+
+    reader = LogReader(database, "test", prepare=prepare)
+    await reader.begin()
+    await _tell(database, 1, 2)
+    assert await reader.once() == 0
+    await _all(reader)
+    assert await notes.marks() == [2]
+
+
+async def test_what_no_longer_holds_is_prepared_anew(database: Database) -> None:
+    notes = Notes(database)
+    await notes.prepare()
+    prepared: list[int] = []
+
+    async def outdated(tx: Transaction, events: Sequence[Event]) -> None:
+        await notes.handle(tx, events)
+        raise Outdated
+
+    async def prepare(events: Sequence[Event]) -> Handle:
+        prepared.append(len(events))
+        return outdated if len(prepared) == 1 else notes.handle
+
+    reader = LogReader(database, "test", prepare=prepare)
+    await reader.begin()
+    await _tell(database, 1, 2)
+    await _all(reader)
+    assert (await notes.marks(), prepared) == ([1, 2], [2, 2])
+
+
+async def test_a_read_is_bounded_by_what_it_brings_into_memory(database: Database) -> None:
+    table = EventTable(Limits())
+    # Large once written out, small on disk.
+    payload = '{"text": "' + "ab" * 100_000 + '"}'
+    small = [EventRow(SPACE, new_id(), "test.happened", "t", "{}") for _ in range(300)]
+    rows = [EventRow(SPACE, new_id(), "test.happened", "t", payload) for _ in range(60)]
+    async with database.transaction() as tx:
+        await append_events(tx, small + rows)
+    async with database.acquire() as connection:
+        first = await table.read(connection, ("0", UUID(int=0)), 500)
+        assert len(first) == 300 + 4_194_304 // len(payload) + 1
+        second = await table.read(connection, first[-1].place, 500)
+    ids = [entry.place[1] for entry in (*first, *second)]
+    assert ids == [row.id for row in small + rows][: len(ids)]

@@ -6,10 +6,15 @@ import asyncio
 from typing import Any
 from uuid import UUID
 
+import pytest
+
+from mainspring.contracts.event import Wanted
 from mainspring.contracts.ids import new_id
 from mainspring.runs.arrivals import Request
+from mainspring.store.events import EventTable
 from mainspring.triggers import matcher as matching_module
 from mainspring.triggers.consumed import consumed_by
+from mainspring.triggers.log_reader import Outdated
 from mainspring.workspace.automations import ensure_workspace, set_state
 from tests.kit.events import ECHO, listen, match_all, matcher_of, matching, runs_of, tell
 from tests.kit.house import Bench, step
@@ -271,3 +276,49 @@ async def test_a_fan_out_ends_at_the_bound_with_a_record_and_others_go_on(bench:
     refused = [run for run in chained if run["status"] == "skipped"]
     assert {run["reason"] for run in refused} == {"chain_runs"}
     assert len(chained) - len(refused) == most
+
+
+async def test_filters_that_take_too_much_work_hold_up_nobody(bench: Bench) -> None:
+    house = bench.house
+    patterns = {"$or": [{"text": {"regex": f"(a|b)*c{number}"}} for number in range(90)]}
+    costly = [await listen(bench, f"costly{n}", "file.added", patterns) for n in range(2)]
+    light = await listen(bench, "light", "file.added", {"n": {"gte": 0}})
+    await tell(house, "file.added", *({"text": "ab" * 100_000, "n": n} for n in range(3)))
+    await match_all(house)
+    assert [run["payload"]["n"] for run in await runs_of(house, light)] == [0, 1, 2]
+    for automation in costly:
+        runs = await runs_of(house, automation)
+        assert {(run["status"], run["error"]["code"]) for run in runs} == {
+            ("failed", "filter_too_costly")
+        }
+    assert await house.database.fetchval("SELECT count(*) FROM notifications") == 0
+
+
+async def test_events_that_there_was_no_time_to_match_are_matched_next(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matching_module, "MOST_SECONDS", -1.0)
+    house = bench.house
+    automation = await listen(bench, "slow", "file.added")
+    await tell(house, "file.added", *({"n": n} for n in range(5)))
+    matcher = matcher_of(house)
+    assert await matcher.reader.once() == 1
+    await match_all(house, matcher)
+    assert [run["payload"]["n"] for run in await runs_of(house, automation)] == list(range(5))
+
+
+async def test_a_filter_that_changed_while_events_were_matched_is_asked_again(
+    bench: Bench,
+) -> None:
+    house = bench.house
+    await listen(bench, "changing", "file.added", {"kind": "a"})
+    await tell(house, "file.added", {"kind": "a"})
+    matcher = matcher_of(house)
+    async with house.database.acquire() as connection:
+        events = await EventTable(house.limits).list(connection, house.workspace_id, Wanted(), 1)
+    fire = await matcher.prepare(events)
+    await listen(bench, "changing", "file.added", {"kind": "b"})
+    with pytest.raises(Outdated):
+        async with house.database.transaction() as tx:
+            await fire(tx, events)
+    assert await runs_of(house) == []

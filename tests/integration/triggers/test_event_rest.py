@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +17,8 @@ from mainspring.surfaces.rest.event_shapes import (
     PublishedShape,
     TriedAll,
 )
+from mainspring.surfaces.rest.routes import events as event_routes
+from mainspring.triggers import filter_trial
 from tests.kit.api import Api
 from tests.kit.events import listen, match_all, matching, runs_of, tell
 from tests.kit.house import Bench
@@ -205,6 +208,49 @@ async def test_a_filter_is_tried_on_recent_events_and_says_what_is_unmet(api: Ap
     )
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == "/filter/total/like"
+
+
+async def test_a_filter_that_takes_too_much_work_is_refused_with_a_pointer(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patterns = [{"text": {"regex": f"(a|b)*c{number}"}} for number in range(90)]
+    body = {"filter": {"$or": patterns}, "payload": {"text": "ab" * 100_000}}
+    answer = await api.client.post("/api/v1/filters/test", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "filter_too_costly")
+    assert answer.json()["errors"][0]["pointer"] == "/filter"
+
+    light = {"filter": {"total": 1}, "payload": {"total": 1}}
+    assert (await api.client.post("/api/v1/filters/test", json=light)).status_code == 200
+    monkeypatch.setattr(filter_trial, "MOST_SECONDS", -1.0)
+    answer = await api.client.post("/api/v1/filters/test", json=light)
+    assert (answer.status_code, answer.json()["code"]) == (422, "filter_too_costly")
+
+
+async def test_the_house_goes_on_while_a_filter_is_tried(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_loop = threading.get_ident()
+    seen: list[int] = []
+
+    def note(*arguments: Any) -> list[list[str]]:
+        seen.append(threading.get_ident())
+        return filter_trial.unmet_in(*arguments)
+
+    monkeypatch.setattr(event_routes, "unmet_in", note)
+    body = {"filter": {"total": 1}, "payload": {"total": 1}}
+    assert (await api.client.post("/api/v1/filters/test", json=body)).status_code == 200
+    assert len(seen) == 1
+    assert on_loop not in seen
+
+
+async def test_a_schema_that_is_too_large_is_refused_with_a_pointer(api: Api) -> None:
+    schema = {"properties": {f"field{n}": {"type": "string"} for n in range(10_000)}}
+    answer = await api.client.put(
+        "/api/v1/event-types/orders.paid", json={"description": "x", "payload_schema": schema}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (422, "schema_too_large")
+    assert answer.json()["errors"][0]["pointer"] == "/payload_schema"
+    assert await api.house.database.fetchval("SELECT count(*) FROM event_types") == 0
 
 
 async def test_a_stranger_hears_nothing_of_the_log(api: Api) -> None:

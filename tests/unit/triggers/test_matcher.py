@@ -76,3 +76,15 @@ def test_a_filter_that_breaks_on_an_event_is_the_trouble_of_its_own_trigger() ->
         (good, True),
         (broken, False),
     ]
+
+
+def test_a_filter_that_takes_too_much_work_is_the_trouble_of_its_own_trigger() -> None:
+    costly = _armed({"$or": [{"text": {"regex": f"(a|b)*c{n}"}} for n in range(90)]}, "file.*")
+    light = _armed({"text": {"ends_with": "b"}})
+
+    found = _listening(costly, light).match(_event({"text": "ab" * 100_000}))
+
+    assert [(match.trigger, match.problem and match.problem.code) for match in found] == [
+        (light, None),
+        (costly, "filter_too_costly"),
+    ]

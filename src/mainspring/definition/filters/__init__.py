@@ -10,12 +10,15 @@ error; the one operator that holds for a missing path is ``exists: false``. ``$n
 plain negation, so ``{"$not": {"a": {"equals": 1}}}`` holds when ``a`` is missing and
 ``{"a": {"not_equals": 1}}`` does not. Numbers compare with numbers whatever their
 spelling, ``true`` is not 1, and text compares with text only, by character codes.
+
+What one filter may do on one payload is bounded; beyond that the answer is a problem
+with the code ``filter_too_costly``.
 """
 
 from __future__ import annotations
 
 from mainspring.definition.filters.check import filter_findings
-from mainspring.definition.filters.evaluate import compile_filter
+from mainspring.definition.filters.evaluate import compile_filter, too_costly
 from mainspring.definition.filters.grammar import (
     ANTI_EXAMPLES,
     EXAMPLES,
@@ -32,4 +35,5 @@ __all__ = [
     "compile_filter",
     "filter_findings",
     "normalise",
+    "too_costly",
 ]

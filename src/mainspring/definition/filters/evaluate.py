@@ -1,20 +1,35 @@
-"""Makes one function of a filter, which answers for a payload and never raises."""
+"""Makes one function of a filter, which answers for a payload.
+
+It raises for one reason only: to answer would take more work than one filter may take on
+one payload. Only questions whose work grows with the value are counted, and only those
+that are asked; a filter without any is never metered.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from mainspring.contracts.errors import Invalid
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters.check import filter_findings
 from mainspring.definition.filters.fields import MISSING, parse_path, read
 from mainspring.definition.filters.grammar import ALL, ANY, NOT
-from mainspring.definition.filters.operators import OPERATORS, Test
+from mainspring.definition.filters.operators import OPERATORS, Price, Test
+from mainspring.definition.patterns import MOST_WORK
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 
 GROUP_COST = 4
+# All patterns of a filter together may do as much as two of them may do alone.
+MOST_FILTER_WORK = 2 * MOST_WORK
+
+
+class Meter(threading.local):
+    """What is left of the work of one evaluation; threads do not share it."""
+
+    left = MOST_FILTER_WORK
 
 
 def compile_filter(written: Mapping[str, Any], limits: Limits) -> Predicate:
@@ -26,33 +41,83 @@ def compile_filter(written: Mapping[str, Any], limits: Limits) -> Predicate:
             code="filter_invalid",
             findings=findings,
         )
-    return _all_of(written, limits)
+    meter = Meter()
+    predicate = _all_of(written, limits, meter)
+    return _metered(predicate, meter) if _has_price(written) else predicate
 
 
-def _all_of(written: Mapping[str, Any], limits: Limits) -> Predicate:
-    questions = sorted(_questions(written, limits), key=lambda question: question[0])
+def too_costly(at: str = "") -> Invalid:
+    """What is said when a filter takes too much work to answer."""
+    detail = "Applying the filter to this payload takes more work than is allowed."
+    return Invalid(
+        detail,
+        code="filter_too_costly",
+        findings=[Finding(at, detail, "filter_too_costly")],
+        suggestion="Use fewer or simpler patterns, or ask for an exact value beside them.",
+    )
+
+
+def _has_price(written: Mapping[str, Any]) -> bool:
+    """Whether any question of a filter must be counted."""
+    for key, value in written.items():
+        if key in {ALL, ANY}:
+            if any(map(_has_price, value)):
+                return True
+        elif key == NOT:
+            if _has_price(value):
+                return True
+        elif isinstance(value, Mapping) and any(OPERATORS[name].price for name in value):
+            return True
+    return False
+
+
+def _metered(predicate: Predicate, meter: Meter) -> Predicate:
+    def metered(payload: Mapping[str, Any]) -> bool:
+        meter.left = MOST_FILTER_WORK
+        return predicate(payload)
+
+    return metered
+
+
+def _all_of(written: Mapping[str, Any], limits: Limits, meter: Meter) -> Predicate:
+    questions = sorted(_questions(written, limits, meter), key=lambda question: question[0])
     return _every([predicate for _, predicate in questions])
 
 
-def _questions(written: Mapping[str, Any], limits: Limits) -> Iterator[tuple[int, Predicate]]:
+def _questions(
+    written: Mapping[str, Any], limits: Limits, meter: Meter
+) -> Iterator[tuple[int, Predicate]]:
     """What a filter asks, each with its cost, so that cheap questions come first."""
     for key, value in written.items():
         if key == ALL:
-            yield GROUP_COST, _every([_all_of(member, limits) for member in value])
+            yield GROUP_COST, _every([_all_of(member, limits, meter) for member in value])
         elif key == ANY:
-            yield GROUP_COST, _some([_all_of(member, limits) for member in value])
+            yield GROUP_COST, _some([_all_of(member, limits, meter) for member in value])
         elif key == NOT:
-            yield GROUP_COST, _negation(_all_of(value, limits))
+            yield GROUP_COST, _negation(_all_of(value, limits, meter))
         else:
-            yield from _field(key, value, limits)
+            yield from _field(key, value, limits, meter)
 
 
-def _field(key: str, value: Any, limits: Limits) -> Iterator[tuple[int, Predicate]]:
+def _field(key: str, value: Any, limits: Limits, meter: Meter) -> Iterator[tuple[int, Predicate]]:
     parts = parse_path(key)
     conditions = value if isinstance(value, Mapping) else {"equals": value}
     for name, operand in conditions.items():
         operator = OPERATORS[name]
-        yield operator.cost, _question(parts, operator.test(operand, limits))
+        test = operator.test(operand, limits)
+        if operator.price is not None:
+            test = _counted(test, operator.price(operand, limits), meter)
+        yield operator.cost, _question(parts, test)
+
+
+def _counted(test: Test, price: Price, meter: Meter) -> Test:
+    def counted(value: Any) -> bool:
+        meter.left -= price(value)
+        if meter.left < 0:
+            raise too_costly()
+        return test(value)
+
+    return counted
 
 
 def _question(parts: tuple[str, ...], test: Test) -> Predicate:

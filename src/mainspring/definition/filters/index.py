@@ -30,6 +30,8 @@ MOST_PLACES = 64
 Demand = tuple[tuple[str, ...], Hashable]
 Demands = tuple[Demand, ...]
 Crowd = Callable[[Demands], int]
+# Filters that raised, and what.
+Broken = dict[Key, Exception]
 
 
 @dataclass(slots=True)
@@ -87,18 +89,41 @@ class FilterIndex(Generic[Key]):
         if not (shelf.rest or shelf.fields.below):
             del self._shelves[event_type]
 
-    def match(self, event_type: str, payload: Mapping[str, Any]) -> list[Key]:
-        """The keys of the filters that let this event through, each once."""
-        found: dict[Key, None] = {}
+    def match(
+        self, event_type: str, payload: Mapping[str, Any], broken: Broken[Key] | None = None
+    ) -> list[Key]:
+        """The keys of the filters that let this event through, each once.
+
+        A filter that raises is noted in ``broken``, if given, and the others are asked.
+        """
+        found: dict[Key, bool] = {}
         for name in _types_above(event_type):
             shelf = self._shelves.get(name)
             if shelf is None:
                 continue
-            _collect(shelf.fields, payload, payload, found)
-            for key, predicate in shelf.rest.items():
-                if predicate(payload):
-                    found[key] = None
-        return list(found)
+            _collect(shelf.fields, payload, payload, found, broken)
+            _ask(shelf.rest, payload, found, broken)
+        return [key for key, holds in found.items() if holds]
+
+
+def _ask(
+    filters: Mapping[Key, Predicate],
+    payload: Mapping[str, Any],
+    found: dict[Key, bool],
+    broken: Broken[Key] | None,
+) -> None:
+    """Asks filters that are kept in one place; one that was asked elsewhere is left alone."""
+    for key, predicate in filters.items():
+        if key in found:
+            continue
+        try:
+            if predicate(payload):
+                found[key] = True
+        except Exception as error:
+            if broken is None:
+                raise
+            broken[key] = error
+            found[key] = False
 
 
 def _types_above(event_type: str) -> Iterator[str]:
@@ -110,16 +135,20 @@ def _types_above(event_type: str) -> Iterator[str]:
 
 
 def _collect(
-    branch: _Branch[Key], value: Any, payload: Mapping[str, Any], found: dict[Key, None]
+    branch: _Branch[Key],
+    value: Any,
+    payload: Mapping[str, Any],
+    found: dict[Key, bool],
+    broken: Broken[Key] | None,
 ) -> None:
     """Walks the payload and the fields that are asked for side by side."""
     if branch.kept and is_scalar(value):
-        for key, predicate in branch.kept.get(_indexed(value), {}).items():
-            if key not in found and predicate(payload):
-                found[key] = None
+        kept = branch.kept.get(_indexed(value))
+        if kept:
+            _ask(kept, payload, found, broken)
     if branch.below and isinstance(value, Mapping | list):
         for below, member in _shared(branch, value):
-            _collect(below, member, payload, found)
+            _collect(below, member, payload, found, broken)
 
 
 def _shared(branch: _Branch[Key], value: Any) -> Iterator[tuple[_Branch[Key], Any]]:

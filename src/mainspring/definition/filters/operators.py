@@ -17,8 +17,12 @@ from mainspring.definition.json_values import same
 from mainspring.definition.patterns import compile_pattern
 
 Test = Callable[[Any], bool]
+# Work in the units of ``patterns.MOST_WORK``.
+Price = Callable[[Any], int]
 
 MOST_CHOICES = 1_000
+# Searching text for text is fast; every item of a list is compared on its own.
+_CHARACTERS_A_UNIT, _UNITS_AN_ITEM = 8, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Operator:
     aliases: tuple[str, ...] = ()
     # Cheap questions are asked first; the answer is the same in any order.
     cost: int = 1
+    # What the test takes on a value, for tests whose work grows with the value.
+    price: Callable[[Any, Limits], Price] | None = None
 
 
 # By exact type, because true and false are whole numbers to Python.
@@ -106,6 +112,30 @@ def _regex(source: str, limits: Limits) -> Test:
     return lambda value: isinstance(value, str) and pattern.found_in(value)
 
 
+def _contains_price(part: Any, limits: Limits) -> Price:
+    del part, limits
+
+    def price(value: Any) -> int:
+        if isinstance(value, str):
+            return len(value) // _CHARACTERS_A_UNIT
+        return len(value) * _UNITS_AN_ITEM if isinstance(value, list) else 0
+
+    return price
+
+
+def _regex_price(source: str, limits: Limits) -> Price:
+    pattern = compile_pattern(source, limits)
+
+    def price(value: Any) -> int:
+        if not isinstance(value, str):
+            return 0
+        size = len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
+        # A longer text is not read at all.
+        return size * pattern.size if size <= pattern.longest else 0
+
+    return price
+
+
 def _gt(bound: float, limits: Limits) -> Test:
     del limits
     return lambda value: type(value) in NUMBERS and value > bound
@@ -168,9 +198,11 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
             Operator("ends_with", "text", _TEXT, _is_text, _ends_with, ("$ends_with",)),
             Operator(
                 "contains", "text, a number, true, false or null",
-                _SCALAR, is_scalar, _contains, ("$contains",), 2,
+                _SCALAR, is_scalar, _contains, ("$contains",), 2, _contains_price,
             ),
-            Operator("regex", "a pattern", _TEXT, _is_text, _regex, ("$regex",), 3),
+            Operator(
+                "regex", "a pattern", _TEXT, _is_text, _regex, ("$regex",), 3, _regex_price
+            ),
             Operator("gt", "a number", _NUMBER, is_number, _gt, ("$gt",)),
             Operator("gte", "a number", _NUMBER, is_number, _gte, ("$gte",)),
             Operator("lt", "a number", _NUMBER, is_number, _lt, ("$lt",)),

@@ -57,9 +57,13 @@ def build_app(doors: Doors) -> typer.Typer:
         no_color: Annotated[
             bool, typer.Option("--no-color", help="No colours; NO_COLOR=1 does the same.")
         ] = False,
+        for_programs: Annotated[
+            bool,
+            typer.Option("--json", help="Write JSON, for programs; may stand after a command too."),
+        ] = False,
     ) -> None:
         """Run automations that people describe, read, agree to and then trust."""
-        ctx.obj = Desk(doors, home, no_color)
+        ctx.obj = Desk(doors, home, no_color, for_programs)
         if version:
             typer.echo(f"mainspring {__version__}")
             raise typer.Exit

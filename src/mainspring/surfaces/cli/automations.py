@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -16,12 +16,15 @@ from mainspring.surfaces.cli.finding import find_automation, find_in_use, find_n
 from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import described, grant_lines, step_counts, warning_lines
-from mainspring.surfaces.cli.words import count, date_time, hint
+from mainspring.surfaces.cli.words import count, date_time, hint, zoned
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
 from mainspring.workspace.overview import list_automations, read_automation
+from mainspring.workspace.switches import read_triggers
 from mainspring.workspace.versions import list_versions
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.table import Table
     from rich.text import Text
 
@@ -32,6 +35,15 @@ if TYPE_CHECKING:
 
 STATE_COLOURS = {"active": "green", "paused": "yellow", "archived": "bright_black"}
 _VERSIONS_SHOWN = 5
+# The columns a terminal needs for a list with ids, and for the whole list.
+_WITH_ID, _WITH_ALL = 110, 170
+# The zone of the trigger that is due first, for each automation.
+_ZONES = """
+    SELECT DISTINCT ON (automation_id) automation_id, config ->> 'timezone' AS zone
+    FROM triggers
+    WHERE workspace_id = $1 AND automation_id = ANY($2::uuid[]) AND next_due_at IS NOT NULL
+    ORDER BY automation_id, next_due_at
+"""
 
 
 # --- save
@@ -46,10 +58,13 @@ async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> in
     async with desk.doors.open(desk.settings()) as rooms:
         there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
         report, saved = await _stored(rooms, document, None if there is None else there["id"])
+        async with rooms.database.acquire() as connection:
+            rows = await read_triggers(connection, rooms.workspace_id, saved.automation_id)
     if screen.for_programs:
         screen.answer(_told(report, saved))
     else:
         screen.say(*_saved_lines(report, saved, rooms, screen))
+        screen.say(*_next_lines(report.accepted().name, rows, saved.state))
     return exits.DONE
 
 
@@ -94,8 +109,7 @@ def _saved_lines(report: Report, saved: Saved, rooms: Rooms, screen: Screen) -> 
         lines.append(Text("  starts by hand only"))
     lines += grant_lines(report.grants, rooms.registry)
     lines += widened_lines(saved, rooms, screen)
-    lines += warning_lines(report.warnings, screen)
-    return [*lines, *_next_lines(definition.name, definition.triggers, saved.state)]
+    return [*lines, *warning_lines(report.warnings, screen)]
 
 
 def widened_lines(saved: Saved, rooms: Rooms, screen: Screen) -> list[Text]:
@@ -112,13 +126,21 @@ def widened_lines(saved: Saved, rooms: Rooms, screen: Screen) -> list[Text]:
     return [head, *lines]
 
 
-def _next_lines(name: str, triggers: tuple[TriggerEntry, ...], state: State) -> list[Text]:
+def token_hints(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How to make the tokens that are not there yet; one that works is left in peace."""
+    hooks = [row for row in rows if row["type"] == "webhook"]
+    return [
+        hint("webhook", "token", name, *([row["slug"]] if len(hooks) > 1 else []))
+        for row in hooks
+        if not row["secret_hint"]
+    ]
+
+
+def _next_lines(name: str, rows: Sequence[Mapping[str, Any]], state: State) -> list[Text]:
     from rich.text import Text
 
-    calls = []
-    if any(entry.type == "webhook" for entry in triggers):
-        calls.append(hint("webhook", "token", name))
-    calls.append(hint("activate" if triggers and state != "active" else "fire", name))
+    act = "activate" if rows and state != "active" else "fire"
+    calls = [*token_hints(name, rows), hint(act, name)]
     return [Text(f"  {call}", style="bright_black") for call in calls]
 
 
@@ -134,10 +156,12 @@ async def show_list(
         rows = await list_automations(
             connection, rooms.workspace_id, state=state, search=search, most=most
         )
+        ids = [row["id"] for row in rows if row["next_due_at"] is not None]
+        found = await connection.fetch(_ZONES, rooms.workspace_id, ids)
     if screen.for_programs:
         screen.answer({"automations": rows})
     elif rows:
-        screen.say(_table(rows, screen))
+        screen.say(_table(rows, {row["automation_id"]: row["zone"] for row in found}, screen))
     elif state or search:
         screen.say("There are no such automations.")
     else:
@@ -145,27 +169,43 @@ async def show_list(
     return exits.DONE
 
 
-def _table(rows: list[dict[str, Any]], screen: Screen) -> Table:
+def _table(rows: list[dict[str, Any]], zones: Mapping[UUID, str | None], screen: Screen) -> Table:
     from rich.text import Text
 
-    heads = ("Name", "State", "Version", "Last run", "Next", "Failures", "Id")
-    cells = (
-        (
-            one_line(row["name"], 60),
-            Text(state_words(row), style=STATE_COLOURS[row["state"]]),
-            str(row["version"]),
-            _last_run(row["last_run"], screen),
-            moment(row["next_due_at"], screen),
-            str(row["failures"] or ""),
-            short_id(row["id"], screen),
-        )
+    heads = _heads(screen.console.width)
+    cells: Iterator[dict[str, str | Text]] = (
+        {
+            "Name": one_line(row["name"], 60),
+            "State": Text(state_words(row), style=STATE_COLOURS[row["state"]]),
+            "Version": str(row["version"]),
+            "Last run": _last_run(row["last_run"], screen),
+            "Next": _next(row["next_due_at"], zones.get(row["id"])),
+            "Failures": str(row["failures"] or ""),
+            "Id": short_id(row["id"], screen),
+        }
         for row in rows
     )
-    return columns(heads, cells, whole=("State", "Next", "Id"))
+    return columns(heads, ([cell[head] for head in heads] for cell in cells), whole=heads[1:])
+
+
+def _heads(width: int) -> tuple[str, ...]:
+    """As many columns as fit without a broken word."""
+    if width < _WITH_ID:
+        return ("Name", "State", "Last run", "Next")
+    if width < _WITH_ALL:
+        return ("Name", "State", "Last run", "Next", "Id")
+    return ("Name", "State", "Version", "Last run", "Next", "Failures", "Id")
+
+
+def _next(at: datetime | None, zone: str | None) -> str:
+    return "" if at is None else zoned(at, zone)
 
 
 def _last_run(run: Mapping[str, Any] | None, screen: Screen) -> str:
-    return "" if run is None else f"{run['status']} {moment(run['at'], screen)}"
+    if run is None:
+        return ""
+    narrow = screen.console.width < _WITH_ALL
+    return run["status"] if narrow else f"{run['status']} {moment(run['at'], screen)}"
 
 
 def state_words(row: Mapping[str, Any]) -> str:
@@ -218,7 +258,8 @@ def _lines(
         lines.append(Text(f"  {count(whole['failures'], 'failure')} in a row", style="red"))
     if whole["last_run"] is not None:
         last = whole["last_run"]
-        lines.append(Text(f"  last run {last['id']}: {_last_run(last, screen)}"))
+        ended = f"{last['status']} {moment(last['at'], screen)}"
+        lines.append(Text(f"  last run {last['id']}: {ended}"))
     entries = {entry.id: entry for entry in definition.triggers}
     for row in whole["triggers"]:
         lines += trigger_lines(row, entries.get(row["slug"]))
@@ -236,7 +277,8 @@ def trigger_lines(row: Mapping[str, Any], entry: TriggerEntry | None) -> list[Te
     at_rest = "" if row["armed_at"] is not None or not row["enabled"] else ", once it is active"
     lines = [Text(f"  starts {one_line(words)}{at_rest}")]
     if row["next_due_at"] is not None:
-        lines.append(Text(f"    next {date_time(row['next_due_at'])}"))
+        zone = row["config"].get("timezone")
+        lines.append(Text(f"    next {zoned(row['next_due_at'], zone)}"))
     if row["last_fired_at"] is not None:
         lines.append(Text(f"    last {date_time(row['last_fired_at'])}"))
     if "url" in row:

@@ -281,13 +281,20 @@ Slug = Annotated[
 
 
 def _webhook_token(
-    ctx: typer.Context, automation: Named, trigger: Slug = None, for_programs: Json = False
+    ctx: typer.Context,
+    automation: Named,
+    trigger: Slug = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="End the token that is there without asking.")
+    ] = False,
+    for_programs: Json = False,
 ) -> int:
     """Make a webhook's token and show it once; the one before ends at once."""
     from mainspring.surfaces.cli.webhooks import make_token
 
     desk = desk_of(ctx)
-    return finish(make_token(desk, desk.screen(for_programs=for_programs), automation, trigger))
+    screen = desk.screen(for_programs=for_programs)
+    return finish(make_token(desk, screen, automation, trigger, sure=yes))
 
 
 def _webhook_revoke(

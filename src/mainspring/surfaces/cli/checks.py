@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from mainspring.contracts.errors import Clash
 from mainspring.store.account import closed_to, server_account
 from mainspring.store.binaries import find_binaries
+from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -197,18 +199,23 @@ def address(settings: Settings) -> Check:
     if standing is not None:
         told = f"Mainspring is up at {standing.address} (process {standing.pid})."
         return Check("address", "ok", told)
+    nobody = f"No server is running on this data folder ({hint('up')} starts one)"
     try:
         with reserved(settings):
-            return Check("address", "ok", f"{settings.host}:{settings.port} is free.")
+            told = f"{nobody}; {settings.host}:{settings.port} is free."
+            return Check("address", "ok", told)
     except Clash as taken:
         return Check("address", "doubtful", taken.detail, taken.suggestion)
 
 
 def public_address(settings: Settings) -> Check:
-    """Links in mails and answers lead to this address."""
-    told = f"Links lead to {settings.address}."
+    """Links in mails and answers lead to this address; a server that is up decides it."""
+    from mainspring.surfaces.cli.presence import server_address
+
+    shown = server_address(settings)
+    told = f"Links lead to {shown}."
     if settings.public_url is None:
-        if settings.host in _THIS_MACHINE_ALONE:
+        if urlsplit(shown).hostname in _THIS_MACHINE_ALONE:
             return Check("public address", "ok", f"{told[:-1]}, on this machine alone.")
         return Check("public address", "doubtful", told, _SET_PUBLIC_URL)
     if _WEB_ADDRESS.fullmatch(settings.public_url) is None:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import from_dict
 from mainspring.surfaces.cli.problems import problem_lines
-from mainspring.surfaces.cli.screen import Screen, as_json, clean
+from mainspring.surfaces.cli.screen import Screen, as_json, clean, cut
 from mainspring.surfaces.cli.timeline import named
 from mainspring.surfaces.cli.words import count, duration, hint, usd
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from mainspring.surfaces.rooms import Rooms
 
 OUTPUT_LINES = 24
 OUTPUT_COLUMNS = 160
@@ -59,11 +61,9 @@ def _sentence(run: Mapping[str, Any]) -> str:
     return ""
 
 
-def closing_lines(run: Mapping[str, Any], screen: Screen) -> list[Text]:
-    """Everything about a run that has ended."""
+def closing_lines(run: Mapping[str, Any], screen: Screen, *, in_force: int) -> list[Text]:
+    """Everything about a run that has ended; ``in_force`` is its automation's version now."""
     from rich.text import Text
-
-    from mainspring.runs.story import next_moves
 
     lines = [Text(), *verdict(run, screen), *error_lines(run)]
     facts = [("effects", str(run["effects"]))]
@@ -74,9 +74,37 @@ def closing_lines(run: Mapping[str, Any], screen: Screen) -> list[Text]:
     if run["output"] is not None:
         lines += output_lines("output", run["output"])
     lines.append(_fact("run", str(run["id"])))
-    moves = ["logs"] if run["status"] == "succeeded" else ["logs", *next_moves(run)]
-    calls = [hint(move, run["id"]) for move in moves]
-    return [*lines, Text(), *(Text(f"  {call}", style="bright_black") for call in calls)]
+    logs = Text(f"  {hint('logs', run['id'])}", style="bright_black")
+    return [*lines, Text(), logs, *move_lines(run, in_force=in_force)]
+
+
+def move_lines(run: Mapping[str, Any], *, in_force: int) -> list[Text]:
+    """What may help a run that came to no good end."""
+    from rich.text import Text
+
+    return [Text(f"  {call}", style="bright_black") for call in _moves(run, in_force)]
+
+
+def _moves(run: Mapping[str, Any], in_force: int) -> list[str]:
+    """A retry keeps the run's version, so a version that was mended since needs a replay."""
+    from mainspring.runs.story import next_moves
+
+    if run["status"] == "succeeded":
+        return []
+    moves = next_moves(run)
+    mended = in_force > run["version"] or run["reason"] == "invalid_inputs"
+    if mended and "replay" in moves:
+        return [hint("replay", run["id"], "--version", "active")]
+    return [hint(moves[0], run["id"])]
+
+
+async def version_in_force(rooms: Rooms, run: Mapping[str, Any]) -> int:
+    """The version of the run's automation that is in force now."""
+    from mainspring.workspace.overview import read_automation
+
+    async with rooms.database.acquire() as connection:
+        now = await read_automation(connection, rooms.workspace_id, run["automation_id"])
+    return int(now["version"])
 
 
 def _fact(name: str, text: str) -> Text:
@@ -89,10 +117,7 @@ def output_lines(name: str, value: Any) -> list[Text]:
     """A value, pretty, and cut where it gets long."""
     text = value if isinstance(value, str) else as_json(value)
     lines = clean(text).splitlines() or [""]
-    shown = [
-        line if len(line) <= OUTPUT_COLUMNS else line[: OUTPUT_COLUMNS - 1] + "…"
-        for line in lines[:OUTPUT_LINES]
-    ]
+    shown = [cut(line, OUTPUT_COLUMNS) for line in lines[:OUTPUT_LINES]]
     if len(lines) > OUTPUT_LINES:
         shown.append(f"… {count(len(lines) - OUTPUT_LINES, 'more line')} (--json shows all)")
     return [_fact(name, shown[0]), *(_fact("", line) for line in shown[1:])]

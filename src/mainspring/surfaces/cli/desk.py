@@ -26,6 +26,7 @@ class Desk:
     doors: Doors
     home: Path | None = None
     no_color: bool = False
+    for_programs: bool = False
 
     def settings(self) -> Settings:
         """Read when a command begins, so that help works whatever the environment says."""
@@ -41,8 +42,10 @@ class Desk:
 
         return with_overrides(self.settings().limits)
 
-    def screen(self, *, for_programs: bool = False) -> Screen:
-        return Screen(for_programs=for_programs, no_color=self.no_color)
+    def screen(self, *, for_programs: bool | None = None) -> Screen:
+        """For a program when ``--json`` stands anywhere, unless the command never heard of it."""
+        wanted = for_programs is not None and (for_programs or self.for_programs)
+        return Screen(for_programs=wanted, no_color=self.no_color)
 
 
 def finish(work: Coroutine[Any, Any, Found]) -> Found:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 LONGEST_WORD = 200
+_KINDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a JSON list",
+    "object": "a JSON object",
+}
 
 
 def read_document(file: str, limits: Limits) -> Any:
@@ -86,17 +93,22 @@ def _refuse_unknown(inputs: Mapping[str, Any], shape: Mapping[str, Any]) -> None
             )
 
 
-def read_object(text: str, limits: Limits, name: str) -> dict[str, Any]:
-    """One JSON object given as a word; what is wrong with it has a place under its name."""
+def read_value(text: str, limits: Limits, name: str) -> Any:
+    """Any JSON given as a word; what is wrong with it has a place under its name."""
     from mainspring.definition.json_text import read_json
 
     try:
-        value = read_json(text, limits)
+        return read_json(text, limits)
     except Invalid as problem:
         findings = [
             replace(finding, pointer=f"/{name}{finding.pointer}") for finding in problem.findings
         ]
         raise Invalid(problem.detail, code=problem.code, findings=findings) from None
+
+
+def read_object(text: str, limits: Limits, name: str) -> dict[str, Any]:
+    """The same, and it must be an object."""
+    value = read_value(text, limits, name)
     if not isinstance(value, dict):
         detail = f"The {name} must be one JSON object."
         suggestion = """Write it like '{"name": "value"}'."""
@@ -117,6 +129,9 @@ def _value(name: str, text: str, shape: Mapping[str, Any], limits: Limits) -> An
     except Invalid as problem:
         if not kinds or "string" in kinds:
             return text
+        wanted = " or ".join(_KINDS[kind] for kind in sorted(kinds) if kind in _KINDS)
+        if wanted:
+            raise _input_problem(f"/{name}", f"The input {name!r} must be {wanted}.") from None
         raise _input_problem(
             f"/{name}", f"The value of {name!r} is not JSON: {problem.detail}"
         ) from None

@@ -14,8 +14,8 @@ from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import FINAL
 from mainspring.runs.story import tell
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.closing import closing_lines
-from mainspring.surfaces.cli.documents import read_inputs, read_object
+from mainspring.surfaces.cli.closing import closing_lines, version_in_force
+from mainspring.surfaces.cli.documents import read_inputs, read_object, read_value
 from mainspring.surfaces.cli.finding import find_in_use
 from mainspring.surfaces.cli.presence import has_worker
 from mainspring.surfaces.cli.reading import find
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 
 
 async def fire(
-    desk: Desk, screen: Screen, text: str, words: Sequence[str], whole: str | None, *,
-    wait: bool, seconds: float | None,
+    desk: Desk, screen: Screen, text: str, words: Sequence[str], whole: str | None,
+    moment: str | None = None, *, wait: bool, seconds: float | None,
 ) -> int:  # fmt: skip
-    """Runs an automation now, also while it is paused."""
+    """Runs an automation now, also while it is paused; ``moment`` is what a trigger would tell."""
     limits = desk.limits()
     if whole is not None:
         # What cannot be read is refused before the house is opened.
         read_object(whole, limits, "inputs")
+    payload = {} if moment is None else read_value(moment, limits, "payload")
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_in_use(rooms, text)
         async with rooms.database.acquire() as connection:
@@ -46,7 +47,7 @@ async def fire(
         shape = read_definition(now["definition"]).inputs.shape
         inputs = read_inputs(words, whole, shape, limits)
         made = await rooms.dispatcher.dispatch(
-            Request(rooms.workspace_id, found["id"], inputs=inputs)
+            Request(rooms.workspace_id, found["id"], inputs=inputs, payload=payload)
         )
         _introduce(screen, made, f"{one_line(found['name'])} (version {now['version']})")
         return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
@@ -78,14 +79,19 @@ async def _hand_over(
 ) -> int:
     """Leaves the run to a worker, and stays to see it through if that is wanted."""
     if made.status in FINAL:
-        return _close(screen, await _read(rooms, made.run_id))
+        return await _close(rooms, screen, await _read(rooms, made.run_id))
     at_work = await has_worker(rooms, patient=wait)
     if not at_work:
         _tell_of_nobody(screen)
     if wait and at_work:
-        return _close(screen, await Watching(rooms, made.run_id, screen).until_end(seconds))
+        run = await Watching(rooms, made.run_id, screen).until_end(seconds)
+        return await _close(rooms, screen, run)
     if screen.for_programs:
         screen.answer({"id": made.run_id, "status": made.status, "worker": at_work})
+    elif wait:
+        # Nobody is there to wait for.
+        screen.say("", f"The run {made.run_id} is {made.status}; it starts when there is a worker.")
+        screen.say(f"  {hint('logs', '-f', made.run_id)}")
     elif at_work:
         screen.say(f"  {hint('logs', '-f', made.run_id)}")
     return exits.UNFINISHED if wait else exits.DONE
@@ -101,12 +107,13 @@ def _tell_of_nobody(screen: Screen) -> None:
     )
 
 
-def _close(screen: Screen, run: dict[str, Any]) -> int:
+async def _close(rooms: Rooms, screen: Screen, run: dict[str, Any]) -> int:
     """The last words about the run; one that was left goes on without us."""
     if screen.for_programs:
         screen.answer({**run, "story": tell(run)})
     elif run["status"] in FINAL:
-        screen.say(*closing_lines(run, screen))
+        in_force = await version_in_force(rooms, run)
+        screen.say(*closing_lines(run, screen, in_force=in_force))
     else:
         screen.say("", f"The run {run['id']} is {run['status']}; it goes on without this command.")
         screen.say(f"  {hint('logs', '-f', run['id'])}", f"  {hint('cancel', run['id'])}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import ipaddress
 import socket
 import sys
 from collections.abc import Iterator
@@ -74,3 +75,12 @@ def _not_here(host: str) -> Invalid:
     suggestion = "127.0.0.1 takes callers of this machine, 0.0.0.0 takes all."
     finding = Finding("/host", detail, "host_not_here", suggestion)
     return Invalid(detail, code="host_not_here", suggestion=suggestion, findings=[finding])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens there."""
+    if host.lower() == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False

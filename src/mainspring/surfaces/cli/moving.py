@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Clash
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.automations import token_hints
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.documents import read_document
 from mainspring.surfaces.cli.files import write_file
@@ -23,9 +24,13 @@ from mainspring.workspace.portable import (
     import_judged,
     judge_import,
 )
+from mainspring.workspace.switches import read_triggers
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+_HINTS = 5
 
 
 async def export(
@@ -71,6 +76,7 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
                     "--on-clash new_version saves over them, --on-clash rename beside them."
                 )
             raise
+        calls = await _tokenless(rooms, made)
     if screen.for_programs:
         screen.answer({"imported": [_told(one) for one in made]})
         return exits.DONE
@@ -88,8 +94,22 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
         )
         for one in made
     )
-    screen.say(columns(heads, rows, whole=("Id",)), f"  {hint('activate', 'AUTOMATION')}")
+    screen.say(columns(heads, rows, whole=("Id",)))
+    if calls:
+        screen.say("Tokens of webhooks do not travel with a file: these are made anew.")
+        screen.say(*(f"  {call}" for call in calls[:_HINTS]), *(["  …"] if calls[_HINTS:] else []))
+    screen.say(f"  {hint('activate', 'AUTOMATION')}")
     return exits.DONE
+
+
+async def _tokenless(rooms: Rooms, made: list[Imported]) -> list[str]:
+    """What makes the tokens that the imported webhooks lack."""
+    calls = []
+    async with rooms.database.acquire() as connection:
+        for one in made:
+            rows = await read_triggers(connection, rooms.workspace_id, one.saved.automation_id)
+            calls += token_hints(one.name, rows)
+    return calls
 
 
 def _became(one: Imported) -> str:

@@ -6,13 +6,13 @@ import logging
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.main import get_command
 
 from mainspring.contracts.errors import Finding, Invalid, Problem, as_problem
-from mainspring.settings import BadSetting
+from mainspring.settings import BadSetting, setting_names, unknown_settings
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.screen import Screen, clean, make_console, one_line, steady_streams
 
@@ -27,17 +27,30 @@ def run_cli(app: typer.Typer, words: Sequence[str]) -> int:
     steady_streams()
     _log_plainly()
     for_programs = _for_programs(words)
+    if words and not for_programs:
+        _warn_of_unknown_settings()
     try:
-        answered = get_command(app).main(args=list(words), prog_name=PROGRAM, standalone_mode=False)
+        command = with_plain_flags(get_command(app))
+        answered = command.main(args=list(words), prog_name=PROGRAM, standalone_mode=False)
     except KeyboardInterrupt:
         answered = exits.INTERRUPTED
     except Exception as error:
-        problem = _problem_of(error)
+        problem = _problem_of(error, words)
         show_problem(problem, for_programs=for_programs, no_color="--no-color" in words)
         return exits.of_problem(problem)
     if answered == exits.INTERRUPTED:
         sys.stderr.write("Interrupted.\n")
     return answered if isinstance(answered, int) else exits.DONE
+
+
+def with_plain_flags(command: Any) -> Any:
+    """The same command line; help shows a flag as the one word it is, without a value."""
+    for param in command.get_params(typer.Context(command)):
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    for inner in getattr(command, "commands", {}).values():
+        with_plain_flags(inner)
+    return command
 
 
 def show_problem(problem: Problem, *, for_programs: bool, no_color: bool) -> None:
@@ -79,14 +92,12 @@ def finding_lines(finding: Finding) -> list[Text]:
     return lines
 
 
-def _problem_of(error: Exception) -> Problem:
+def _problem_of(error: Exception, words: Sequence[str]) -> Problem:
     match error:
         case typer.TyperException():
-            return Invalid(
-                " ".join(error.format_message().split()),
-                code="usage",
-                suggestion=f"{PROGRAM} --help lists the commands; each of them has a --help too.",
-            )
+            from mainspring.surfaces.cli.usage import usage_problem
+
+            return usage_problem(error, words)
         case BadSetting():
             return Invalid(str(error), code="bad_setting")
         case typer.Abort():
@@ -101,6 +112,16 @@ def _problem_of(error: Exception) -> Problem:
 def _for_programs(words: Sequence[str]) -> bool:
     options = words[: words.index("--")] if "--" in words else words
     return "--json" in options
+
+
+def _warn_of_unknown_settings() -> None:
+    """A setting that is spelled wrong sets nothing, and nobody would ever know."""
+    for name in unknown_settings():
+        from mainspring.definition.words import did_you_mean
+
+        guess = did_you_mean(name, setting_names())
+        said = f"{one_line(name, 80)} is no setting and changes nothing."
+        sys.stderr.write(f"{PROGRAM}: {said}{f' {guess}' if guess else ''}\n")
 
 
 def _log_plainly() -> None:

@@ -11,13 +11,19 @@ from mainspring.runs.history import find_run, list_runs, read_run
 from mainspring.runs.rows import FINAL
 from mainspring.runs.story import tell
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.closing import error_lines, output_lines, verdict
+from mainspring.surfaces.cli.closing import (
+    error_lines,
+    move_lines,
+    output_lines,
+    verdict,
+    version_in_force,
+)
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.finding import SHORTEST_PREFIX, find_automation
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.timeline import paint, step_line
 from mainspring.surfaces.cli.watching import Watching
-from mainspring.surfaces.cli.words import count, date_time, duration, usd
+from mainspring.surfaces.cli.words import count, date_time, duration, hint, usd
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +51,7 @@ async def find(rooms: Rooms, text: str) -> UUID:
             raise Invalid(
                 f"At least {SHORTEST_PREFIX} characters of a run's id are needed.",
                 code="run_id_short",
-                suggestion="`mainspring runs` lists the ids; `last` means the newest run.",
+                suggestion=f"{hint('runs')} lists the ids; `last` means the newest run.",
             )
         return await find_run(connection, rooms.workspace_id, text)
 
@@ -77,7 +83,7 @@ def _table(runs: list[dict[str, Any]], screen: Screen) -> Table:
             short_id(run["id"], screen),
             f"{one_line(run['automation'], 40)} v{run['version']}",
             Text(_status(run), style=_STATUS_COLOURS.get(run["status"], "")),
-            run["outcome"] or "",
+            _outcome(run),
             run["trigger_type"],
             moment(run["started_at"] or run["created_at"], screen),
             _took(run),
@@ -91,6 +97,11 @@ def _table(runs: list[dict[str, Any]], screen: Screen) -> Table:
 def _status(run: Mapping[str, Any]) -> str:
     reason = f" ({run['reason']})" if run["reason"] and run["status"] == "skipped" else ""
     return f"{run['status']}{reason}"
+
+
+def _outcome(run: Mapping[str, Any]) -> str:
+    """What it came to; a run that a person ended came to that."""
+    return "cancelled" if run["status"] == "cancelled" else run["outcome"] or ""
 
 
 def _took(run: Mapping[str, Any]) -> str:
@@ -110,10 +121,13 @@ async def show_logs(
         screen.say(*_head(run, screen), "")
         if follow:
             run = await Watching(rooms, run_id, screen).until_end()
+        in_force = await version_in_force(rooms, run)
     if screen.for_programs:
         screen.answer({**run, "story": tell(run)})
     else:
         _say_rest(screen, run, calls=calls, steps=not follow)
+        if run["status"] in FINAL:
+            screen.say(*move_lines(run, in_force=in_force))
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
 
 

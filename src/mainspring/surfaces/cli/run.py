@@ -17,14 +17,14 @@ from mainspring.runs.arrivals import Request
 from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.closing import closing_lines, failed_row
+from mainspring.surfaces.cli.closing import closing_lines, failed_row, version_in_force
 from mainspring.surfaces.cli.documents import read_document, read_inputs
 from mainspring.surfaces.cli.follow import Follower
 from mainspring.surfaces.cli.reading import find
 from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.summary import introduction
 from mainspring.surfaces.cli.timeline import Line, paint
-from mainspring.surfaces.cli.words import count, program
+from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ async def _see_through(
             worker.result()
             raise Fault("The worker ended before the run did.", code="worker_ended")
         run = following.result()
-    return _close(screen, run or await _read(rooms, run_id), asked=follower.cancelling)
+    run = run or await _read(rooms, run_id)
+    now = await version_in_force(rooms, run)
+    return _close(screen, run, asked=follower.cancelling, in_force=now)
 
 
 async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
@@ -120,16 +122,16 @@ async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
         return await read_run(connection, rooms.workspace_id, run_id)
 
 
-def _close(screen: Screen, run: dict[str, Any], *, asked: bool) -> int:
+def _close(screen: Screen, run: dict[str, Any], *, asked: bool, in_force: int) -> int:
     """The last words; a run that was left may still have ended on the way out."""
     if screen.for_programs:
         screen.answer(run)
     elif run["status"] in FINAL:
-        screen.say(*closing_lines(run, screen))
+        screen.say(*closing_lines(run, screen, in_force=in_force))
     else:
         end = "ends it" if asked else "goes on with it"
         screen.say("", f"The run {run['id']} is not finished; the next worker {end}.")
-        screen.say(f"  {program()} worker")
+        screen.say(f"  {hint('worker')}")
     return exits.of_run(run["status"], run["outcome"])
 
 

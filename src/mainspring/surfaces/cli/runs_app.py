@@ -85,6 +85,12 @@ def _fire(
     automation: Named,
     words: InputWords = None,
     inputs: Inputs = None,
+    payload: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON", help="What a webhook or an event would bring: the run's `trigger`."
+        ),
+    ] = None,
     wait: Wait = False,
     timeout: Seconds = None,
     for_programs: Json = False,
@@ -97,7 +103,7 @@ def _fire(
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
-    work = fire(desk, screen, automation, words or (), inputs, wait=wait, seconds=timeout)
+    work = fire(desk, screen, automation, words or (), inputs, payload, wait=wait, seconds=timeout)
     return finish(work)
 
 

@@ -26,6 +26,7 @@ _PIPE_COLUMNS: Final = 2_000
 # Control characters, and the marks that reverse the direction of text.
 _UNSAFE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _UNSAFE_IN_JSON: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]{1,2000}")
 _BREAKS: Final = re.compile(r"[\t\n]+")
 
 _MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
@@ -49,7 +50,18 @@ def clean(text: str) -> str:
 def one_line(text: str, most: int = 200) -> str:
     """The same on one line, cut where it gets too long."""
     flat = _BREAKS.sub(" ", clean(text)).strip()
-    return flat if len(flat) <= most else flat[: most - 1] + "…"
+    return cut(flat, most)
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a text; an address in it is whole, because half of one leads nowhere."""
+    if len(text) <= most:
+        return text
+    end = most - 1
+    for address in _ADDRESS.finditer(text):
+        if address.start() < end < address.end():
+            end = address.end()
+    return text if end >= len(text) else text[:end] + "…"
 
 
 def as_json(value: Any, *, indent: int | None = 2) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.automations import trigger_lines, with_address
+from mainspring.surfaces.cli.automations import token_hints, trigger_lines, with_address
 from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.presence import is_watched
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -91,9 +91,7 @@ async def _what_starts_it(now: Mapping[str, Any], rooms: Rooms, screen: Screen) 
     lines: list[Text] = []
     for row in now["triggers"]:
         lines += trigger_lines(with_address(row, rooms), entries.get(row["slug"]))
-    calls = []
-    if any(row["type"] == "webhook" and not row["secret_hint"] for row in now["triggers"]):
-        calls.append(hint("webhook", "token", now["name"]))
+    calls = token_hints(now["name"], now["triggers"])
     if not now["triggers"]:
         lines.append(Text("  It has no triggers, so it starts by hand only."))
         calls.append(hint("fire", now["name"]))

@@ -22,12 +22,13 @@ from mainspring.contracts.errors import Problem
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.surfaces.cli import exits, parts
 from mainspring.surfaces.cli.children import Part
-from mainspring.surfaces.cli.listening import reserved
+from mainspring.surfaces.cli.listening import is_loopback, reserved
 from mainspring.surfaces.cli.logbook import keep_logbook
 from mainspring.surfaces.cli.screen import as_json, clean
 from mainspring.surfaces.cli.signals import STOPPING
 from mainspring.surfaces.cli.standing import refuse_second, take_place
 from mainspring.surfaces.cli.supervisor import Change, Supervisor
+from mainspring.surfaces.cli.words import hint
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -70,7 +71,7 @@ def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
         with reserved(wanted) as settings, take_place(settings), _database(settings) as found:
             server, reached = found
             token = _prepare(desk, reached)
-            shown = _Shown(screen, settings, token, wishes.show_token)
+            shown = Shown(screen, settings, token, wishes.show_token)
             in_order = _supervise(desk, reached, server, shown)
     finally:
         # All that could be stopped has stopped; only words are left.
@@ -110,9 +111,7 @@ async def _make_ready(desk: Desk, settings: Settings) -> Path:
         return await parts.owner_token(rooms)
 
 
-def _supervise(
-    desk: Desk, settings: Settings, server: EmbeddedServer | None, shown: _Shown
-) -> bool:
+def _supervise(desk: Desk, settings: Settings, server: EmbeddedServer | None, shown: Shown) -> bool:
     _load()
     supervisor = Supervisor(
         _parts(desk, settings),
@@ -154,7 +153,7 @@ def _numbered(workers: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class Shown:
     """What becomes of the server, for a person or line by line for a program."""
 
     screen: Screen
@@ -180,13 +179,19 @@ class _Shown:
         outside = self.settings.database_url is not None
         database = "outside, from MAINSPRING_DATABASE_URL" if outside else "embedded"
         lines = [
-            f"Mainspring is up. Open {clean(self.settings.address)}",
+            f"Mainspring is up. The API is at {clean(self.settings.address)}/api/v1",
             f"  token     {self._token_words()}",
             f"  data      {clean(str(self.settings.home))}, Postgres {database}",
             f"  processes up {os.getpid()}, {named}",
+            f"  next      {hint('new')}, in another terminal",
             "Ctrl-C stops it in order.",
         ]
         self.screen.say(*lines)
+        if not is_loopback(self.settings.host):
+            self.screen.say(
+                f"Everybody who reaches {clean(self.settings.host)} reaches it, over plain http:"
+                " anyone on the way can read tokens. Put a server with https before it."
+            )
 
     def _token_words(self) -> str:
         where = f"in {clean(str(self.token))}"

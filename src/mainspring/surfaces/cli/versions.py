@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from mainspring.surfaces.rooms import Rooms
 
 _VALUE = 100
+# How much of what is alike is shown before the first difference.
+_BEFORE_PLACE = 30
 _SIGNS = {"add": ("+", "green"), "remove": ("-", "red"), "replace": ("~", "yellow")}
 _MOVED = (">", "cyan")
 
@@ -101,16 +105,30 @@ def _change_line(change: Mapping[str, Any]) -> Text:
     text = Text.assemble("  ", (sign, colour), f" {one_line(change['pointer'], 120) or '/'}")
     if change["op"] == "move":
         return text.append(f"  moved from {one_line(change['from'], 120)}")
-    if "before" in change:
-        text.append(f"  {_value(change['before'])}", style="red")
-    if "after" in change:
-        text.append("  →" if "before" in change else "")
-        text.append(f"  {_value(change['after'])}", style="green")
+    sides = [side for side in ("before", "after") if side in change]
+    shown = values_beside([change[side] for side in sides])
+    for side, value in zip(sides, shown, strict=True):
+        text.append("  →" if side == "after" and len(sides) == 2 else "")
+        text.append(f"  {value}", style="red" if side == "before" else "green")
     return text
 
 
-def _value(value: Any) -> str:
-    return one_line(as_json(value, indent=None), _VALUE)
+def values_beside(values: Sequence[Any]) -> list[str]:
+    """Values as short texts; two long ones are shown from where they begin to differ."""
+    texts = [one_line(as_json(value, indent=None), sys.maxsize) for value in values]
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[-1], zip(*texts, strict=False)))
+    return [_around(text, alike if len(texts) > 1 else 0) for text in texts]
+
+
+def _around(text: str, place: int) -> str:
+    if len(text) <= _VALUE:
+        return text
+    start = max(0, min(place - _BEFORE_PLACE, len(text) - _VALUE + 1))
+    if start == 0:
+        return text[: _VALUE - 1] + "…"
+    if len(text) - start < _VALUE:
+        return f"…{text[start:]}"
+    return f"…{text[start : start + _VALUE - 2]}…"
 
 
 async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:

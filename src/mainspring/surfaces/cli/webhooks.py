@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from mainspring.contracts.errors import Clash, Missing
+from mainspring.definition.validate import read_definition
 from mainspring.definition.words import did_you_mean
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_in_use
 from mainspring.surfaces.cli.presence import fire_url
-from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.words import hint
+from mainspring.workspace.overview import read_automation
 from mainspring.workspace.switches import read_triggers
 from mainspring.workspace.webhooks import revoke, rotate
 
@@ -20,24 +26,37 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
+_SIMPLE_PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*)+")
+_EXAMPLES = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "null": None}
 
-async def make_token(desk: Desk, screen: Screen, text: str, slug: str | None) -> int:
+
+async def make_token(
+    desk: Desk, screen: Screen, text: str, slug: str | None, *, sure: bool = False
+) -> int:
     """A new token in place of the old one, shown this once."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_in_use(rooms, text)
-        slug = await _webhook(rooms, found, slug)
+        trigger = await _webhook(rooms, found, slug)
+        slug, old = trigger["slug"], trigger["secret_hint"]
+        if old and not sure and not _agreed(screen, slug, old):
+            screen.say("The token stays as it is.")
+            return exits.FAILED
+        async with rooms.database.acquire() as connection:
+            now = await read_automation(connection, rooms.workspace_id, found["id"])
         async with rooms.database.transaction() as tx:
             ending, plain = await rotate(tx, rooms.workspace_id, found["id"], slug)
         url = fire_url(rooms.settings, found["id"])
     if screen.for_programs:
-        screen.answer({"id": found["id"], "slug": slug, "token": plain, "hint": ending, "url": url})
+        told = {"id": found["id"], "slug": slug, "token": plain, "hint": ending, "url": url}
+        screen.answer({**told, "ended": old})
         return exits.DONE
     screen.say(
         f"The new token of the webhook {slug}, which nobody will show again:",
         f"  {plain}",
+        *([f"The token …{old} has ended: whoever calls with it is refused."] if old else []),
         "Try it:",
         f"  curl -X POST {quote(url)} -H 'Authorization: Bearer {plain}'"
-        " -H 'Content-Type: application/json' -d '{}'",
+        f" -H 'Content-Type: application/json' -d {quote(clean(_sample(trigger, now)))}",
     )
     if found["state"] != "active":
         screen.say(
@@ -47,11 +66,51 @@ async def make_token(desk: Desk, screen: Screen, text: str, slug: str | None) ->
     return exits.DONE
 
 
+def _agreed(screen: Screen, slug: str, old: str) -> bool:
+    """A person is asked before callers are shut out; nobody else can be."""
+    if screen.for_programs or not sys.stdin.isatty() or not sys.stdout.isatty():
+        raise Clash(
+            f"The webhook {slug} has a token (…{old}), which a new one would end at once.",
+            code="token_in_use",
+            suggestion="Say --yes to end it.",
+        )
+    return typer.confirm(f"The token …{old} of {slug} ends at once. Make a new one?")
+
+
+def _sample(trigger: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """A body in which everything stands that the trigger's mapping looks for."""
+    mapping = trigger["config"].get("input_mapping") or {}
+    inputs = read_definition(now["definition"]).inputs.shape.get("properties") or {}
+    body: dict[str, Any] = {}
+    for name, path in mapping.items():
+        if isinstance(path, str) and _SIMPLE_PATH.fullmatch(path):
+            _put(body, path.split(".")[1:], _example(inputs.get(name)))
+    return as_json(body, indent=None)
+
+
+def _put(body: dict[str, Any], keys: list[str], value: Any) -> None:
+    *above, last = keys
+    for key in above:
+        inner = body.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return
+        body = inner
+    body.setdefault(last, value)
+
+
+def _example(entry: Any) -> Any:
+    entry = entry if isinstance(entry, Mapping) else {}
+    if entry.get("enum"):
+        return entry["enum"][0]
+    kind = entry.get("type")
+    return _EXAMPLES.get(kind, "…") if isinstance(kind, str) else "…"
+
+
 async def end_token(desk: Desk, screen: Screen, text: str, slug: str | None) -> int:
     """Nobody can call the webhook with a token until there is a new one."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_in_use(rooms, text)
-        slug = await _webhook(rooms, found, slug)
+        slug = (await _webhook(rooms, found, slug))["slug"]
         async with rooms.database.transaction() as tx:
             await revoke(tx, rooms.workspace_id, found["id"], slug)
     if screen.for_programs:
@@ -61,13 +120,13 @@ async def end_token(desk: Desk, screen: Screen, text: str, slug: str | None) -> 
     return exits.DONE
 
 
-async def _webhook(rooms: Rooms, found: Mapping[str, Any], slug: str | None) -> str:
-    """The slug that is meant; it need not be said when there is one webhook only."""
+async def _webhook(rooms: Rooms, found: Mapping[str, Any], slug: str | None) -> Mapping[str, Any]:
+    """The trigger that is meant; it need not be said when there is one webhook only."""
     async with rooms.database.acquire() as connection:
         rows = await read_triggers(connection, rooms.workspace_id, found["id"])
-    hooks = [str(row["slug"]) for row in rows if row["type"] == "webhook"]
+    hooks = {str(row["slug"]): row for row in rows if row["type"] == "webhook"}
     if slug is None and len(hooks) == 1:
-        return hooks[0]
+        return next(iter(hooks.values()))
     if not hooks:
         raise Clash(
             f"{found['name'][:60]!r} has no webhook.",
@@ -75,7 +134,7 @@ async def _webhook(rooms: Rooms, found: Mapping[str, Any], slug: str | None) -> 
             suggestion="Add a trigger of the type webhook to its definition and save it.",
         )
     if slug in hooks:
-        return slug
+        return hooks[slug]
     known = ", ".join(hooks)
     if slug is None:
         raise Clash(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from shlex import quote
+from zoneinfo import ZoneInfo
 
+from mainspring.settings import program_name
 from mainspring.surfaces.cli.screen import clean
 
 
@@ -40,6 +43,15 @@ def date_time(moment: datetime | None) -> str:
     return "" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def zoned(moment: datetime, zone: str | None) -> str:
+    """A moment in the zone that somebody chose for it, with the zone's name; else in UTC."""
+    try:
+        local = moment.astimezone(ZoneInfo(zone or "UTC"))
+    except (ValueError, OSError, KeyError):
+        zone, local = None, moment.astimezone(ZoneInfo("UTC"))
+    return f"{local:%Y-%m-%d %H:%M} {zone or 'UTC'}"
+
+
 def usd(amount: Decimal) -> str:
     return f"${amount.normalize():f}" if amount else "$0"
 
@@ -51,11 +63,29 @@ def count(number: int, thing: str, things: str | None = None) -> str:
 
 def hint(*words: object) -> str:
     """A command that can be copied as it stands; a name in it is quoted, and never obeyed."""
-    return clean(" ".join((program(), *(quote(str(word)) for word in words))))
+    home = () if (given := given_home(sys.argv[1:])) is None else ("--home", given)
+    return clean(" ".join((program(), *(quote(str(word)) for word in (*home, *words)))))
+
+
+def given_home(words: Sequence[str]) -> str | None:
+    """The data folder that was named before the command, so that a hint means the same one."""
+    found = None
+    rest = iter(words)
+    for word in rest:
+        if word == "--home":
+            found = next(rest, None)
+        elif word.startswith("--home="):
+            found = word.removeprefix("--home=")
+        elif not word.startswith("-"):
+            break
+    return found
 
 
 def program() -> str:
     """How this program is called here, so that a hint can be copied as it stands."""
+    said = program_name()
+    if said is not None:
+        return quote(said)
     if shutil.which("mainspring") is not None:
         return "mainspring"
     started = Path(sys.argv[0])

@@ -14,6 +14,7 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.runs.arrivals import Request
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import save_file, show_automation, show_list
@@ -24,13 +25,14 @@ from mainspring.surfaces.cli.finding import find_automation, find_in_use
 from mainspring.surfaces.cli.firing import fire, replay_run
 from mainspring.surfaces.cli.inbox import read_messages, show_inbox
 from mainspring.surfaces.cli.moving import bring_in, export
-from mainspring.surfaces.cli.reading import show_logs
+from mainspring.surfaces.cli.reading import cancel, show_logs, show_runs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back, show_diff
 from mainspring.surfaces.cli.webhooks import end_token, make_token
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
+from mainspring.workspace.switches import read_triggers
 from tests.kit.house import Bench, document, step
 
 HOOKS = [{"id": "left", "type": "webhook"}, {"id": "right", "type": "webhook"}]
@@ -190,7 +192,7 @@ async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
     await show_automation(desk, Screen(), "One")
     text = capsys.readouterr().out
     assert "no token yet" in text
-    assert "next " in text
+    assert "09:00 UTC" in text
     await show_list(desk, Screen(), state=None, search="on", most=10)
     head, row = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["Name", "State", "Version"]
@@ -258,7 +260,149 @@ async def test_a_token_is_asked_for_by_the_webhook_when_there_are_several(
     assert [row["secret_hint"] for row in _answer(capsys)["triggers"]] == [None, None]
 
 
+async def test_a_token_that_works_is_ended_by_nobody_who_did_not_say_so(
+    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shape = {"type": "object", "properties": {"n": {"type": "integer"}, "who": {"type": "string"}}}
+    mapping = {"n": "$.build.number", "who": "$.build.by"}
+    hook = {"id": "hook", "type": "webhook", "config": {"input_mapping": mapping}}
+    file = tmp_path / "one.json"
+    file.write_text(
+        json.dumps(document(ANSWER, name="One", triggers=[hook], inputs={"schema": shape}))
+    )
+    await save_file(desk, Screen(), str(file), None)
+    assert "webhook token One" in capsys.readouterr().out
+    await make_token(desk, Screen(), "One", None)
+    first = capsys.readouterr().out
+    assert """-d '{"build": {"number": 1, "by": "…"}}'""" in first
+    await save_file(desk, Screen(), str(file), None)
+    assert "webhook token" not in capsys.readouterr().out
+
+    async def ending() -> str:
+        await show_automation(desk, screen, "One")
+        return str(_answer(capsys)["triggers"][0]["secret_hint"])
+
+    before = await ending()
+    for reader in (screen, Screen()):
+        with pytest.raises(Clash) as refusal:
+            await make_token(desk, reader, "One", None)
+        assert refusal.value.code == "token_in_use"
+        assert "--yes" in str(refusal.value.suggestion)
+    assert await ending() == before
+    await make_token(desk, Screen(), "One", None, sure=True)
+    assert f"The token …{before} has ended" in capsys.readouterr().out
+    assert await ending() != before
+
+
+async def test_an_import_says_that_tokens_are_made_anew(
+    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await _saved(bench, "Two", triggers=HOOKS)
+    file = tmp_path / "all.json"
+    await export(desk, Screen(), None, file, over=False)
+    capsys.readouterr()
+
+    await bring_in(desk, Screen(), str(file), "rename")
+
+    told = capsys.readouterr().out
+    assert "made anew" in told
+    assert "webhook token 'Two (2)' left" in told
+    assert "webhook token 'Two (2)' right" in told
+
+
+# --- narrow screens
+
+
+async def test_a_list_fits_eighty_columns_without_a_broken_word(
+    bench: Bench, desk: Desk, screen: Screen, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    schedule = {"cron": "0 9 * * *", "timezone": "America/Argentina/Buenos_Aires"}
+    entry = {"id": "nine", "type": "schedule", "config": schedule}
+    await _saved(bench, "Every weekday morning", triggers=[entry])
+    await change_state(desk, screen, "activate", "Every weekday morning")
+    capsys.readouterr()
+    narrow = Screen()
+    narrow.console.width = 80
+
+    with monkeypatch.context() as patch:
+        patch.setattr(narrow.console, "soft_wrap", False)
+        await show_list(desk, narrow, state=None, search=None, most=10)
+
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) <= 80
+    words = told.split()
+    for word in ("Every", "weekday", "morning", "active", "09:00", schedule["timezone"]):
+        assert word in words
+
+
 # --- runs
+
+
+async def test_a_run_is_tried_by_hand_with_what_a_trigger_would_tell(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = step("only", "transform_data", {"output": "{{ trigger.ref }}"})
+    await bench.save(document(only, name="One"))
+    await fire(desk, screen, "One", (), None, '{"ref": "main"}', wait=False, seconds=None)
+    run_id = UUID(_answer(capsys)["id"])
+
+    async with bench.worker():
+        run = await bench.until(run_id)
+
+    assert (run["status"], run["output"]) == ("succeeded", "main")
+
+
+async def test_a_run_of_a_version_that_was_mended_is_replayed_not_retried(
+    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = step("only", "transform_data", {"output": "{{ trigger.nothing }}"})
+    run_id = str((await bench.run(document(bad, name="One")))["id"])
+
+    await show_logs(desk, Screen(), run_id, calls=False)
+    assert f"retry {run_id}" in capsys.readouterr().out
+    await _saved(bench, "One")
+    await show_logs(desk, Screen(), run_id, calls=False)
+    told = capsys.readouterr().out
+    assert f"replay {run_id} --version active" in told
+    assert "retry" not in told
+
+
+async def test_a_cancelled_run_says_so_wherever_it_is_listed(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await _saved(bench, "One")
+    await fire(desk, screen, "One", (), None, wait=False, seconds=None)
+    run_id = _answer(capsys)["id"]
+    await cancel(desk, screen, run_id)
+    capsys.readouterr()
+
+    await show_runs(desk, Screen(), status=None, automation=None, most=5)
+    assert capsys.readouterr().out.splitlines()[1].split()[3:5] == ["cancelled"] * 2
+    await show_logs(desk, Screen(), run_id, calls=False)
+    assert "Cancelled by a person." in capsys.readouterr().out
+
+
+async def test_a_run_that_was_refused_for_its_inputs_is_replayed_with_the_version_in_force(
+    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shape = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+    mapping = {"input_mapping": {"n": "$.n"}}
+    hook = {"id": "hook", "type": "webhook", "config": mapping}
+    one = await _saved(bench, "One", triggers=[hook], inputs={"schema": shape})
+    await change_state(desk, Screen(), "activate", "One")
+    async with bench.house.database.acquire() as connection:
+        (row,) = await read_triggers(connection, bench.house.workspace_id, one)
+    problem = Invalid("It does not fit.", code="inputs_invalid")
+    made = await bench.house.dispatcher.dispatch(
+        Request(
+            bench.house.workspace_id, one, "webhook", row["id"], payload={"n": "x"}, problem=problem
+        )
+    )
+
+    await show_logs(desk, Screen(), str(made.run_id), calls=False)
+
+    assert f"replay {made.run_id} --version active" in capsys.readouterr().out
 
 
 async def test_without_a_worker_a_run_is_recorded_and_that_is_said(
@@ -268,6 +412,8 @@ async def test_without_a_worker_a_run_is_recorded_and_that_is_said(
 
     assert await fire(desk, Screen(), "One", (), None, wait=False, seconds=None) == exits.DONE
     assert "No worker is alive" in capsys.readouterr().out
+    await fire(desk, Screen(), "One", (), None, wait=True, seconds=1.0)
+    assert "is pending; it starts when there is a worker." in capsys.readouterr().out
     code = await fire(desk, Screen(for_programs=True), "One", (), None, wait=True, seconds=None)
     assert code == exits.UNFINISHED
     told = _answer(capsys)

@@ -73,7 +73,10 @@ _NO_JSON: list[tuple[bytes, int, list[str] | None]] = [
 @pytest.mark.parametrize("path", ["validate", "automations", "import"])
 async def test_what_is_no_json_is_refused_with_its_place(api: Api, path: str) -> None:
     for body, status, pointers in _NO_JSON:
-        answer = await api.client.post(f"{V1}/{path}", content=body, headers=JSON)
+        # A bundle may be larger than one definition.
+        larger = path == "import" and status == 413
+        sent = b" " * (api.house.limits.import_bytes + 1) if larger else body
+        answer = await api.client.post(f"{V1}/{path}", content=sent, headers=JSON)
         if path == "validate" and answer.status_code == 200:
             assert not answer.json()["ok"]
             found = [entry["pointer"] for entry in answer.json()["errors"]]
@@ -277,7 +280,8 @@ async def test_a_run_by_hand_needs_no_body(api: Api) -> None:
 
 
 async def test_a_run_asked_for_twice_with_one_key_is_one_run(api: Api) -> None:
-    place = f"{V1}/automations/{await _made(api)}/run"
+    taken = {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    place = f"{V1}/automations/{await _made(api, _says(inputs=taken))}/run"
     body = {"inputs": {"a": 1}, "idempotency_key": "order 7"}
     first, second = [await api.client.post(place, json=body) for _ in range(2)]
     assert first.json()["run_id"] == second.json()["run_id"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters import compile_filter
 
@@ -159,3 +160,42 @@ def test_a_payload_may_be_any_mapping() -> None:
     payload = MappingProxyType({"a": MappingProxyType({"b": 1})})
     assert holds({"a.b": 1}, payload)
     assert not holds({"a.b": 2}, payload)
+
+
+COSTLY = {"$or": [{"text": {"regex": f"(a|b)*c{number}"}} for number in range(90)]}
+
+
+@pytest.mark.parametrize(
+    ("written", "payload"),
+    [
+        (COSTLY, {"text": "ab" * 100_000}),
+        (COSTLY, {"text": "é" * 50_000}),
+        (
+            {"$not": {"$or": [{"items": {"contains": number}} for number in range(-90, 0)]}},
+            {"items": list(range(10_000))},
+        ),
+    ],
+)
+def test_a_filter_that_takes_too_much_work_says_so(written: Any, payload: Any) -> None:
+    asked = compile_filter(written, LIMITS)
+    with pytest.raises(Invalid) as caught:
+        asked(payload)
+    assert caught.value.code == "filter_too_costly"
+    # Every payload is counted on its own.
+    assert holds(COSTLY, {"text": "abc7"})
+    small = {"text": "ab", "items": [1]}
+    assert asked(small) == holds(written, small)
+
+
+def test_only_questions_that_are_asked_are_counted() -> None:
+    text = "ab" * 100_000
+    assert holds({"kind": "a", **COSTLY}, {"kind": "b", "text": text}) is False
+    branches = [{"kind": str(n), "text": {"regex": f"(a|b)*c{n}"}} for n in range(90)]
+    assert holds({"$or": branches}, {"kind": "7", "text": text + "c7"}) is True
+
+
+def test_an_everyday_filter_reads_a_large_payload() -> None:
+    text = "ab" * 100_000
+    written = {"$and": [{"text": {"contains": f"b{'a' * n}"}} for n in range(90)]}
+    assert holds(written, {"text": text}) is False
+    assert holds({"text": {"regex": "ab$"}, "n": {"gt": 1}}, {"text": text, "n": 2}) is True

@@ -134,3 +134,17 @@ def test_the_questions_do_not_grow_with_filters_that_cannot_match(
         assert index.match("t", payload) == ["3"]
         asked.append(payload.asked)
     assert asked[1] <= asked[0] + 5
+
+
+def test_a_filter_that_raises_is_noted_and_the_others_are_asked() -> None:
+    costly = {"$or": [{"text": {"regex": f"(a|b)*c{number}"}} for number in range(90)]}
+    index = index_of(
+        ("costly", "a.b", costly), ("kept", "a.b", {"kind": "x", **costly}),
+        ("light", "a.b", {"kind": "x"}), ("wide", "a.*", {}),
+    )  # fmt: skip
+    payload = {"kind": "x", "text": "ab" * 100_000}
+    broken: dict[str, Exception] = {}
+    assert set(index.match("a.b", payload, broken)) == {"light", "wide"}
+    assert set(broken) == {"costly", "kept"}
+    with pytest.raises(Invalid):
+        index.match("a.b", payload)

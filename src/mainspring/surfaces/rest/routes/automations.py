@@ -41,6 +41,7 @@ from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.runs import accepted
 from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rooms import Rooms
+from mainspring.triggers.changing import change
 from mainspring.workspace.automations import Saved, State, create, update
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
@@ -156,10 +157,14 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
     async def create_automation(request: Request, caller: SignedIn) -> Answer:
         report = await judge(rooms, await read_json_body(request))
         definition = report.accepted()
-        async with rooms.database.transaction() as tx:
-            saved = await create(
-                tx, caller.workspace_id, definition, report.grants, caller.member_id
-            )
+        space = caller.workspace_id
+        saved = await change(
+            rooms.database,
+            rooms.limits,
+            space,
+            lambda tx: create(tx, space, definition, report.grants, caller.member_id),
+            names=(),
+        )
         shown = _saved(saved, definition.name, report)
         place = {"Location": f"{PREFIX}/automations/{saved.automation_id}"}
         return Answer(shown, status_code=201, headers={**place, **_etag(saved.version)})
@@ -183,11 +188,18 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
         expected = _expected(if_match)
         report = await judge(rooms, await read_json_body(request), automation_id)
         definition = report.accepted()
-        async with rooms.database.transaction() as tx:
-            saved = await update(
-                tx, caller.workspace_id, automation_id, definition, report.grants,
-                caller.member_id, expected_version=expected,
-            )  # fmt: skip
+        space = caller.workspace_id
+        saved = await change(
+            rooms.database,
+            rooms.limits,
+            space,
+            lambda tx: update(
+                tx, space, automation_id, definition, report.grants, caller.member_id,
+                expected_version=expected,
+            ),
+            automations=[automation_id],
+            names=(),
+        )  # fmt: skip
         return Answer(_saved(saved, definition.name, report), headers=_etag(saved.version))
 
 
@@ -215,12 +227,19 @@ def _changing(made: APIRouter, rooms: Rooms) -> None:
 
 
 def _acting(rooms: Rooms, act: Act) -> Callable[..., Awaitable[Answer]]:
-    async def change(automation_id: UUID, caller: SignedIn) -> Answer:
-        async with rooms.database.transaction() as tx:
-            state = await act(tx, caller.workspace_id, automation_id)
+    async def act_on(automation_id: UUID, caller: SignedIn) -> Answer:
+        space = caller.workspace_id
+        state = await change(
+            rooms.database,
+            rooms.limits,
+            space,
+            lambda tx: act(tx, space, automation_id),
+            # The others find its triggers at rest, and have their own order of locks.
+            automations=[automation_id] if act in (pause, archive) else (),
+        )
         return Answer({"id": automation_id, "state": state})
 
-    return change
+    return act_on
 
 
 def _running(made: APIRouter, rooms: Rooms) -> None:

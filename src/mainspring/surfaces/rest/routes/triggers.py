@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
+from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
 from mainspring.surfaces.rest.door import Caller, signed_in
@@ -21,6 +22,7 @@ from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
+from mainspring.triggers.changing import change
 from mainspring.triggers.readback import last_payload, list_moments
 from mainspring.workspace.switches import read_trigger, read_triggers, switch
 from mainspring.workspace.webhooks import revoke, rotate
@@ -172,10 +174,15 @@ def _switching(made: APIRouter, rooms: Rooms) -> None:
         automation_id: UUID, slug: Slug, request: Request, caller: SignedIn
     ) -> Answer:
         asked = await read_body(request, Switch)
-        async with rooms.database.transaction() as tx:
-            where = (caller.workspace_id, automation_id, slug)
+        where = (caller.workspace_id, automation_id, slug)
+
+        async def turn(tx: Connection) -> dict[str, Any]:
             await switch(tx, *where, enabled=asked.enabled)
-            found = await read_trigger(tx, *where)
+            return await read_trigger(tx, *where)
+
+        found = await change(
+            rooms.database, rooms.limits, caller.workspace_id, turn, automations=[automation_id]
+        )
         return Answer(_shown(rooms, found))
 
 

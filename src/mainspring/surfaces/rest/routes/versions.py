@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 
+from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.automation_shapes import (
     DiffShape,
@@ -24,6 +25,8 @@ from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
+from mainspring.triggers.changing import change
+from mainspring.workspace.automations import Saved
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.portable import (
     Imported,
@@ -32,8 +35,15 @@ from mainspring.workspace.portable import (
     export_automation,
     import_judged,
     judge_import,
+    with_spares,
 )
-from mainspring.workspace.versions import diff, list_versions, read_version, rollback
+from mainspring.workspace.versions import (
+    bring_back,
+    diff,
+    judge_version,
+    list_versions,
+    read_version,
+)
 
 _OF_ONE: Final = "/automations/{automation_id}"
 _LARGEST: Final = 2**31 - 1
@@ -114,12 +124,22 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
     )
     async def roll_back(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, Rollback)
-        async with rooms.database.transaction() as tx:
-            saved = await rollback(
-                tx, caller.workspace_id, automation_id, asked.version, caller.member_id,
-                rooms.registry, rooms.limits,
-            )  # fmt: skip
-            found = await read_automation(tx, caller.workspace_id, automation_id)
+        space = caller.workspace_id
+
+        async with rooms.database.acquire() as connection:
+            content = await judge_version(
+                connection, space, automation_id, asked.version, rooms.registry, rooms.limits
+            )
+
+        async def go_back(tx: Connection) -> tuple[Saved, dict[str, Any]]:
+            saved = await bring_back(
+                tx, space, automation_id, asked.version, content, caller.member_id
+            )
+            return saved, await read_automation(tx, space, automation_id)
+
+        saved, found = await change(
+            rooms.database, rooms.limits, space, go_back, automations=[automation_id], names=()
+        )
         shown = {
             "id": automation_id,
             "name": found["name"],
@@ -166,11 +186,19 @@ def _importing(made: APIRouter, rooms: Rooms) -> None:
         bounds = replace(rooms.limits, json_bytes=rooms.limits.import_bytes)
         bundle = await read_json_body(request, bounds)
         judged = await judge_import(bundle, rooms.registry, rooms.limits)
-        async with rooms.database.transaction() as tx:
-            made_of = await import_judged(
-                tx, caller.workspace_id, judged, caller.member_id, rooms.registry, rooms.limits,
-                on_clash,
-            )  # fmt: skip
+        space = caller.workspace_id
+        if on_clash == "rename":
+            async with rooms.database.acquire() as connection:
+                judged = await with_spares(connection, space, judged, rooms.registry, rooms.limits)
+        made_of = await change(
+            rooms.database,
+            rooms.limits,
+            space,
+            lambda tx: import_judged(
+                tx, space, judged, caller.member_id, rooms.registry, rooms.limits, on_clash
+            ),
+            names=[one.name for one in judged] if on_clash == "new_version" else (),
+        )
         return Answer({"imported": [_imported(one) for one in made_of]})
 
 

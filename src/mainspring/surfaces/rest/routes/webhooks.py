@@ -6,7 +6,8 @@ read here and handed to the desk, which records it together with the others of i
 
 A caller shows the token of one webhook, in the header ``Authorization`` and nowhere else.
 Whatever is wrong with that (an id that does not exist, a token of another automation, none
-at all) has one answer. Only who may come in is told what is wrong with the body.
+at all) has one answer, and it is given before the body is read. Only who may come in is told
+what is wrong with the body.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -22,7 +24,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Fault, Invalid, Problem
+from mainspring.contracts.errors import Fault, Invalid, Problem, TooLarge
 from mainspring.definition.json_text import read_json
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import LARGE, check_content_type, read_bytes
@@ -31,12 +33,12 @@ from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
 from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rooms import Rooms
-from mainspring.triggers.knock import Knock
+from mainspring.triggers.knock import Knock, unknown_webhook
 from mainspring.triggers.signature import Seal
 from mainspring.workspace.webhooks import token_hash
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from mainspring.contracts.limits import Limits
     from mainspring.triggers import desk as desks
@@ -95,7 +97,7 @@ def routes(rooms: Rooms) -> APIRouter:
 def _describe(made: APIRouter) -> None:
     """What the document says about them; nobody calls these functions."""
     receipt: dict[int | str, dict[str, Any]] = {202: {"headers": _HEADERS}}
-    answers = receipt | problems(401, 413, 415, 422, 429, 504)
+    answers = receipt | problems(401, 413, 415, 422, 429, 502, 504)
     seal = [
         {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
         for name, text in _SEAL.items()
@@ -155,28 +157,33 @@ def _straight(fire: Fire) -> Any:
 
 
 def _by_token(rooms: Rooms) -> Fire:
-    desk, limits, address = rooms.desk, rooms.limits, rooms.settings.address
-
     async def fire(request: Request) -> Response:
         shown = _headers(request.scope)
-        digest = token_hash(_bearer(shown[b"authorization"]))
-        desk.admit(digest)
-        knock = await _read(request, shown, limits, digest, "")
-        return _receipt(await desk.take(knock), address, request.scope)
+        return await _taken(rooms, request, shown, token_hash(_bearer(shown[b"authorization"])), "")
 
     return fire
 
 
 def _by_signature(rooms: Rooms) -> Fire:
-    desk, limits, address = rooms.desk, rooms.limits, rooms.settings.address
-
     async def fire(request: Request) -> Response:
         slug = request.path_params["slug"][:_LONGEST_SLUG]
-        desk.admit((request.path_params["automation_id"], slug))
-        knock = await _read(request, _headers(request.scope), limits, None, slug)
-        return _receipt(await desk.take(knock), address, request.scope)
+        return await _taken(rooms, request, _headers(request.scope), None, slug)
 
     return fire
+
+
+async def _taken(
+    rooms: Rooms, request: Request, shown: dict[bytes, list[str]], digest: bytes | None, slug: str
+) -> Response:
+    desk = rooms.desk
+    knock = await desk.receive(
+        Knock(
+            _id(request.path_params["automation_id"]), digest, slug,
+            seal=_seal(shown), idempotency_keys=shown[b"idempotency-key"],
+        )
+    )  # fmt: skip
+    knock = await _read(desk, request, shown, rooms.limits, knock)
+    return _receipt(await desk.take(knock), rooms.settings.address, request.scope)
 
 
 def _headers(scope: Scope) -> dict[bytes, list[str]]:
@@ -189,22 +196,37 @@ def _headers(scope: Scope) -> dict[bytes, list[str]]:
 
 
 async def _read(
-    request: Request, shown: dict[bytes, list[str]], limits: Limits, digest: bytes | None, slug: str
+    desk: desks.WebhookDesk,
+    request: Request,
+    shown: dict[bytes, list[str]],
+    limits: Limits,
+    knock: Knock,
 ) -> Knock:
-    """The call as a knock; a body that cannot be read is a knock too."""
-    raw, value, wrong = b"", None, None
-    try:
-        raw = await read_bytes(request, limits.payload_bytes)
+    """The knock of a known caller with its body, which is looked into last."""
+    with desk.reading(knock) as count:
+        raw = await _bytes(request, count, limits, knock)
+        knock = replace(knock, raw=raw if knock.seal is not None else b"", size=len(raw))
+        await desk.admit(knock)
         if raw and (shown[b"content-type"] != _PLAIN or shown[b"content-encoding"]):
             check_content_type(request)
-        value = await _parsed(raw, limits)
-    except Problem as problem:
-        wrong = problem
-    seal = _seal(shown)
-    return Knock(
-        _id(request.path_params["automation_id"]), digest, slug, value,
-        raw if seal is not None else b"", len(raw), seal, shown[b"idempotency-key"], wrong,
-    )  # fmt: skip
+        return replace(knock, value=await _parsed(raw, limits))
+
+
+async def _bytes(
+    request: Request, count: Callable[[int], None], limits: Limits, knock: Knock
+) -> bytes:
+    async def counted() -> Message:
+        message = await request.receive()
+        count(len(message.get("body", b"")))
+        return message
+
+    try:
+        return await read_bytes(Request(request.scope, counted), limits.payload_bytes)
+    except TooLarge:
+        if knock.webhook is not None and knock.webhook.signing_secret is not None:
+            # A body that is not there shows no signature.
+            raise unknown_webhook() from None
+        raise
 
 
 async def _parsed(raw: bytes, limits: Limits) -> Any:

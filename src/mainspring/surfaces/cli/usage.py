@@ -1,0 +1,108 @@
+"""Wrong words on the command line, told in the words of this house and with a way out.
+
+The library that reads the words has sentences of its own for this. They speak of its parts
+and not of what a person could do, so each of them has a translation here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+from mainspring.contracts.errors import Invalid
+from mainspring.definition.words import nearest
+from mainspring.surfaces.cli.words import given_home, hint
+
+# What the library says about a value, and what is said instead; {0} is what it is about.
+_VALUES: Final = (
+    (r"Input should be a valid integer\b.*", "{0} must be a whole number."),
+    (r"Input should be a valid (?:number|decimal)\b.*", "{0} must be a number."),
+    (r"Input should be a valid boolean\b.*", "{0} must be true or false."),
+    (r"Input should be greater than or equal to (\S+)", "{0} must be at least {1}."),
+    (r"Input should be less than or equal to (\S+)", "{0} must be at most {1}."),
+    (r"Input should be greater than (\S+)", "{0} must be above {1}."),
+    (r"Input should be less than (\S+)", "{0} must be below {1}."),
+    (r"Input should be (.+?)\.?", "{0} must be {1}."),
+    (r"Value error, (.+)", "{0}: {1}"),
+)
+_SENTENCES: Final = (
+    (r"Got unexpected extra argument\(s\) \((.*)\)", "There is a word too many: {0}."),
+    (r"No such option: (\S+).*", "There is no option {0} here."),
+    (r"No such command '(.*)'\.(.*)", "There is no command {0!r}.{1}"),
+    (r"Missing (?:argument|option|parameter) '(.+?)'\.(.*)", "{0} is missing.{1}"),
+    (r"Option '(.+)' does not take a value\.", "{0} takes no value."),
+    (r"Option '(.+)' requires an argument\.", "{0} needs a value."),
+)
+_ABOUT_VALUE: Final = re.compile(r"Invalid value for (?P<what>.+?): (?P<said>.*)", re.DOTALL)
+_STOPPING: Final = frozenset({"stop", "down", "kill", "shutdown", "quit", "exit"})
+
+
+def usage_problem(error: typer.TyperException, words: Sequence[str]) -> Invalid:
+    """The problem with what was typed."""
+    said = " ".join(error.format_message().split())
+    return Invalid(in_our_words(said), code="usage", suggestion=_way_out(error, said, words))
+
+
+def in_our_words(said: str) -> str:
+    """What the library says, translated; what it has never said before stays as it is."""
+    about = _ABOUT_VALUE.fullmatch(said)
+    if about is not None:
+        what = about["what"].replace("'", "")
+        return _translated(_VALUES, about["said"], what) or f"{what}: {about['said']}"
+    return _translated(_SENTENCES, said) or said
+
+
+def _translated(pairs: tuple[tuple[str, str], ...], said: str, *before: str) -> str | None:
+    for pattern, ours in pairs:
+        found = re.fullmatch(pattern, said, re.DOTALL)
+        if found is not None:
+            return ours.format(*before, *found.groups(default=""))
+    return None
+
+
+def _way_out(error: typer.TyperException, said: str, words: Sequence[str]) -> str:
+    context: Any = getattr(error, "ctx", None)
+    path = "" if context is None else str(context.command_path)
+    command = path.split()[1:]
+    if said.startswith("No such command") and not command and _stops(said):
+        return _how_to_stop(words)
+    if said.startswith("Got unexpected extra") and command:
+        return f"A name with spaces needs quotes; {hint(*command, '--help')} shows what it takes."
+    if command:
+        near = _nearest_option(error)
+        return f"{near}{hint(*command, '--help')} shows what it takes."
+    if said.startswith("No such option"):
+        return (
+            "Options of a command stand after its name;"
+            f" {hint('--help')} lists the commands, and each has a --help too."
+        )
+    return f"{hint('--help')} lists the commands; each of them has a --help too."
+
+
+def _nearest_option(error: typer.TyperException) -> str:
+    possible = getattr(error, "possibilities", None) or ()
+    found = nearest(str(getattr(error, "option_name", "")), possible)
+    return f"Did you mean {found}? " if found else ""
+
+
+def _stops(said: str) -> bool:
+    found = re.match(r"No such command '(.*?)'", said)
+    return found is not None and found[1].lower() in _STOPPING
+
+
+def _how_to_stop(words: Sequence[str]) -> str:
+    """Who would have to be told, if anybody is up."""
+    from mainspring.settings import read_settings
+    from mainspring.surfaces.cli.standing import who_is_up
+
+    given = given_home(words)
+    home = read_settings().home if given is None else Path(given).expanduser()
+    standing = who_is_up(home)
+    if standing is None:
+        return "No server is running on this data folder."
+    pid = f": kill -TERM {standing.pid}" if standing.pid else ""
+    return f"Ctrl-C in its terminal stops the server, and so does SIGTERM{pid}"

@@ -1,0 +1,119 @@
+"""Who a caller is, found out before anything of the call's body is read.
+
+Nothing is held by these looks: they say whether a call is worth reading, and what to map its
+body by. Whether it may come in is decided where it is recorded. Callers that come together
+are looked up together, known or not, so a flood of strangers is one question at a time. Only
+webhooks that exist are remembered, for a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from mainspring.store.database import Database, database_problem
+from mainspring.workspace.webhooks import Webhook, find_by_name, find_by_token
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+SECONDS: Final = 2.0
+_MOST: Final = 10_000
+_TOGETHER: Final = 256
+_PATIENCE_SECONDS: Final = 30.0
+
+# The hash of a token, or the automation and the slug that a call names.
+Source = bytes | tuple[UUID, str]
+
+
+class Callers:
+    """Webhooks by what their callers show."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept: OrderedDict[Source, tuple[Webhook, float]] = OrderedDict()
+        self._asked: dict[Source, asyncio.Future[Webhook | None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Callers that nobody has begun to look up."""
+        return len(self._asked)
+
+    async def find(self, source: Source) -> Webhook | None:
+        """As it is now, or was a moment ago."""
+        kept = self._kept.get(source)
+        if kept is not None and time.monotonic() < kept[1]:
+            return kept[0]
+        return await self.look(source)
+
+    async def look(self, source: Source) -> Webhook | None:
+        """As it is now."""
+        asked = self._asked.get(source)
+        if asked is None:
+            asked = self._asked[source] = asyncio.get_running_loop().create_future()
+            asked.add_done_callback(_seen)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._answer(), name="look-up-callers")
+        # Whoever waits may be cancelled; the others still want the answer.
+        return await asyncio.shield(asked)
+
+    def keep(self, source: Source, webhook: Webhook) -> None:
+        """For whoever has just looked."""
+        self._kept[source] = (webhook, time.monotonic() + SECONDS)
+        self._kept.move_to_end(source)
+        if len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+
+    async def aclose(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _answer(self) -> None:
+        while self._asked:
+            taken = dict(list(self._asked.items())[:_TOGETHER])
+            for source in taken:
+                del self._asked[source]
+            work = partial(find_all, sources=taken, hold=False)
+            try:
+                found = await self._database.run_retrying(work, seconds=_PATIENCE_SECONDS)
+            except asyncio.CancelledError:
+                for asked in taken.values():
+                    asked.cancel()
+                raise
+            except Exception as error:
+                for asked in taken.values():
+                    asked.set_exception(database_problem(error))
+                continue
+            for source, asked in taken.items():
+                webhook = found.get(source)
+                if webhook is not None:
+                    self.keep(source, webhook)
+                asked.set_result(webhook)
+
+
+async def find_all(
+    tx: Transaction, sources: Iterable[Source], *, hold: bool
+) -> dict[Source, Webhook]:
+    """The webhooks of these sources; held, they stay as they are until the commit."""
+    wanted = set(sources)
+    digests = {source for source in wanted if isinstance(source, bytes)}
+    names = {source for source in wanted if isinstance(source, tuple)}
+    found: dict[Source, Webhook] = {}
+    if digests:
+        found.update((await find_by_token(tx, digests, hold=hold)).items())
+    if names:
+        found.update((await find_by_name(tx, names, hold=hold)).items())
+    return found
+
+
+def _seen(asked: asyncio.Future[Webhook | None]) -> None:
+    """An answer that nobody waits for any more is no news for the log."""
+    if not asked.cancelled():
+        asked.exception()

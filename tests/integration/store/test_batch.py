@@ -1,0 +1,118 @@
+"""Grouped writes: a unit that breaks the connection, and errors that are told apart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import asyncpg
+import pytest
+
+from mainspring.contracts.errors import Clash, Exhausted, Problem, Upstream
+from mainspring.store.batch import GroupWriter, Patience
+from mainspring.store.database import Database, Dedicated
+
+PATIENCE = Patience(losses=3, seconds=0.05)
+
+
+class _Ledger:
+    """Writes numbers; the poison among them has its connection ended in the middle."""
+
+    def __init__(self, database: Database, poison: int | None) -> None:
+        self.database = database
+        self.poison = poison
+        self.broken = 0
+        self.written: list[int] = []
+
+    async def flush(self, connection: Dedicated, units: Sequence[int]) -> Sequence[int]:
+        async with connection.transaction():
+            pid = await connection.fetchval("SELECT pg_backend_pid()")
+            if self.poison in units:
+                self.broken += 1
+                await self.database.execute("SELECT pg_terminate_backend($1)", pid)
+            await connection.execute("SELECT 1")
+        self.written += units
+        return [unit * 2 for unit in units]
+
+
+async def test_a_unit_that_breaks_every_connection_is_given_up_and_the_others_are_written(
+    database: Database,
+) -> None:
+    ledger = _Ledger(database, poison=3)
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, patience=PATIENCE)
+    try:
+        async with asyncio.timeout(20):
+            answers = await asyncio.gather(
+                *(writer.submit(unit) for unit in range(6)), return_exceptions=True
+            )
+            assert await writer.write(7) == 14
+    finally:
+        await writer.aclose()
+    assert [one for one in answers if isinstance(one, int)] == [0, 2, 4, 8, 10]
+    refused = answers[3]
+    assert isinstance(refused, Upstream)
+    assert (refused.code, refused.retryable) == ("not_recorded", True)
+    assert refused.retry_after is not None
+    assert 3 not in ledger.written
+
+
+async def test_without_patience_a_unit_is_never_given_up(database: Database) -> None:
+    ledger = _Ledger(database, poison=3)
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush)
+    try:
+        writing = writer.submit(3)
+        async with asyncio.timeout(20):
+            while ledger.broken < 5:
+                await asyncio.sleep(0.01)
+        assert not writing.done()
+        ledger.poison = None
+        async with asyncio.timeout(20):
+            assert await writing == 6
+    finally:
+        await writer.aclose()
+
+
+async def test_a_short_break_of_the_server_costs_a_patient_writer_nothing(
+    database: Database,
+) -> None:
+    ledger = _Ledger(database, poison=3)
+    patience = Patience(losses=1, seconds=60.0)
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, patience=patience)
+    try:
+        writing = writer.submit(3)
+        async with asyncio.timeout(20):
+            while ledger.broken < 4:
+                await asyncio.sleep(0.01)
+        ledger.poison = None
+        async with asyncio.timeout(20):
+            assert await writing == 6
+    finally:
+        await writer.aclose()
+
+
+@pytest.mark.parametrize("many", [1, 3])
+@pytest.mark.parametrize(
+    ("error", "kind", "code"),
+    [
+        (asyncpg.DiskFullError("no space left on device"), Exhausted, "disk_full"),
+        (asyncpg.DeadlockDetectedError("deadlock detected"), Clash, "database_collision"),
+    ],
+)
+async def test_what_the_database_cannot_do_is_told_plainly(
+    database: Database, error: Exception, kind: type[Problem], code: str, many: int
+) -> None:
+    async def flush(connection: Dedicated, units: Sequence[int]) -> Sequence[int]:
+        del connection, units
+        raise error
+
+    writer: GroupWriter[int, int] = GroupWriter(database, flush)
+    try:
+        answers = await asyncio.gather(
+            *(writer.submit(unit) for unit in range(many)), return_exceptions=True
+        )
+    finally:
+        await writer.aclose()
+    for answer in answers:
+        assert isinstance(answer, kind)
+        assert (answer.code, answer.retryable) == (code, True)
+        assert str(error) not in str(answer.as_dict())

@@ -1,0 +1,267 @@
+"""What a newcomer types and reads: wrong words, hints, long texts, settings that are none."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from mainspring.contracts.errors import Clash
+from mainspring.settings import Settings, read_settings, unknown_settings
+from mainspring.surfaces.cli import Doors, build_app, checks, run_cli
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.doctor import examine
+from mainspring.surfaces.cli.listening import is_loopback
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.standing import take_place
+from mainspring.surfaces.cli.supervisor import Change
+from mainspring.surfaces.cli.up import Shown
+from mainspring.surfaces.cli.versions import values_beside
+from mainspring.surfaces.cli.words import given_home, hint, zoned
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry
+
+Command = Callable[..., int]
+LIBRARY_WORDS = ("Input should", "Value error", "argument(s)", "No such", "Invalid value")
+
+
+def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+    raise AssertionError("the house was opened")
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    """The command line over a house that must not be opened."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path / "home"))
+    app = build_app(Doors(_locked, build_registry))
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield lambda *words: run_cli(app, words)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+# --- wrong words
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "way_out"),
+    [
+        (["runs", "--limit", "abc"], "--limit must be a whole number.", "runs --help"),
+        (["runs", "--limit", "0"], "--limit must be at least 1.", "runs --help"),
+        (["runs", "--limit", "1001"], "--limit must be at most 1000.", "runs --help"),
+        (["fire", "x", "--timeout", "soon"], "--timeout must be a number.", "fire --help"),
+        (["runs", "true"], "There is a word too many: true.", "quotes"),
+        (["new", "--trigger", "x"], "--trigger: 'x' is not one of 'manual', ", "new --help"),
+        (["up", "--prot", "1"], "There is no option --prot here.", "Did you mean --port?"),
+        (["--port", "1"], "There is no option --port here.", "after its name"),
+        (["save"], "FILE is missing.", "save --help"),
+        (["lst"], "There is no command 'lst'. Did you mean 'list'?", "--help"),
+        (["runs", "--limit"], "--limit needs a value.", "--help"),
+        (["list", "--json=1"], "--json takes no value.", "--help"),
+    ],
+)
+def test_a_wrong_word_is_told_in_our_words_with_a_way_out(
+    command: Command, capsys: pytest.CaptureFixture[str], words: list[str], said: str, way_out: str
+) -> None:
+    assert command(*words) == 2
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(said)
+    assert way_out in second
+    assert not any(word in first for word in LIBRARY_WORDS)
+
+
+def test_whoever_wants_to_stop_the_server_is_told_how(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("stop") == 2
+    assert "No server is running" in capsys.readouterr().err
+    settings = Settings(home=tmp_path / "home", database_url="postgresql://nowhere/none")
+    with take_place(settings):
+        assert command("stop") == 2
+        assert "kill -TERM" in capsys.readouterr().err
+
+
+def test_json_may_stand_before_the_command(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--json", "new", "Mine") == 0
+    assert json.loads(capsys.readouterr().out)["file"] == "mine.json"
+
+
+def test_help_shows_a_flag_without_a_value(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("fire", "--help") == 0
+
+    told = capsys.readouterr().out
+    assert "--json" in told
+    assert "<bool>" not in told
+
+
+@pytest.mark.parametrize(
+    ("payload", "pointer"), [("{", "/payload"), ('{"a": NaN}', "/payload/a"), ("", "/payload")]
+)
+def test_a_payload_that_is_no_json_has_its_place(
+    command: Command, capsys: pytest.CaptureFixture[str], payload: str, pointer: str
+) -> None:
+    assert command("fire", "x", "--payload", payload, "--json") == 2
+
+    problem = json.loads(capsys.readouterr().out)
+    assert [entry["pointer"] for entry in problem["errors"]] == [pointer]
+
+
+# --- settings
+
+
+def test_a_setting_that_is_spelled_wrong_is_told_to_a_person_alone(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MAINSPRING_PROT", "1")
+
+    assert command("new", "One") == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "MAINSPRING_PROT is no setting" in line
+    assert "MAINSPRING_PORT" in line
+    assert command("new", "Two", "--json") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_every_setting_and_every_limit_is_known() -> None:
+    found = {"MAINSPRING_HOST": "a", "MAINSPRING_LIMIT_STEPS": "1", "MAINSPRING_PROGRAM": "./x"}
+
+    assert unknown_settings({**found, "PATH": "x"}) == []
+    assert unknown_settings({**found, "MAINSPRING_": "", "MAINSPRING_LIMITS": ""}) == [
+        "MAINSPRING_",
+        "MAINSPRING_LIMITS",
+    ]
+    assert read_settings(found).program == "./x"
+
+
+# --- hints
+
+
+@pytest.mark.parametrize(
+    ("words", "home"),
+    [
+        (["--home", "/a b", "list"], "/a b"),
+        (["--no-color", "--home=/c", "list"], "/c"),
+        (["list", "--home", "/d"], None),
+        (["--home"], None),
+        ([], None),
+    ],
+)
+def test_the_data_folder_that_was_named_is_found_before_the_command_alone(
+    words: list[str], home: str | None
+) -> None:
+    assert given_home(words) == home
+
+
+def test_a_hint_is_called_as_this_program_was_and_means_the_same_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["/x/mainspring", "--home", "/a b", "list"])
+    monkeypatch.setenv("MAINSPRING_PROGRAM", "./start")
+    assert hint("fire", "One") == "./start --home '/a b' fire One"
+    monkeypatch.delenv("MAINSPRING_PROGRAM")
+    monkeypatch.setattr(shutil, "which", lambda _: "/x/mainspring")
+    assert hint("fire") == "mainspring --home '/a b' fire"
+
+
+# --- texts and moments
+
+
+def test_an_address_in_a_long_text_is_never_cut() -> None:
+    address = "https://example.com/" + "a" * 300
+
+    assert one_line(f"see {address} and more", 50) == f"see {address}…"
+    assert one_line(f"{'b' * 60} {address}", 50) == "b" * 49 + "…"
+    assert one_line(address, 50) == address
+
+
+def test_two_long_texts_are_shown_where_they_differ() -> None:
+    same = "x" * 150
+
+    before, after = values_beside([f"{same}old{same}", f"{same}new{same}"])
+    assert before != after
+    assert ("old" in before, "new" in after) == (True, True)
+    assert [(text[0], text[-1], len(text)) for text in (before, after)] == [("…", "…", 100)] * 2
+    before, after = values_beside([f"{same}1", f"{same}2"])
+    assert (before[-2:], after[-2:]) == ('1"', '2"')
+    assert values_beside(["y" * 98, "short"]) == [f'"{"y" * 98}"', '"short"']
+    assert values_beside(["z" * 200]) == ['"' + "z" * 98 + "…"]
+
+
+def test_a_moment_is_told_in_its_own_zone() -> None:
+    moment = datetime(2026, 11, 16, 7, 0, tzinfo=UTC)
+
+    assert zoned(moment, "Europe/Berlin") == "2026-11-16 08:00 Europe/Berlin"
+    assert zoned(moment, None) == zoned(moment, "No/Such") == "2026-11-16 07:00 UTC"
+
+
+# --- the server and the doctor
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
+     ("192.0.2.1", False), ("example.com", False)],
+)  # fmt: skip
+def test_it_is_known_who_can_reach_a_host(host: str, alone: bool) -> None:
+    assert is_loopback(host) is alone
+
+
+@pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_a_server_that_is_up_names_its_api_a_next_command_and_who_can_reach_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], host: str, warned: bool
+) -> None:
+    settings = Settings(home=tmp_path, host=host, port=8_471)
+    shown = Shown(Screen(), settings, tmp_path / "owner.token", show_token=False)
+
+    shown.change(Change("ready", (("api", 7),)))
+
+    told = capsys.readouterr().out
+    assert f"The API is at http://{host}:8471/api/v1\n" in told
+    assert " new, in another terminal" in told
+    assert ("plain http" in told) is warned
+
+
+def test_links_lead_to_the_server_that_is_up(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    outside = "postgresql://nowhere/none"
+    told = checks.address(Settings(home=home, port=65_530))
+    assert "No server is running on this data folder" in told.detail
+    with take_place(Settings(home=home, database_url=outside, port=8_499)):
+        check = checks.public_address(Settings(home=home))
+    assert "http://127.0.0.1:8499" in check.detail
+    assert check.verdict == "ok"
+
+
+def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Settings] = []
+
+    def enter(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
+        asked.append(settings)
+        raise Clash("Nobody is at home.")
+
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MAINSPRING_SMTP_URL", "nonsense")
+    desk = Desk(Doors(enter, build_registry))
+
+    examine(desk, Screen(for_programs=True))
+
+    told = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)["checks"]}
+    assert told["mail"]["verdict"] == "wrong"
+    assert told["database"]["detail"] == "Nobody is at home."
+    assert [settings.smtp_url for settings in asked] == [None]

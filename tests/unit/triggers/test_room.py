@@ -1,0 +1,43 @@
+"""Bytes of bodies: counted while they are there, all together and for each source."""
+
+from __future__ import annotations
+
+import pytest
+
+from mainspring.contracts.errors import Exhausted
+from mainspring.triggers.room import Room
+
+
+def test_bodies_of_all_sources_share_one_room() -> None:
+    room = Room(1, most=100, share=60)
+    room.take("a", 60)
+    room.take("b", 40)
+    with pytest.raises(Exhausted) as refused:
+        room.take("c", 1)
+    assert refused.value.retry_after == 1.0
+    room.give("a", 60)
+    room.take("c", 60)
+    assert room.taken == 100
+
+
+def test_one_source_cannot_fill_the_room() -> None:
+    room = Room(1, most=100, share=60)
+    room.take("a", 60)
+    with pytest.raises(Exhausted):
+        room.take("a", 1)
+    room.take("b", 1)
+
+
+def test_what_was_counted_in_pieces_is_given_back_whatever_happens() -> None:
+    room = Room(1, most=100, share=100)
+    with room.held("a") as count:
+        count(60)
+        count(40)
+        assert room.taken == 100
+        with pytest.raises(Exhausted):
+            count(1)
+    assert room.taken == 0
+
+
+def test_the_largest_body_always_fits_into_an_empty_room() -> None:
+    Room(500, most=100, share=60).take("a", 500)
