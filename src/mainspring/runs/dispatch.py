@@ -232,9 +232,8 @@ class Dispatcher:
         new = [await self._placed(run, full) for run in asked if run.id not in known]
         await insert_runs(tx, new)
         await append_events(tx, list(_failures(new, around)))
-        made: dict[UUID, Dispatched | Problem] = {run.id: _made(run) for run in new}
-        made |= {run.id: _same(run.request, known[run.id]) for run in asked if run.id in known}
-        return [_one_of(run, firsts[run.id], made) for run in judged]
+        made = {run.id: _made(run) for run in new}
+        return [_one_of(run, firsts[run.id], made, known) for run in judged]
 
     async def _placed(self, run: NewRun, full: set[Lane]) -> NewRun:
         """The run with its place: free to go, behind another, or dropped."""
@@ -292,13 +291,18 @@ def _or_raise(made: Dispatched | Problem) -> Dispatched:
 
 
 def _one_of(
-    run: NewRun, first: NewRun, made: Mapping[UUID, Dispatched | Problem]
+    run: NewRun,
+    first: NewRun,
+    made: Mapping[UUID, Dispatched],
+    known: Mapping[UUID, Mapping[str, Any]],
 ) -> Dispatched | Problem:
-    """What became of a run; a second one with its key shares the first one's fate."""
-    found = made[first.id]
-    if first is run or isinstance(found, Problem):
-        return found
-    return _other_body(run.request, first.request.body_hash) or replace(found, existed=True)
+    """What became of a run; each is compared with the body its key was first used with."""
+    if first.id in known:
+        return _same(run.request, known[first.id])
+    if first is run:
+        return made[run.id]
+    other = _other_body(run.request, first.request.body_hash)
+    return other or replace(made[first.id], existed=True)
 
 
 def _same(request: Request, row: Mapping[str, Any]) -> Dispatched | Problem:

@@ -17,6 +17,7 @@ from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import described, grant_lines, step_counts, warning_lines
 from mainspring.surfaces.cli.words import count, date_time, hint, zoned
+from mainspring.triggers.changing import change
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.switches import read_triggers
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from mainspring.contracts.context import Transaction
     from mainspring.definition.model import TriggerEntry
     from mainspring.definition.validate import Report
     from mainspring.surfaces.cli.desk import Desk
@@ -76,10 +78,18 @@ async def _stored(rooms: Rooms, document: Any, there: UUID | None) -> tuple[Repo
     )
     definition = report.accepted()
     kept = (definition, report.grants, FIRST_MEMBER)
-    async with rooms.database.transaction() as tx:
+
+    async def work(tx: Transaction) -> Saved:
         if there is None:
-            return report, await save(tx, rooms.workspace_id, *kept)
-        return report, await update(tx, rooms.workspace_id, there, *kept)
+            return await save(tx, rooms.workspace_id, *kept)
+        return await update(tx, rooms.workspace_id, there, *kept)
+
+    saved = await change(
+        rooms.database, rooms.limits, rooms.workspace_id, work,
+        automations=() if there is None else [there],
+        names=[definition.name] if there is None else (),
+    )  # fmt: skip
+    return report, saved
 
 
 def _told(report: Report, saved: Saved) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +16,22 @@ from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.words import count, hint
+from mainspring.triggers.changing import change
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.portable import (
     Imported,
+    Judged,
     OnClash,
     export_all,
     export_automation,
     import_judged,
     judge_import,
+    with_spares,
 )
 from mainspring.workspace.switches import read_triggers
 
 if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
@@ -65,11 +70,7 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
     judged = await judge_import(document, desk.doors.vocabulary(limits), limits)
     async with desk.doors.open(desk.settings()) as rooms:
         try:
-            async with rooms.database.transaction() as tx:
-                made = await import_judged(
-                    tx, rooms.workspace_id, judged, FIRST_MEMBER, rooms.registry, rooms.limits,
-                    on_clash,
-                )  # fmt: skip
+            made = await _imported(rooms, judged, on_clash)
         except Clash as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (
@@ -100,6 +101,19 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
         screen.say(*(f"  {call}" for call in calls[:_HINTS]), *(["  …"] if calls[_HINTS:] else []))
     screen.say(f"  {hint('activate', 'AUTOMATION')}")
     return exits.DONE
+
+
+async def _imported(rooms: Rooms, judged: Sequence[Judged], on_clash: OnClash) -> list[Imported]:
+    space, words, limits = rooms.workspace_id, rooms.registry, rooms.limits
+    if on_clash == "rename":
+        async with rooms.database.acquire() as connection:
+            judged = await with_spares(connection, space, judged, words, limits)
+
+    async def work(tx: Transaction) -> list[Imported]:
+        return await import_judged(tx, space, judged, FIRST_MEMBER, words, limits, on_clash)
+
+    names = [one.name for one in judged] if on_clash == "new_version" else ()
+    return await change(rooms.database, limits, space, work, names=names)
 
 
 async def _tokenless(rooms: Rooms, made: list[Imported]) -> list[str]:

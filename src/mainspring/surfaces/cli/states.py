@@ -13,6 +13,7 @@ from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.presence import is_watched
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import hint
+from mainspring.triggers.changing import change
 from mainspring.workspace import states
 from mainspring.workspace.automations import State
 from mainspring.workspace.overview import read_automation
@@ -38,9 +39,13 @@ async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
     """Does one of the five, and says what that means for the automation."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text, archived_first=act == "restore")
-        async with rooms.database.transaction() as tx:
+
+        async def work(tx: Transaction) -> dict[str, Any]:
             await _done(tx, rooms, act, found["id"])
-            now = await read_automation(tx, rooms.workspace_id, found["id"])
+            return await read_automation(tx, rooms.workspace_id, found["id"])
+
+        held = [found["id"]] if act in ("pause", "archive") else ()
+        now = await change(rooms.database, rooms.limits, rooms.workspace_id, work, automations=held)
         if screen.for_programs:
             told = ("id", "name", "state", "version", "failures", "next_due_at")
             screen.answer({name: now[name] for name in told})

@@ -17,13 +17,15 @@ from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.words import hint
-from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.triggers.changing import change
+from mainspring.workspace.automations import FIRST_MEMBER, Saved
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.versions import diff, list_versions, rollback
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from mainspring.contracts.context import Transaction
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
@@ -136,12 +138,18 @@ async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
         automation_id: UUID = found["id"]
-        async with rooms.database.transaction() as tx:
-            saved = await rollback(
+
+        async def work(tx: Transaction) -> tuple[Saved, dict[str, Any]]:
+            made = await rollback(
                 tx, rooms.workspace_id, automation_id, version, FIRST_MEMBER, rooms.registry,
                 rooms.limits,
             )  # fmt: skip
-            now = await read_automation(tx, rooms.workspace_id, automation_id)
+            return made, await read_automation(tx, rooms.workspace_id, automation_id)
+
+        saved, now = await change(
+            rooms.database, rooms.limits, rooms.workspace_id, work,
+            automations=[automation_id], names=(),
+        )  # fmt: skip
     if screen.for_programs:
         screen.answer(
             {
