@@ -113,7 +113,8 @@ class Database:
         try:
             async with asyncio.timeout(5.0):
                 await self._pool.close()
-        except TimeoutError:
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            # Too slow, or the server is gone: there is nobody left to say goodbye to.
             self._pool.terminate()
         finally:
             await self._source.close()
