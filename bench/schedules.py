@@ -10,8 +10,13 @@ at work: how long after its moment each run began.
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -19,7 +24,7 @@ import uvloop
 
 from bench.stage import fresh_house, saved
 from mainspring.contracts.ids import new_id
-from mainspring.wiring import House, build_scheduler, build_worker
+from mainspring.wiring import House, build_scheduler
 from mainspring.workspace.automations import set_state
 
 FEW, MANY = 1_000, 100_000
@@ -84,23 +89,47 @@ async def look_seconds(count: int) -> float:
 
 
 async def at_once() -> list[float]:
-    """Seconds from the moment to the start of the run, for all that are due together."""
+    """Seconds from the moment to the start of the run, for all that are due together.
+
+    The scheduler and the worker are processes of their own, as under ``up``.
+    """
     async with fresh_house() as house:
         await stored(house, AT_ONCE)
-        stop = asyncio.Event()
-        worker = build_worker(house)
-        going = [
-            asyncio.create_task(build_scheduler(house).run(stop)),
-            asyncio.create_task(worker.run()),
-        ]
-        await asyncio.sleep(1.0)
-        await house.database.execute(MAKE_DUE, AT_ONCE)
-        while len(rows := await house.database.fetch(DELAYS)) < AT_ONCE:
-            await asyncio.sleep(0.1)
-        stop.set()
-        worker.stop()
-        await asyncio.gather(*going)
+        with parts(house):
+            while not await house.database.fetchval("SELECT count(*) FROM workers"):
+                await asyncio.sleep(0.1)
+            # One that is due first says that the scheduler is awake.
+            await house.database.execute(MAKE_DUE, 1)
+            while not await house.database.fetch(DELAYS):
+                await asyncio.sleep(0.1)
+            await house.database.execute(MAKE_DUE, AT_ONCE)
+            while len(rows := await house.database.fetch(DELAYS)) < AT_ONCE:
+                await asyncio.sleep(0.1)
         return [row["s"] for row in rows]
+
+
+@contextmanager
+def parts(house: House) -> Iterator[None]:
+    """A scheduler and a worker over the same database."""
+    assert house.database.server is not None
+    told = {"MAINSPRING_DATABASE_URL": house.database.server.dsn}
+    environment = {**os.environ, **told, "MAINSPRING_HOME": str(house.settings.home)}
+    going = [
+        subprocess.Popen(
+            [sys.executable, "-m", "mainspring", part],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for part in ("scheduler", "worker")
+    ]
+    try:
+        yield
+    finally:
+        for process in going:
+            process.terminate()
+        for process in going:
+            process.wait(60)
 
 
 def measure() -> dict[str, float]:

@@ -47,6 +47,8 @@ class Request:
     # Another version than the one in force, for a replay as it was.
     version: int | None = None
     replay_of: UUID | None = None
+    # The id its run is to have, for a request without a key that may be sent once more.
+    run_id: UUID | None = None
     # The payload was read within the limits just now and need not be measured again.
     measured: bool = False
     # What was wrong with the moment before it came here; its run is recorded as failed.
@@ -125,6 +127,8 @@ _RUNS = """
         AS n(workspace_id, id, automation_id, version, trigger_id, trigger_type, queue, status,
             reason, outcome, error, payload, inputs, lane, root_id, parent_id, depth, replay_of,
             behind)
+    ON CONFLICT (workspace_id, id) DO NOTHING
+    RETURNING id
 """
 
 
@@ -164,11 +168,13 @@ async def take_keys(tx: Transaction, runs: Sequence[NewRun]) -> dict[UUID, Mappi
     }
 
 
-async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> None:
-    """All of them in one statement, in the order given."""
-    if runs:
-        columns = [list(column) for column in zip(*map(_columns, runs), strict=True)]
-        await tx.execute(_RUNS, *columns)
+async def insert_runs(tx: Transaction, runs: Sequence[NewRun]) -> list[NewRun]:
+    """All of them in one statement, in the order given; answers those that were not there."""
+    if not runs:
+        return []
+    columns = [list(column) for column in zip(*map(_columns, runs), strict=True)]
+    made = {row["id"] for row in await tx.fetch(_RUNS, *columns)}
+    return [run for run in runs if run.id in made]
 
 
 def _columns(run: NewRun) -> tuple[Any, ...]:

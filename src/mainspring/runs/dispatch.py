@@ -205,8 +205,8 @@ class Dispatcher:
         if refusal is None:
             chain.grow()
         return NewRun(
-            new_id(), request, version, loaded.program.queue, given.inputs, given.lane,
-            False, refusal, chain.root_id, chain.depth,
+            request.run_id or new_id(), request, version, loaded.program.queue, given.inputs,
+            given.lane, False, refusal, chain.root_id, chain.depth,
         )  # fmt: skip
 
     def _refusal(
@@ -230,8 +230,8 @@ class Dispatcher:
         known = await take_keys(tx, asked)
         full = await occupied(tx, locked)
         new = [await self._placed(run, full) for run in asked if run.id not in known]
-        await insert_runs(tx, new)
-        await append_events(tx, list(_failures(new, around)))
+        written = await insert_runs(tx, new)
+        await append_events(tx, list(_failures(written, around)))
         made = {run.id: _made(run) for run in new}
         return [_one_of(run, firsts[run.id], made, known) for run in judged]
 
@@ -279,8 +279,9 @@ def _made(run: NewRun) -> Dispatched:
 
 def _unreadable(request: Request, version: int, chain: Chain, problem: Problem) -> NewRun:
     refusal = Refusal("failed", "unreadable_version", "failed", problem)
+    made = request.run_id or new_id()
     return NewRun(
-        new_id(), request, version, "fast", {}, None, False, refusal, chain.root_id, chain.depth
+        made, request, version, "fast", {}, None, False, refusal, chain.root_id, chain.depth
     )
 
 

@@ -259,7 +259,8 @@ class WebhookDesk:
             inputs=inputs,
             static=webhook.inputs,
             payload=knock.value,
-            key=knock.own_key if key is None else f"key:{key}",
+            key=None if key is None else f"key:{key}",
+            run_id=knock.run_id,
             key_expires_at=webhook.now + KEY_LIFE,
             body_hash=None if key is None else content_hash(knock.value),
             last_fired_at=webhook.last_fired_at,
@@ -301,13 +302,13 @@ class WebhookDesk:
             last = fired.get(webhook.id, webhook.last_fired_at)
             self._callers.keep(source, replace(webhook, last_fired_at=last))
         return [
-            _answer(one, taken[one.knock.own_key], problems) if isinstance(one, _Moment) else one
+            _answer(one, taken[one.knock.run_id], problems) if isinstance(one, _Moment) else one
             for one in judged
         ]
 
     async def _taken(
         self, tx: Transaction, moments: Sequence[_Moment]
-    ) -> tuple[dict[str, Dispatched | Problem], dict[UUID, Problem]]:
+    ) -> tuple[dict[UUID, Dispatched | Problem], dict[UUID, Problem]]:
         """What became of each moment, by the knock's own key, and what is wrong with which run.
 
         Workspaces are taken one after another, in one order everywhere.
@@ -315,12 +316,12 @@ class WebhookDesk:
         groups: dict[UUID, list[_Moment]] = defaultdict(list)
         for one in moments:
             groups[one.webhook.workspace_id].append(one)
-        made: dict[str, Dispatched | Problem] = {}
+        made: dict[UUID, Dispatched | Problem] = {}
         problems: dict[UUID, Problem] = {}
         for workspace_id in sorted(groups):
             group = groups[workspace_id]
             taken = await self._dispatcher.take(tx, [one.request for one in group])
-            made |= {one.knock.own_key: what for one, what in zip(group, taken, strict=True)}
+            made |= {one.knock.run_id: what for one, what in zip(group, taken, strict=True)}
             problems |= await _input_problems(tx, workspace_id, taken)
         return made, problems
 
@@ -390,7 +391,7 @@ def _answer(one: _Moment, made: Dispatched | Problem, problems: Mapping[UUID, Pr
         return unknown_webhook()
     if isinstance(made, Problem):
         return made
-    repeated = made.existed and one.request.key != one.knock.own_key
+    repeated = made.existed
     return Accepted(made.run_id, made.status, made.reason, repeated, problems.get(made.run_id))
 
 

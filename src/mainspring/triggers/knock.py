@@ -19,10 +19,6 @@ _NOBODY: Final = UUID(int=0)
 _FORM: Final = "1 to 255 visible ASCII characters, without spaces"
 
 
-def _call() -> str:
-    return f"call:{new_id()}"
-
-
 @dataclass(frozen=True, slots=True)
 class Knock:
     """One call, read but not yet judged."""
@@ -40,8 +36,8 @@ class Knock:
     idempotency_keys: Sequence[str] = ()
     # Whom it was found to be for, a moment ago.
     webhook: Webhook | None = None
-    # Its key when the sender gave none: the same knock written twice is one moment.
-    own_key: str = field(default_factory=_call)
+    # The id of the run it may start: the same knock written twice is one run.
+    run_id: UUID = field(default_factory=new_id)
 
     @property
     def source(self) -> Source:
