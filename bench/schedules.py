@@ -43,6 +43,7 @@ MAKE_DUE = """
     UPDATE triggers SET next_due_at = date_trunc('second', now())
     WHERE id IN (SELECT id FROM triggers WHERE slug LIKE 'copy-%' ORDER BY id LIMIT $1)
 """
+SOON_DUE = MAKE_DUE.replace("now())", "now()) + interval '3 seconds'", 1)
 DELAYS = """
     SELECT extract(epoch FROM started_at - (payload->>'scheduled_for')::timestamptz)::float8 AS s
     FROM runs WHERE trigger_type = 'schedule' AND started_at IS NOT NULL ORDER BY 1
@@ -102,7 +103,8 @@ async def at_once() -> list[float]:
             await house.database.execute(MAKE_DUE, 1)
             while not await house.database.fetch(DELAYS):
                 await asyncio.sleep(0.1)
-            await house.database.execute(MAKE_DUE, AT_ONCE)
+            # A moment ahead, as a schedule knows it; not one that is already past.
+            await house.database.execute(SOON_DUE, AT_ONCE)
             while len(rows := await house.database.fetch(DELAYS)) < AT_ONCE:
                 await asyncio.sleep(0.1)
         return [row["s"] for row in rows]
