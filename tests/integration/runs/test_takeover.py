@@ -13,16 +13,31 @@ HELD = "UPDATE workers SET lease_until = now() - interval '1 second'"
 
 
 class DieOnce:
-    """A hook that ends the first execution to reach a commit point, as a crash would."""
+    """A hook that ends the first execution to reach a commit point, as a crash would.
+
+    Nor does its worker claim anything from then on: what is dead takes no run back.
+    """
 
     def __init__(self, point: str) -> None:
         self.point = point
         self.reached = asyncio.Event()
+        self.claiming = False
 
     def __call__(self, point: str) -> None:
-        if point == self.point and not self.reached.is_set():
+        if point.startswith("claim."):
+            if self.reached.is_set() and point == "claim.before":
+                raise ConnectionError("This worker is dead.")
+            self.claiming = point == "claim.before"
+        elif point == self.point and not self.reached.is_set():
             self.reached.set()
             raise asyncio.CancelledError
+
+    async def death(self) -> None:
+        """Until the crash has come and no claim of before it is under way."""
+        async with asyncio.timeout(30):
+            await self.reached.wait()
+            while self.claiming:
+                await asyncio.sleep(0.001)
 
 
 async def _lose_workers(bench: Bench) -> None:
@@ -35,8 +50,7 @@ async def _crash_at(bench: Bench, plan: dict[str, Any], point: str) -> UUID:
     hook = DieOnce(point)
     made = await bench.dispatch(plan)
     async with bench.worker(hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0):
-        async with asyncio.timeout(10):
-            await hook.reached.wait()
+        await hook.death()
         await _lose_workers(bench)
     return made.run_id
 
@@ -163,8 +177,7 @@ async def test_progress_between_two_losses_starts_the_count_anew(bench: Bench) -
     assert (await bench.read(run_id))["takeovers"] == 1
     hook = DieOnce("step.after")
     async with bench.worker(hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0):
-        async with asyncio.timeout(10):
-            await hook.reached.wait()
+        await hook.death()
         await _lose_workers(bench)
     assert (await bench.read(run_id))["takeovers"] == 1
 
