@@ -47,7 +47,8 @@ from mainspring.triggers.matcher import Matcher
 from mainspring.triggers.scheduler import Scheduler
 from mainspring.triggers.watch import Duty, keep_watch
 from mainspring.vocabulary import build_registry
-from mainspring.workspace.automations import FIRST_WORKSPACE, ensure_workspace
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
+from mainspring.workspace.people import ensure_first_person
 from mainspring.workspace.vault import Vault
 
 __all__ = [
@@ -134,6 +135,7 @@ async def prepare(house: House) -> None:
         house.clock.sync(row["now"])
         await ensure_partitions(tx, row["now"])
         await ensure_workspace(tx, house.workspace_id, "Home")
+        await ensure_first_person(tx, FIRST_MEMBER, house.workspace_id)
 
 
 def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook) -> Worker:
@@ -191,6 +193,7 @@ def rooms_of(house: House) -> Rooms:
         registry=house.registry,
         database=house.database,
         clock=house.clock,
+        gate=house.gate,
         vault=house.vault,
         waker=house.waker,
         dispatcher=house.dispatcher,

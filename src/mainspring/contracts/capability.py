@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.roles import Permission
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -19,6 +22,15 @@ class Effect(StrEnum):
     READ = "read"  # changes nothing
     KEEP = "keep"  # writes what the workspace keeps
     SEND = "send"  # leaves the house
+
+
+class Audience(StrEnum):
+    """Who may call at all, before any role or grant is looked at."""
+
+    ANYONE = "anyone"  # members, their tokens, and runs that were granted it
+    RUNS = "runs"  # runs alone: it needs a grant's bounds or an automation's own rows
+    PEOPLE = "people"  # members and their tokens; it can never be granted
+    ADMINISTRATORS = "administrators"  # who looks after the installation; never granted
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,13 @@ class Annotations:
     # The hosts this capability reaches, where the operator fixed them and no argument can
     # change them: a grant for it then permits these hosts, and its secrets go nowhere else.
     hosts: frozenset[str] | None = None
+    audience: Audience = Audience.ANYONE
+    # What a member's role must allow. Left out: read for what reads, edit for the rest.
+    permission: Permission | None = None
+    # The most that a call with these arguments can cost, in dollars; None: it is free.
+    price: Callable[[Mapping[str, Any]], Decimal] | None = None
+    # What a dry run answers instead; left out: the first example of the output schema.
+    stub: Callable[[Mapping[str, Any]], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +84,18 @@ class Capability:
     handler: CapabilityHandler
     write: Write | None = None
     annotations: Annotations = field(default_factory=Annotations)
+
+    @property
+    def permission(self) -> Permission:
+        """What a member's role must allow for a call."""
+        if self.annotations.permission is not None:
+            return self.annotations.permission
+        return Permission.READ if self.annotations.effect is Effect.READ else Permission.EDIT
+
+    @property
+    def grantable(self) -> bool:
+        """Whether an automation can ever be given it."""
+        return self.annotations.audience in (Audience.ANYONE, Audience.RUNS)
 
     @property
     def label(self) -> str:

@@ -9,16 +9,25 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from mainspring.contracts.clock import Clock
+from mainspring.contracts.roles import Role
 from mainspring.contracts.secret import SecretText
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Whoever calls now: a member, a run, or a client with a token."""
+    """Whoever calls now: a member at a page or a command, a run, or a client with a token.
+
+    A client acts for the member it belongs to, so its id is that member's.
+    """
 
     workspace_id: UUID
     kind: Literal["member", "run", "client"]
     id: UUID
+    token_id: UUID | None = None
+    # What a member or a client may do here; a run has grants instead.
+    role: Role | None = None
+    # Whether this person also looks after the installation.
+    administrator: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
 import orjson
 
@@ -17,27 +18,32 @@ from mainspring.gate.budget import Purse
 from mainspring.gate.policy import Posture
 from mainspring.gate.record import CallRecord, RecordedCall
 
+NO_ID: Final = UUID(int=0)
 _HOW_TO_NAME_ONE = "Keep it with `mainspring secrets set NAME` and write {{ secrets.NAME }} here."
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One call as it arrives at the door."""
+    """One call as it arrives at the door: from a run, or from a person without one."""
 
     capability: str
     arguments: Mapping[str, Any]
     actor: Actor
-    run: RunRef
+    run: RunRef | None
     number: int
     posture: Posture
     purse: Purse
-    fence: int
+    fence: int = 0
     # What this very call answered before a crash, if it did.
     recorded: RecordedCall | None = None
+    # The call's own id, where there is no run to name it by.
+    id: UUID = NO_ID
 
     @property
     def key(self) -> str:
         """Stable over attempts, so that a receiver can recognise a repeated effect."""
+        if self.run is None:
+            return f"call/{self.id}"
         item = f"/{self.run.item}" if self.run.item else ""
         return f"{self.run.id}/{self.run.step}{item}/{self.number}"
 

@@ -32,6 +32,7 @@ from mainspring.contracts.errors import (
     as_problem,
     from_dict,
 )
+from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
 from mainspring.contracts.registry import Vocabulary
@@ -40,13 +41,17 @@ from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.json_text import check_value
 from mainspring.definition.words import nearest
 from mainspring.gate.ask import Answer, Ask, check_secret_places, digest, plain, spelled
+from mainspring.gate.budget import Purse
 from mainspring.gate.context import GateContext
+from mainspring.gate.direct import Visitor, read_direct, write_direct
 from mainspring.gate.drafts import hold
 from mainspring.gate.egress import CallHttp, Egress
-from mainspring.gate.policy import decide, effect_of
+from mainspring.gate.policy import Posture, decide, effect_of
 from mainspring.gate.record import CallRecord, RecordedCall, read_call, write_calls
 from mainspring.gate.redact import redact_arguments
+from mainspring.store.audit import append_audit, entry_by
 from mainspring.store.database import Database, is_lost_connection
+from mainspring.store.walls import Walled
 from mainspring.workspace.vault import Vault
 
 LEASE_LOST = "lease_lost"
@@ -117,6 +122,41 @@ class Gate:
         except Exception as error:
             return self._refused(passage, as_problem(error))
 
+    async def direct(self, visitor: Visitor, capability: str, arguments: Mapping[str, Any]) -> Any:
+        """A call without a run: its value, or its problem raised; recorded either way."""
+        found = self._vocabulary.capabilities.get(capability)
+        if found is None or not visitor.sees(found):
+            raise self._unknown(capability, visitor)
+        actor = visitor.actor
+        ask = Ask(
+            capability, arguments, actor, None, 1, Posture(()), Purse(Decimal("Infinity")),
+            id=new_id(),
+        )  # fmt: skip
+        refusal = visitor.refusal(found)
+        answer = await self.call(ask) if refusal is None else self._turned_away(ask, found, refusal)
+        if answer.record is not None:
+            record = replace(answer.record, result=answer.value)
+            async with Walled(self._database, actor.workspace_id).transaction() as tx:
+                await self._write(tx, ask, record)
+        if answer.error is not None:
+            raise answer.error
+        return answer.value
+
+    def _turned_away(self, ask: Ask, capability: Capability, problem: Problem) -> Answer:
+        passage = _Passage(ask, capability, {}, b"", self._clock.monotonic())
+        return self._refused(passage, problem)
+
+    async def _write(self, tx: Transaction, ask: Ask, record: CallRecord) -> None:
+        """The record of a call, where calls of its kind are kept."""
+        most = self._limits.call_result_bytes
+        if ask.run is None:
+            await write_direct(tx, ask.actor, ask.id, record, most)
+            if record.outcome != "read":
+                detail = {"outcome": record.outcome}
+                await append_audit(tx, [entry_by(ask.actor, record.capability, ask.id, detail)])
+        else:
+            await write_calls(tx, [(ask.actor.workspace_id, record)], most)
+
     def _spelled(self, capability: Capability, shown: Mapping[str, Any]) -> bytes:
         """The arguments as text; what cannot be text or is too much of it goes no further."""
         check_value(shown, self._limits)
@@ -129,8 +169,13 @@ class Gate:
             )
         return text
 
-    def _unknown(self, name: str) -> Problem:
-        suggestion = nearest(name, self._vocabulary.capabilities)
+    def _unknown(self, name: str, visitor: Visitor | None = None) -> Problem:
+        known = [
+            entry.id
+            for entry in self._vocabulary.capabilities.values()
+            if visitor is None or visitor.sees(entry)
+        ]
+        suggestion = nearest(name, known)
         return Missing(
             f"There is no capability called {name!r}.",
             code="unknown_capability",
@@ -139,7 +184,10 @@ class Gate:
 
     def _admit(self, passage: _Passage) -> None:
         """Allowed, and valid. The grant is checked first: a refusal reveals no schema."""
-        passage.hosts = _granted_hosts(passage)
+        if passage.ask.run is not None:
+            passage.hosts = _granted_hosts(passage)
+        else:
+            passage.hosts = passage.capability.annotations.hosts
         check_secret_places(passage.ask.arguments, passage.capability)
         findings = self._checks(passage.capability)[0].findings(passage.shown, "")
         if findings:
@@ -211,7 +259,8 @@ class Gate:
         in_doubt = False
         while True:
             try:
-                async with self._database.transaction() as tx:
+                inside = Walled(self._database, passage.ask.actor.workspace_id)
+                async with inside.transaction() as tx:
                     await self._fence(tx, passage.ask)
                     before = await self._before(tx, passage.ask) if in_doubt else None
                     if before is not None:
@@ -232,12 +281,12 @@ class Gate:
         answer = self._done(passage, value, outcome)
         assert answer.record is not None
         record = replace(answer.record, result=value)
-        await write_calls(
-            tx, [(passage.ask.actor.workspace_id, record)], self._limits.call_result_bytes
-        )
+        await self._write(tx, passage.ask, record)
         return replace(answer, record=None)
 
     async def _fence(self, tx: Transaction, ask: Ask) -> None:
+        if ask.run is None:
+            return
         row = await tx.fetchrow(
             "SELECT 1 AS held FROM runs WHERE workspace_id = $1 AND id = $2 AND fence = $3 "
             "AND status = 'running' FOR KEY SHARE",
@@ -247,6 +296,8 @@ class Gate:
             raise Clash("Another worker has taken this run over.", code=LEASE_LOST)
 
     async def _before(self, tx: Transaction, ask: Ask) -> RecordedCall | None:
+        if ask.run is None:
+            return await read_direct(tx, ask.actor.workspace_id, ask.id)
         return await read_call(tx, ask.actor.workspace_id, ask.run, ask.number)
 
     def _expiry(self) -> datetime:
@@ -286,7 +337,7 @@ def _again(passage: _Passage, before: RecordedCall) -> Answer:
     if before.capability != passage.capability.id or before.arguments_hash != digest(passage.text):
         return Answer(
             error=Fault(
-                f"On resuming, call {passage.ask.number} of step {passage.ask.run.step!r} asks "
+                f"On resuming, call {passage.ask.key} asks "
                 f"something else than it did before: {passage.capability.id} now, "
                 f"{before.capability} then.",
                 code="call_mismatch",

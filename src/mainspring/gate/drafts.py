@@ -15,8 +15,8 @@ from mainspring.gate.ask import Ask, digest, spelled
 
 _INSERT = """
     INSERT INTO drafts (workspace_id, id, run_id, step, item, capability, arguments,
-        arguments_hash, preview, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        arguments_hash, preview, expires_at, actor_kind, actor_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
 
 
@@ -31,8 +31,10 @@ async def hold(
     if capability.write is None:
         raise Fault(f"{capability.id} has nothing to hold.")
     held = Held(new_id(), capability.write.preview(arguments), expires_at)
+    run = ask.run
     await tx.execute(
-        _INSERT, ask.actor.workspace_id, held.draft_id, ask.run.id, ask.run.step, ask.run.item,
-        capability.id, arguments, digest(spelled(arguments)), held.preview, held.expires_at,
+        _INSERT, ask.actor.workspace_id, held.draft_id, run and run.id, run and run.step,
+        run.item if run else "", capability.id, arguments, digest(spelled(arguments)),
+        held.preview, held.expires_at, ask.actor.kind, ask.actor.id,
     )  # fmt: skip
     return held

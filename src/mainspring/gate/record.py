@@ -25,7 +25,8 @@ from mainspring.contracts.ids import new_id
 class CallRecord:
     """One call, ready to be written."""
 
-    run: RunRef
+    # None for a call that no run made; it is then written by ``write_direct``.
+    run: RunRef | None
     number: int
     capability: str
     # read, kept, sent, held, pretended, nothing, unclear, denied or failed
@@ -119,7 +120,8 @@ def call_columns(
     columns: list[list[Any]] = [[] for _ in range(16)]
     large: list[tuple[UUID, LargeResult]] = []
     for workspace_id, record in records:
-        result, one = _fitted(record, most_bytes)
+        assert record.run is not None
+        result, one = _fitted(record, record.run.id, most_bytes)
         if one is not None:
             large.append((workspace_id, one))
         error = None if record.error is None else dumps(record.error.as_dict())
@@ -134,13 +136,15 @@ def call_columns(
     return columns, large
 
 
-def _fitted(record: CallRecord, most_bytes: int) -> tuple[str | None, LargeResult | None]:
+def _fitted(
+    record: CallRecord, run_id: UUID, most_bytes: int
+) -> tuple[str | None, LargeResult | None]:
     if record.result is None:
         return None, None
     content = orjson.dumps(record.result, default=_exact)
     if len(content) <= most_bytes:
         return content.decode(), None
-    return None, LargeResult(new_id(), record.run.id, content)
+    return None, LargeResult(new_id(), run_id, content)
 
 
 async def write_calls(

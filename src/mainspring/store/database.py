@@ -4,6 +4,9 @@ Connections of the pool are shared, so nobody may change a session: ``SET LOCAL`
 transaction-level locks only. In return a connection goes back to the pool without being
 reset, which saves a round trip each time. Whoever needs a session of their own (LISTEN,
 planner settings, session locks) takes a dedicated connection.
+
+Whoever works for one workspace asks for ``inside`` instead: a second pool, whose
+connections have a role that the database shows the rows of one workspace only.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ import contextlib
 import os
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
+from uuid import UUID
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
@@ -37,7 +41,12 @@ __all__ = ["Connection", "Database", "Dedicated", "database_problem", "is_lost_c
 Record: TypeAlias = "asyncpg.Record"
 Dedicated: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Connection: TypeAlias = "Dedicated | PoolConnectionProxy[asyncpg.Record]"
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Work = TypeVar("Work")
+
+# The role behind the wall; the migrations make it.
+INSIDE: Final = "mainspring_inside"
+_SET_WORKSPACE = "SELECT set_config('mainspring.workspace', $1, false)"
 
 POOL_SIZE = 16
 _CONNECT_SECONDS = 10.0
@@ -61,13 +70,11 @@ class Database:
             # when its lease is over, so is its transaction.
             "idle_in_transaction_session_timeout": str(int(idle_seconds * 1000)),
         }
-        self._pool = asyncpg.create_pool(
-            connect=self._connect_for_pool,
-            reset=_keep,
-            min_size=0,
-            max_size=pool_size,
-            max_inactive_connection_lifetime=_IDLE_SECONDS,
-        )
+        self._pool = _pool(self._connect_for_pool, pool_size)
+        self._inner = _pool(self._connect_inside, pool_size)
+        # The workspace that each connection of the inner pool was last set to, by the
+        # number of its server process.
+        self._set_to: dict[int, UUID] = {}
 
     @classmethod
     async def open(
@@ -97,6 +104,7 @@ class Database:
         )
         try:
             await database._pool
+            await database._inner
             await database.execute("SELECT 1")
         except BaseException:
             await database.close()
@@ -112,9 +120,11 @@ class Database:
         """Hands everything back; what is still running in the pool is broken off."""
         try:
             async with asyncio.timeout(5.0):
+                await self._inner.close()
                 await self._pool.close()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             # Too slow, or the server is gone: there is nobody left to say goodbye to.
+            self._inner.terminate()
             self._pool.terminate()
         finally:
             await self._source.close()
@@ -122,7 +132,23 @@ class Database:
     @contextlib.asynccontextmanager
     async def acquire(self) -> AsyncIterator[Connection]:
         """A connection of the pool; when it is lost, that is said as a problem."""
-        connection = await self._checked_out()
+        async with self._lent(self._pool) as connection:
+            yield connection
+
+    @contextlib.asynccontextmanager
+    async def inside(self, workspace_id: UUID) -> AsyncIterator[Connection]:
+        """A connection to which no other workspace exists."""
+        async with self._lent(self._inner) as connection:
+            known = connection.get_server_pid()
+            if self._set_to.get(known) != workspace_id:
+                self._set_to.pop(known, None)
+                await connection.execute(_SET_WORKSPACE, str(workspace_id))
+                self._set_to[known] = workspace_id
+            yield connection
+
+    @contextlib.asynccontextmanager
+    async def _lent(self, pool: Pool) -> AsyncIterator[PoolConnectionProxy[asyncpg.Record]]:
+        connection = await self._checked_out(pool)
         try:
             yield connection
         except Exception as error:
@@ -133,7 +159,7 @@ class Database:
             raise
         finally:
             with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
-                await self._pool.release(connection)
+                await pool.release(connection)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -173,11 +199,19 @@ class Database:
         A connection may break while its commit is under way, so the work must be such
         that doing it twice is the same as doing it once.
         """
+
+        async def once() -> Work:
+            async with self.acquire() as connection:
+                return await work(connection)
+
+        return await self.retrying(once, seconds=seconds)
+
+    async def retrying(self, work: Callable[[], Awaitable[Work]], *, seconds: float = 30.0) -> Work:
+        """The same for work that takes its own connections."""
         deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
         while True:
             try:
-                async with self.acquire() as connection:
-                    return await work(connection)
+                return await work()
             except Exception as error:
                 again = is_lost_connection(error) or is_collision(error)
                 if not again or time.monotonic() + pause > deadline:
@@ -185,14 +219,19 @@ class Database:
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def _checked_out(self) -> PoolConnectionProxy[asyncpg.Record]:
+    async def _checked_out(self, pool: Pool) -> PoolConnectionProxy[asyncpg.Record]:
         try:
-            return await self._pool.acquire()
+            return await pool.acquire()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             raise database_problem(error) from error
 
     async def _connect_for_pool(self, *_: Any, **__: Any) -> Dedicated:
         return await self._connected(self._session)
+
+    async def _connect_inside(self, *_: Any, **__: Any) -> Dedicated:
+        made = await self._connected({**self._session, "role": INSIDE})
+        self._set_to.pop(made.get_server_pid(), None)
+        return made
 
     async def _connected(self, session: Mapping[str, str]) -> Dedicated:
         """A new connection. Our own server is brought back first if that is what it takes."""
@@ -218,6 +257,16 @@ class Database:
             made.terminate()
             raise
         return made
+
+
+def _pool(connect: Callable[..., Coroutine[Any, Any, Dedicated]], most: int) -> Pool:
+    return asyncpg.create_pool(
+        connect=connect,
+        reset=_keep,
+        min_size=0,
+        max_size=most,
+        max_inactive_connection_lifetime=_IDLE_SECONDS,
+    )
 
 
 async def _keep(connection: Dedicated) -> None:

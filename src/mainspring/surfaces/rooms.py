@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.registry import Registry
     from mainspring.gate.artifacts.blobs import BlobStore
     from mainspring.gate.artifacts.links import Links
+    from mainspring.gate.call import Gate
     from mainspring.runs.control import Control
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.runs.watch import Watcher
@@ -35,6 +36,7 @@ class Rooms:
     registry: Registry
     database: Database
     clock: Clock
+    gate: Gate
     vault: Vault
     waker: Waker
     dispatcher: Dispatcher

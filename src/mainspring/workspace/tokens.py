@@ -19,6 +19,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Fault, Invalid, Missing
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role, lesser
 from mainspring.store.database import Database
 from mainspring.workspace.private_file import Unguarded, read_private, write_private
 
@@ -32,6 +33,15 @@ _ADD = f"""
 """
 # The hash alone says whose token it is, so this looks into every workspace.
 _FIND = f"SELECT {_COLUMNS} FROM access_tokens WHERE hash = $1"
+# Whose token it is, while the person is still a member and nobody has shut them out.
+_HOLDER = """
+    SELECT t.workspace_id, t.id, t.member_id, t.role, t.capabilities, m.role AS member_role,
+        u.administrator
+    FROM access_tokens t
+    JOIN users u ON u.id = t.member_id AND u.disabled_at IS NULL
+    JOIN members m ON m.workspace_id = t.workspace_id AND m.user_id = t.member_id
+    WHERE t.hash = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+"""
 _LIST = f"SELECT {_COLUMNS} FROM access_tokens WHERE workspace_id = $1 ORDER BY id"
 _REVOKE = f"""
     UPDATE access_tokens SET revoked_at = coalesce(revoked_at, now())
@@ -57,6 +67,31 @@ class StoredToken:
     hint: str
     created_at: datetime
     revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who shows a token, and what it lets them do."""
+
+    workspace_id: UUID
+    token_id: UUID
+    member_id: UUID
+    role: Role
+    capabilities: frozenset[str] | None
+    administrator: bool
+
+
+async def find_holder(tx: Transaction, digest: bytes) -> Holder | None:
+    """The holder of the token with this hash, if it works now."""
+    row = await tx.fetchrow(_HOLDER, digest)
+    if row is None:
+        return None
+    limited = row["capabilities"]
+    return Holder(
+        row["workspace_id"], row["id"], row["member_id"],
+        lesser(Role(row["role"]), Role(row["member_role"])),
+        None if limited is None else frozenset(limited), row["administrator"],
+    )  # fmt: skip
 
 
 def token_hash(plain: str) -> bytes:

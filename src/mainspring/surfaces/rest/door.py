@@ -10,7 +10,7 @@ who it is, so a revoked token is refused from the next request on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 from uuid import UUID
 
@@ -19,34 +19,78 @@ from fastapi.routing import RouteContext
 from starlette.datastructures import Headers
 from starlette.routing import compile_path
 
-from mainspring.contracts.errors import Finding, Invalid, Missing, Problem, Unauthenticated
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import (
+    Denied,
+    Finding,
+    Invalid,
+    Missing,
+    Problem,
+    Unauthenticated,
+)
+from mainspring.contracts.roles import LEAST, Permission
+from mainspring.gate.direct import Visitor
+from mainspring.store.audit import Entry, entry_by
+from mainspring.store.walls import Walled
 from mainspring.surfaces.rest.problems import send_problem
-from mainspring.workspace.tokens import find_token, is_token, token_hash
+from mainspring.workspace.tokens import find_holder, is_token, token_hash
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 _PUBLIC: Final = "_mainspring_public"
+_NEEDS: Final = "_mainspring_needs"
 _CALLER: Final = "caller"
+# Methods that change nothing.
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Caller:
-    """Whoever sent this request, by the token they showed."""
+    """Whoever sent this request, by what they showed."""
 
-    workspace_id: UUID
-    member_id: UUID
-    token_id: UUID
+    visitor: Visitor
+    database: Walled
+    # Added to the entry that the audit log gets for this request.
+    detail: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def actor(self) -> Actor:
+        return self.visitor.actor
+
+    @property
+    def workspace_id(self) -> UUID:
+        return self.visitor.actor.workspace_id
+
+    @property
+    def member_id(self) -> UUID:
+        return self.visitor.actor.id
 
 
 def public(endpoint: Endpoint) -> Endpoint:
     """Marks a route as open to everybody. It stands nearest to the function."""
     setattr(endpoint, _PUBLIC, True)
     return endpoint
+
+
+def needs(permission: Permission) -> Callable[[Endpoint], Endpoint]:
+    """Says what a member's role must allow for a route. It stands nearest to the function."""
+
+    def mark(endpoint: Endpoint) -> Endpoint:
+        setattr(endpoint, _NEEDS, permission)
+        return endpoint
+
+    return mark
+
+
+def needed(endpoint: Callable[..., Any] | None) -> Permission | None:
+    """What a route needs; None for one that says nothing."""
+    found = getattr(endpoint, _NEEDS, None)
+    return found if isinstance(found, Permission) else None
 
 
 def is_public(endpoint: Callable[..., Any] | None) -> bool:
@@ -65,9 +109,40 @@ SignedIn = Annotated[Caller, Depends(signed_in)]
 
 
 async def admitted(request: Request) -> None:
-    """The second lock, on each route: it opens for a known caller or on a public route."""
-    if not is_public(request.scope.get("endpoint")):
-        await signed_in(request)
+    """The second lock, on each route: public, or a known caller whose role is enough."""
+    endpoint = request.scope.get("endpoint")
+    if is_public(endpoint):
+        return
+    caller = await signed_in(request)
+    check_role(caller, request, needed(endpoint))
+    if request.method not in _READING:
+        caller.database = replace(caller.database, tell=lambda: [_entry(caller, request)])
+
+
+def check_role(caller: Caller, request: Request, permission: Permission | None) -> None:
+    """Refuses a caller whose role, or whose token, is not made for this route."""
+    if permission is None:
+        permission = Permission.READ if request.method in _READING else Permission.EDIT
+    if caller.visitor.capabilities is not None and permission is not Permission.ACCOUNT:
+        raise Denied(
+            "This token may call the capabilities it names, and nothing else.",
+            code="token_limited",
+            suggestion="Call them at /api/v1/capabilities/{id} or over MCP.",
+        )
+    role = caller.actor.role
+    if role is None or not role.may(permission):
+        raise Denied(
+            f"Your role here may not {permission.value}.",
+            code="role_too_small",
+            suggestion=f"It takes the role {LEAST[permission].value} or more.",
+        )
+
+
+def _entry(caller: Caller, request: Request) -> Entry:
+    """What the audit log is told of a request that changed something."""
+    route = request.scope.get("route")
+    subject = "/".join(str(value) for value in request.path_params.values()) or None
+    return entry_by(caller.actor, getattr(route, "name", "unknown"), subject, caller.detail)
 
 
 def unknown_caller() -> Unauthenticated:
@@ -78,23 +153,25 @@ def unknown_caller() -> Unauthenticated:
     )
 
 
-async def caller_of(database: Transaction, headers: Headers) -> Caller:
+async def caller_of(database: Database, headers: Headers) -> Caller:
     """Who shows the token in these headers, for a public route that may still ask for one."""
     plain = _bearer(headers.getlist("authorization"))
     if plain is None:
         raise unknown_caller()
-    found = await find_token(database, token_hash(plain))
+    found = await find_holder(database, token_hash(plain))
     if found is None:
         raise unknown_caller()
-    return Caller(found.workspace_id, found.member_id, found.id)
+    actor = Actor(
+        found.workspace_id, "client", found.member_id, found.token_id, found.role,
+        found.administrator,
+    )  # fmt: skip
+    return Caller(Visitor(actor, found.capabilities), Walled(database, found.workspace_id))
 
 
 class Door:
     """Lets a request through to a public route, or with a caller; refuses all others."""
 
-    def __init__(
-        self, app: ASGIApp, *, database: Transaction, routes: Iterable[RouteContext]
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, database: Database, routes: Iterable[RouteContext]) -> None:
         self._app = app
         self._database = database
         self._open = [
