@@ -24,6 +24,7 @@ _TAGS = {
     "events": "Publish, list and read facts, and declare their types.",
     "artifacts": "Files that runs have made.",
     "inbox": "Messages and alerts.",
+    "capabilities": "Everything the system can do, called by its name.",
     "schemas": "What definitions are written in.",
     "health": "Whether it lives, whether it works, and its numbers.",
 }

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
 from mainspring.contracts.errors import Invalid, Upstream
 from mainspring.contracts.limits import Limits
@@ -58,7 +58,12 @@ def http_fetch_capability(limits: Limits) -> Capability:
         output_schema=output_schema(),
         handler=fetch,
         annotations=Annotations(
-            effect=Effect.SEND, reach=effect_of, seconds=2.0, secret_arguments=SECRET_ARGUMENTS
+            effect=Effect.SEND,
+            reach=effect_of,
+            seconds=2.0,
+            secret_arguments=SECRET_ARGUMENTS,
+            # Only a grant says which hosts are approved, and only a run has one.
+            audience=Audience.RUNS,
         ),
     )
 

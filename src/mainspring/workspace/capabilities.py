@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.limits import Limits
 from mainspring.workspace.events import publish_event_capability
 from mainspring.workspace.kv import (
@@ -24,8 +24,9 @@ from mainspring.workspace.kv import (
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _KEY = {"type": "string", "minLength": 1, "maxLength": MAX_KEY}
-_READS = Annotations(effect=Effect.READ, transactional=True, seconds=0.1)
-_KEEPS = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.1)
+_RUNS = Audience.RUNS
+_READS = Annotations(effect=Effect.READ, transactional=True, seconds=0.1, audience=_RUNS)
+_KEEPS = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.1, audience=_RUNS)
 
 
 def capabilities(limits: Limits, built_in: Collection[str] = ()) -> tuple[Capability, ...]:

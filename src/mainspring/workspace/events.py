@@ -29,6 +29,7 @@ from mainspring.contracts.event import (
 )
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.roles import Permission
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.json_text import check_value
 from mainspring.store.events import append_events
@@ -220,7 +221,9 @@ def publish_event_capability(limits: Limits, built_in: Collection[str] = ()) -> 
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=_publish_handler(limits, built_in),
-        annotations=Annotations(effect=Effect.KEEP, transactional=True, seconds=0.05),
+        annotations=Annotations(
+            effect=Effect.KEEP, transactional=True, seconds=0.05, permission=Permission.RUN
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.ids import new_id
@@ -77,7 +77,9 @@ POST_NOTIFICATION = Capability(
         "properties": {"notification_id": {"type": "string", "format": "uuid"}},
     },
     handler=_post,
-    annotations=Annotations(effect=Effect.KEEP, transactional=True, seconds=0.05),
+    annotations=Annotations(
+        effect=Effect.KEEP, transactional=True, seconds=0.05, audience=Audience.RUNS
+    ),
 )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Denied, Finding, Invalid, TooLarge
 from mainspring.contracts.limits import Limits
@@ -84,7 +84,9 @@ def artifacts_capability(
         input_schema=input_schema(limits),
         output_schema=output_schema(),
         handler=save,
-        annotations=Annotations(effect=Effect.KEEP, transactional=True, seconds=0.5),
+        annotations=Annotations(
+            effect=Effect.KEEP, transactional=True, seconds=0.5, audience=Audience.RUNS
+        ),
     )
 
 

@@ -25,6 +25,7 @@ from mainspring.surfaces.rest.problems import handle_problems
 from mainspring.surfaces.rest.routes import (
     artifacts,
     automations,
+    capabilities,
     events,
     health,
     inbox,
@@ -40,8 +41,8 @@ from mainspring.surfaces.rooms import Rooms
 
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
-    webhooks, automations, versions, triggers, runs, streams, events, artifacts, inbox, schemas,
-    health,
+    webhooks, automations, versions, triggers, runs, streams, events, artifacts, inbox,
+    capabilities, schemas, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]

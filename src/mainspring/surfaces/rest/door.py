@@ -19,6 +19,7 @@ from fastapi.routing import RouteContext
 from starlette.datastructures import Headers
 from starlette.routing import compile_path
 
+from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import (
     Denied,
@@ -44,6 +45,8 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 _PUBLIC: Final = "_mainspring_public"
 _NEEDS: Final = "_mainspring_needs"
+_FACE: Final = "_mainspring_face"
+_KNOWN: Final = "_mainspring_known"
 _CALLER: Final = "caller"
 # Methods that change nothing.
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -87,6 +90,24 @@ def needs(permission: Permission) -> Callable[[Endpoint], Endpoint]:
     return mark
 
 
+def face_of(endpoint: Endpoint, capability: Capability) -> Endpoint:
+    """Marks a route that only calls a capability: the gate decides who may, and records it."""
+    setattr(endpoint, _FACE, capability)
+    return endpoint
+
+
+def anyone_known(endpoint: Endpoint) -> Endpoint:
+    """Marks a route that is open to every known caller and asks the gate about the rest."""
+    setattr(endpoint, _KNOWN, True)
+    return endpoint
+
+
+def faced(endpoint: Callable[..., Any] | None) -> Capability | None:
+    """The capability that a route is a face of, if it is one."""
+    found = getattr(endpoint, _FACE, None)
+    return found if isinstance(found, Capability) else None
+
+
 def needed(endpoint: Callable[..., Any] | None) -> Permission | None:
     """What a route needs; None for one that says nothing."""
     found = getattr(endpoint, _NEEDS, None)
@@ -114,6 +135,8 @@ async def admitted(request: Request) -> None:
     if is_public(endpoint):
         return
     caller = await signed_in(request)
+    if faced(endpoint) is not None or getattr(endpoint, _KNOWN, False):
+        return
     check_role(caller, request, needed(endpoint))
     if request.method not in _READING:
         caller.database = replace(caller.database, tell=lambda: [_entry(caller, request)])

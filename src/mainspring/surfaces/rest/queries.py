@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, get_args, get_origin
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar, get_args, get_origin
 
 from fastapi import Request
 from fastapi.dependencies.utils import get_flat_params
@@ -15,7 +15,10 @@ from mainspring.definition.pointers import under
 from mainspring.definition.words import did_you_mean
 from mainspring.surfaces.rest.door import is_public
 
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
 _LONGEST = 64
+_NAMES = "_mainspring_query"
 
 
 async def known_query(request: Request) -> None:
@@ -28,8 +31,17 @@ async def known_query(request: Request) -> None:
         raise Invalid("The query is not one that is read here.", findings=findings)
 
 
+def knows_query(endpoint: Endpoint, names: Mapping[str, bool]) -> Endpoint:
+    """Marks a route that reads its query by itself: each name, and whether it may repeat."""
+    setattr(endpoint, _NAMES, dict(names))
+    return endpoint
+
+
 def query_names(route: APIRoute) -> dict[str, bool]:
     """The query parameters of a route, and whether each may come more than once."""
+    said: dict[str, bool] | None = getattr(route.endpoint, _NAMES, None)
+    if said is not None:
+        return said
     return {
         field.alias: _is_list(field.field_info.annotation)
         for field in get_flat_params(route.dependant)

@@ -1,0 +1,168 @@
+"""Capabilities as routes: one line of a table each, no rules of their own.
+
+A route that is a face of a capability gathers the arguments (from its path, its query or
+its body), hands them to the gate as the caller, and answers with the result. Who may call,
+what is valid and what is recorded is decided at the gate, as it is for every other caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from fastapi import APIRouter, Request
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Fault, Finding, Invalid
+from mainspring.definition.pointers import under
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_json_body, takes_schema
+from mainspring.surfaces.rest.door import SignedIn, face_of
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.queries import knows_query
+from mainspring.surfaces.rooms import Rooms
+
+_QUERIED: Final = frozenset({"GET", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """One route that calls one capability."""
+
+    method: str
+    path: str
+    capability: str
+    summary: str
+    status_code: int = 200
+    # Arguments that the path holds, where its name for one is another: path name to argument.
+    named: Mapping[str, str] | None = None
+    # Fixed arguments, for a route that is one way to call it.
+    fixed: Mapping[str, Any] | None = None
+    # Another operation id than the capability's own, where two routes call one capability.
+    name: str | None = None
+
+
+def add_faces(made: APIRouter, rooms: Rooms, faces: Iterable[Face]) -> None:
+    """Adds each face as a route."""
+    for face in faces:
+        capability = rooms.registry.capabilities[face.capability]
+        queried = face.method in _QUERIED
+        asked = _asked(face, capability)
+        endpoint = _endpoint(rooms, face, capability, asked if queried else None)
+        made.add_api_route(
+            face.path,
+            face_of(knows_query(endpoint, _lists(asked) if queried else {}), capability),
+            methods=[face.method],
+            name=face.name or capability.id.replace(".", "_"),
+            summary=face.summary,
+            status_code=face.status_code,
+            responses={
+                **problems(403, 404, 409, 429),
+                face.status_code: {
+                    "description": "What it answers.",
+                    "content": {"application/json": {"schema": _plain(capability.output_schema)}},
+                },
+            },
+            openapi_extra=_described(face, capability, asked),
+        )
+
+
+def _endpoint(
+    rooms: Rooms, face: Face, capability: Capability, queried: Mapping[str, Any] | None
+) -> Callable[..., Awaitable[Answer]]:
+    async def call(request: Request, caller: SignedIn) -> Answer:
+        if queried is not None:
+            arguments = _from_query(request, queried)
+        else:
+            arguments = await _from_body(request)
+        for name, value in request.path_params.items():
+            arguments[(face.named or {}).get(name, name)] = value
+        arguments |= face.fixed or {}
+        value = await rooms.gate.direct(caller.visitor, capability.id, arguments)
+        return Answer(value, status_code=face.status_code)
+
+    return call
+
+
+async def _from_body(request: Request) -> dict[str, Any]:
+    body = await read_json_body(request)
+    if not isinstance(body, dict):
+        raise Invalid("The body must be an object.", findings=[Finding("", "An object.", "type")])
+    held = request.path_params.keys() & body.keys()
+    if held:
+        name = min(held)
+        detail = f"{name} stands in the path; it may not stand in the body too."
+        raise Invalid(detail, findings=[Finding(under("", name), detail, "in_path")])
+    return body
+
+
+def _from_query(request: Request, asked: Mapping[str, Any]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    for name, schema in asked.items():
+        values = request.query_params.getlist(name)
+        if values:
+            arguments[name] = _read(schema, values)
+    return arguments
+
+
+def _read(schema: Mapping[str, Any], values: list[str]) -> Any:
+    """A query value as its schema means it; what does not fit stays text for the gate to judge."""
+    kind = schema.get("type")
+    if kind == "array":
+        return [_read(schema.get("items", {}), [value]) for value in values]
+    if kind in ("integer", "number", "boolean", "object"):
+        try:
+            return orjson.loads(values[0])
+        except orjson.JSONDecodeError:
+            return values[0]
+    return values[0]
+
+
+def _asked(face: Face, capability: Capability) -> dict[str, Any]:
+    """The arguments that neither the path nor the route itself gives."""
+    given = {*(face.named or {}).values(), *(face.fixed or {}), *_path_names(face)}
+    properties: Mapping[str, Any] = capability.input_schema.get("properties", {})
+    return {name: schema for name, schema in properties.items() if name not in given}
+
+
+def _path_names(face: Face) -> list[str]:
+    named = face.named or {}
+    pieces = [piece for piece in face.path.split("/") if piece.startswith("{")]
+    return [named.get(name, name) for name in (piece[1:-1].partition(":")[0] for piece in pieces)]
+
+
+def _lists(asked: Mapping[str, Any]) -> dict[str, bool]:
+    return {name: schema.get("type") == "array" for name, schema in asked.items()}
+
+
+def _described(face: Face, capability: Capability, asked: Mapping[str, Any]) -> dict[str, Any]:
+    properties = capability.input_schema.get("properties", {})
+    shown = [piece[1:-1].partition(":")[0] for piece in face.path.split("/") if piece[:1] == "{"]
+    parameters = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": properties.get((face.named or {}).get(name, name), {"type": "string"}),
+        }
+        for name in shown
+    ]
+    required = [name for name in capability.input_schema.get("required", ()) if name in asked]
+    if face.method in _QUERIED:
+        parameters += [
+            {"name": name, "in": "query", "required": name in required, "schema": schema}
+            for name, schema in asked.items()
+        ]
+        return {"parameters": parameters}
+    schema = {**_plain(capability.input_schema), "properties": dict(asked), "required": required}
+    for key in ("examples", "x-anti-examples"):
+        schema.pop(key, None)
+    return {"parameters": parameters, **takes_schema(schema)}
+
+
+def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    if schema.get("type") != "object":
+        raise Fault("A capability with a face takes and answers objects.")
+    return {key: value for key, value in schema.items() if key not in ("$schema", "$id")}

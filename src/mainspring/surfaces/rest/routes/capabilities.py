@@ -1,0 +1,103 @@
+"""Every capability by its name: what there is, its schema, and a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.gate.direct import callable_by
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_json_body, takes_schema
+from mainspring.surfaces.rest.door import SignedIn, anyone_known
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+
+
+class CapabilityShape(BaseModel):
+    """One capability, as whoever asks may call it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    label: str
+    description: str
+    effect: str = Field(description="How far a call reaches: read, keep or send.")
+    permission: str = Field(description="What a member's role must allow.")
+    confirmation: bool = Field(description="Whether a call waits for a person's yes.")
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any]
+
+
+class CapabilityList(BaseModel):
+    """What whoever asks may call."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    capabilities: list[CapabilityShape]
+
+
+_ARGUMENTS = takes_schema(
+    {"title": "Arguments", "type": "object", "additionalProperties": True},
+    "The arguments; their schema is the capability's input_schema.",
+)
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("capabilities")
+
+    @made.get(
+        "/capabilities",
+        summary="List what you may call",
+        response_model=CapabilityList,
+    )
+    @anyone_known
+    async def list_capabilities(caller: SignedIn) -> Answer:
+        found = callable_by(rooms.registry, caller.visitor)
+        return Answer({"capabilities": [_shown(entry) for entry in found]})
+
+    @made.get(
+        "/capabilities/{capability_id}",
+        summary="Read what a capability takes and answers",
+        response_model=CapabilityShape,
+    )
+    @anyone_known
+    async def read_capability(capability_id: str, caller: SignedIn) -> Answer:
+        found = rooms.registry.capabilities.get(capability_id)
+        if found is None or not caller.visitor.sees(found):
+            raise Missing("There is no such capability.", code="unknown_capability")
+        return Answer(_shown(found))
+
+    @made.post(
+        "/capabilities/{capability_id}",
+        summary="Call a capability",
+        response_model=dict[str, Any],
+        responses=problems(403, 409, 429),
+        openapi_extra=_ARGUMENTS,
+    )
+    @anyone_known
+    async def call_capability(capability_id: str, request: Request, caller: SignedIn) -> Answer:
+        arguments = await read_json_body(request)
+        if not isinstance(arguments, dict):
+            detail = "The arguments must be an object."
+            raise Invalid(detail, findings=[Finding("", detail, "type")])
+        return Answer(await rooms.gate.direct(caller.visitor, capability_id, arguments))
+
+    return made
+
+
+def _shown(capability: Capability) -> dict[str, Any]:
+    return {
+        "id": capability.id,
+        "label": capability.label,
+        "description": capability.description,
+        "effect": capability.annotations.effect.value,
+        "permission": capability.permission.value,
+        "confirmation": capability.write is not None,
+        "input_schema": capability.input_schema,
+        "output_schema": capability.output_schema,
+    }
