@@ -1,0 +1,1 @@
+-- Boards: datasets of rows, with their columns, skills, forms and dashboard.

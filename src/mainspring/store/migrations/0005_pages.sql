@@ -1,0 +1,1 @@
+-- Pages: what a workspace knows, found by words and by meaning.
