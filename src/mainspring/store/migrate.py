@@ -17,7 +17,7 @@ from pathlib import Path
 import asyncpg
 
 from mainspring.contracts.errors import Clash, Fault
-from mainspring.store.database import Database, Dedicated
+from mainspring.store.database import INSIDE, Database, Dedicated
 from mainspring.store.outage import database_problem, is_lost_connection
 
 PACKAGED = Path(__file__).parent / "migrations"
@@ -34,6 +34,10 @@ _TABLE = """
 """
 _APPLIED = "SELECT version, name, checksum FROM schema_migrations ORDER BY version"
 _RECORD = "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)"
+_ROLE_HINT = (
+    f"The database account must own the database and may make roles; or an administrator runs "
+    f"'CREATE ROLE {INSIDE}' and 'GRANT {INSIDE} TO' that account first."
+)
 _TRANSACTION = "SELECT pg_current_xact_id()::text"
 
 
@@ -131,9 +135,11 @@ async def _apply(connection: Dedicated, migration: Migration) -> None:
     except asyncpg.PostgresError as error:
         if is_lost_connection(error) or isinstance(error, asyncpg.InsufficientResourcesError):
             raise
+        denied = isinstance(error, asyncpg.InsufficientPrivilegeError)
         raise Fault(
             f"The migration {migration.label} could not be applied "
             f"(SQLSTATE {error.sqlstate}); nothing of it was kept.",
             code="migration_failed",
+            suggestion=_ROLE_HINT if denied else None,
             retryable=False,
         ) from error

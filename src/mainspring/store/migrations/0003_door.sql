@@ -3,14 +3,24 @@
 
 -- Walls. Whoever works for one workspace does so as this role, on a connection that names
 -- the workspace; the database then shows and takes nothing else, whatever a query says.
+-- Where this account may not make roles, somebody who may has made and granted it before.
 DO $$
 BEGIN
-    CREATE ROLE mainspring_inside NOLOGIN;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mainspring_inside') THEN
+        CREATE ROLE mainspring_inside NOLOGIN;
+    END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN
+    -- Another database of the same server was a moment quicker.
     NULL;
 END
 $$;
-GRANT mainspring_inside TO CURRENT_USER;
+DO $$
+BEGIN
+    IF NOT pg_has_role(current_user, 'mainspring_inside', 'SET') THEN
+        EXECUTE format('GRANT mainspring_inside TO %I', current_user);
+    END IF;
+END
+$$;
 
 CREATE FUNCTION inside_workspace() RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE
     RETURN nullif(current_setting('mainspring.workspace', true), '')::uuid;
