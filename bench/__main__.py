@@ -10,7 +10,19 @@ import argparse
 import json
 from pathlib import Path
 
-from bench import engine, language, matcher, schedules, server, start, webhooks
+from bench import (
+    boards,
+    engine,
+    gate,
+    language,
+    matcher,
+    mcp,
+    pages,
+    schedules,
+    server,
+    start,
+    webhooks,
+)
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -34,10 +46,22 @@ def main() -> None:
     print("\nWebhook in, finished run out")
     found |= webhooks.measure(chosen.rounds)
     webhooks.show(found, before)
+    print("\nMCP against the bare server of its library")
+    found["mcp"] = mcp.measure(chosen.rounds)
+    mcp.show(found["mcp"])
+    print("\nA call through the gate against its bare handler")
+    found["gate"] = gate.measure()
+    gate.show(found["gate"])
+    print("\nBoards")
+    found["boards"] = boards.measure()
+    boards.show(found["boards"])
     print("\nStarting")
     start.main()
     found["server"] = server.measure()
     server.show(found["server"])
+    print("\nPages")
+    found["pages"] = pages.measure()
+    pages.show(found["pages"])
     if chosen.save:
         RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from scripts.reference_pages import commands, language, rest, rules, vocabulary
+from scripts.reference_pages import commands, language, requirements, rest, roles, rules, vocabulary
 from scripts.reference_pages.markdown import page, table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -72,8 +72,15 @@ PAGES = (
         "mainspring.surfaces.rest.app",
         rest.openapi_document,
     ),
+    Page("roles.md", "Who may do what.", "mainspring.surfaces.rest.app", roles.roles_page),
     Page("cli.md", "Every command.", "mainspring.__main__", commands.cli_page),
     Page("exit-codes.md", "Every exit code.", "mainspring.surfaces.cli.exits", commands.exits_page),
+    Page(
+        "requirements.md",
+        "What is asked, and the tests that hold it.",
+        "scripts.requirement_rows",
+        requirements.requirements_page,
+    ),
 )
 
 

@@ -53,7 +53,7 @@ RUN = {
     "automation_id": "Its automation.",
     "automation_name": "The automation's name.",
     "automation_version": "The version it runs.",
-    "trigger_type": "`manual`, `schedule`, `webhook` or `event`.",
+    "trigger_type": "`manual`, or the type of the trigger.",
     "trigger_id": "The trigger, or nothing for a run by hand.",
     "workspace_id": "Its workspace.",
     "search_space_id": "The same under an older name.",

@@ -22,9 +22,18 @@ _TAGS = {
     "runs": "Start, list, read, cancel, retry and replay.",
     "streams": "Runs as they happen, as server-sent events.",
     "events": "Publish, list and read facts, and declare their types.",
+    "boards": "Datasets of rows, with columns, skills, forms and a dashboard.",
+    "pages": "Texts that the workspace keeps, found by words and by meaning.",
     "artifacts": "Files that runs have made.",
     "inbox": "Messages and alerts.",
+    "audit": "What was done and by whom.",
     "capabilities": "Everything the system can do, called by its name.",
+    "secrets": "Names and descriptions of secrets; a value goes in and never out.",
+    "session": "Sign in and out, who you are, and what you change about yourself.",
+    "members": "Who is in the workspace and as what, and who was asked in.",
+    "tokens": "Access tokens for programs.",
+    "workspaces": "The workspaces you are in.",
+    "administration": "People and workspaces, for whoever looks after the installation.",
     "schemas": "What definitions are written in.",
     "health": "Whether it lives, whether it works, and its numbers.",
 }
@@ -32,17 +41,17 @@ _TAGS = {
 Row = tuple[str, str, str, str]
 
 # Any route may answer so; the page says it once.
-_EVERYWHERE = frozenset({"401", "413", "415", "422", "500"})
+_EVERYWHERE = frozenset({"401", "403", "413", "415", "422", "500"})
 
 
 def openapi_document() -> str:
-    return as_json(_document())
+    return as_json(document())
 
 
 def rest_page() -> str:
     routes: dict[str, list[Row]] = {}
     openapi = importlib.import_module("mainspring.surfaces.rest.openapi")
-    for path, method, operation in openapi.operations(_document()):
+    for path, method, operation in openapi.operations(document()):
         routes.setdefault(operation["tags"][0], []).append(_row(path, method, operation))
     parts: list[str] = []
     # A tag without a sentence, or a sentence without a tag, stops the generator.
@@ -55,9 +64,9 @@ def rest_page() -> str:
         "[openapi.json](openapi.json); a running server gives it at `/api/v1/openapi.json`.",
         "A request needs `Authorization: Bearer` and a token, unless its path is marked "
         "*open*. The answers are named besides those that any route may give: 401 for an "
-        "unknown token, 413 and 415 for a body that is too large or no JSON, 422 for anything "
-        "else that cannot be right, 500 for an error of ours. Every one from 400 on is a "
-        "[problem document](errors.md).",
+        "unknown token, 403 for a [role](roles.md) that is not enough, 413 and 415 for a body "
+        "that is too large or no JSON, 422 for anything else that cannot be right, 500 for an "
+        "error of ours. Every one from 400 on is a [problem document](errors.md).",
         *parts,
     )
 
@@ -73,7 +82,8 @@ def _row(path: str, method: str, operation: dict[str, Any]) -> Row:
 
 
 @functools.cache
-def _document() -> dict[str, Any]:
+def document() -> dict[str, Any]:
+    """The OpenAPI document of the whole surface."""
     return asyncio.run(_described())
 
 

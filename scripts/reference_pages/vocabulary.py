@@ -15,13 +15,14 @@ from scripts.reference_pages.markdown import (
 )
 
 
-def _registry() -> Any:
+def registry() -> Any:
+    """Every word, as a server without settings of its own has them."""
     limits = importlib.import_module("mainspring.contracts.limits").Limits()
     return importlib.import_module("mainspring.wiring").build_registry(limits)
 
 
 def actions_page() -> str:
-    registry = _registry()
+    words = registry()
     parts = [
         f"## {name}\n\n{entry.description.strip()}\n\n{fields(entry.config_schema)}\n\n"
         + (
@@ -29,7 +30,7 @@ def actions_page() -> str:
             if entry.output_schema is not None
             else "Output: in the shape that the step declares."
         )
-        for name, entry in sorted(registry.actions.items())
+        for name, entry in sorted(words.actions.items())
     ]
     return page(
         "Actions",
@@ -41,9 +42,9 @@ def actions_page() -> str:
 
 
 def capabilities_page() -> str:
-    registry = _registry()
+    words = registry()
     rows, parts = [], []
-    for name, entry in sorted(registry.capabilities.items()):
+    for name, entry in sorted(words.capabilities.items()):
         notes = entry.annotations
         effect = "held for a person" if entry.write is not None else notes.effect.value
         rows.append((f"[{name}](#{name.replace('.', '')})", effect, sentence(entry.label)))
@@ -63,11 +64,11 @@ def capabilities_page() -> str:
 
 
 def triggers_page() -> str:
-    registry = _registry()
+    words = registry()
     parts = [
         f"## {name}\n\n{entry.description.strip()}\n\n### Config\n\n{fields(entry.config_schema)}"
         f"\n\n### Payload\n\n{fields(entry.payload_schema)}"
-        for name, entry in sorted(registry.triggers.items())
+        for name, entry in sorted(words.triggers.items())
     ]
     return page(
         "Triggers",
@@ -78,9 +79,9 @@ def triggers_page() -> str:
 
 
 def events_page() -> str:
-    registry = _registry()
+    words = registry()
     parts = [
         f"## {name}\n\n{entry.description.strip()}\n\n{fields(entry.payload_schema)}"
-        for name, entry in sorted(registry.events.items())
+        for name, entry in sorted(words.events.items())
     ]
     return page("Events", "Every declared type of event and the shape of its payload.", *parts)

@@ -50,6 +50,10 @@ class Settings:
     master_key_file: Path | None = _setting(
         None, "File with the vault's 32-byte key in base64; default: master.key in the data folder."
     )
+    master_key_command: str | None = _setting(
+        None,
+        "A program, with its arguments, that prints the vault's key in base64; none: the file.",
+    )
     egress_allow: frozenset[str] = _setting(
         frozenset(), "Exact host:port pairs, comma separated, that may be private addresses."
     )
@@ -80,6 +84,12 @@ class Settings:
     )
     artifacts_key_id: str | None = _setting(None, "The access key of that store.")
     artifacts_key: str | None = _setting(None, "The secret key of that store.")
+    embeddings: str = _setting(
+        "none", "The model by which pages are found by meaning: none, or local."
+    )
+    token: str | None = _setting(
+        None, "The token that `call` and `mcp` show; none: they act as this folder's owner."
+    )
     program: str | None = _setting(
         None, "How hints name this program; ./start sets it, nobody else needs to."
     )
@@ -116,6 +126,12 @@ def program_name(environment: Mapping[str, str] | None = None) -> str | None:
     """How hints name this program, if somebody has said so; no other setting is looked at."""
     found = os.environ if environment is None else environment
     return found.get(PREFIX + "PROGRAM") or None
+
+
+def bare_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What a program that we start may know of ours: where programs and its home are."""
+    found = os.environ if environment is None else environment
+    return {name: found[name] for name in ("PATH", "HOME") if name in found}
 
 
 def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
@@ -163,18 +179,26 @@ def _read(entry: Field[Any], text: str) -> Any:
             return _words(text)
         case "slots" | "port" | "workers":
             return _whole(name, text)
-        case "database_url" | "public_url" | "smtp_url" | "owner_mail":
+        case "database_url" | "public_url" | "smtp_url" | "owner_mail" | "master_key_command":
             return text or None
-        case "artifacts_url" | "artifacts_key_id" | "artifacts_key" | "program":
+        case "artifacts_url" | "artifacts_key_id" | "artifacts_key" | "program" | "token":
             return text or None
         case "host" | "mail_from" | "slack_url":
             return text
+        case "embeddings":
+            return _one_of(name, text, ("none", "local"))
         case _:
             return _seconds(name, text)
 
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in (piece.strip() for piece in text.split(",")) if word)
+
+
+def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
+    if text not in known:
+        raise BadSetting(f"{name} must be {' or '.join(known)}, not {text!r}.")
+    return text
 
 
 def _whole(name: str, text: str) -> int:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from mainspring.actions.vocabulary import builtin_actions
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
+from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
@@ -22,14 +24,24 @@ from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.integrations import email, slack
 from mainspring.runs.events import EVENTS
 from mainspring.settings import Settings
-from mainspring.triggers import event, schedule, webhook
+from mainspring.triggers import event, presets, schedule, webhook
 from mainspring.workspace import capabilities as workspace_capabilities
+from mainspring.workspace.boards import events as board_events
+from mainspring.workspace.boards.capabilities import capabilities as board_capabilities
 from mainspring.workspace.inbox import POST_NOTIFICATION
+from mainspring.workspace.pages import capabilities as page_capabilities
+from mainspring.workspace.pages.events import EVENTS as PAGE_EVENTS
+from mainspring.workspace.people.administration import administration
+from mainspring.workspace.secret_capabilities import secret_capabilities
+from mainspring.workspace.vault import Vault
+
+if TYPE_CHECKING:
+    from mainspring.store.database import Database
 
 
 def build_shelf(settings: Settings) -> tuple[Integration, ...]:
     """The integrations of this installation, each given what the operator set for it."""
-    return (email.integration(), slack.integration(settings.slack_url))
+    return (email.integration(settings.owner_mail), slack.integration(settings.slack_url))
 
 
 def build_registry(
@@ -38,13 +50,16 @@ def build_registry(
     settings: Settings | None = None,
     blobs: BlobStore | None = None,
     links: Links | None = None,
+    embedder: Embedder | None = None,
+    vault: Vault | None = None,
+    database: Database | None = None,
     actions: Iterable[Action] = (),
     capabilities: Iterable[Capability] = (),
 ) -> Registry:
     """Every word a definition may use here; more may be added, none replaced."""
     shelf = build_shelf(settings or Settings())
     joined = chain.from_iterable
-    events = (*EVENTS, *joined(entry.events for entry in shelf))
+    events = (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *joined(entry.events for entry in shelf))
     reserved = {entry.type for entry in events}
     return Registry(
         actions=(*builtin_actions(limits), *joined(entry.actions for entry in shelf), *actions),
@@ -53,9 +68,13 @@ def build_registry(
             artifacts_capability(blobs or Nowhere(), limits, links),
             POST_NOTIFICATION,
             *workspace_capabilities.capabilities(limits, reserved),
+            *page_capabilities.capabilities(limits, embedder),
+            *board_capabilities(limits),
+            *secret_capabilities(vault),
+            *administration(database, (settings or Settings()).address),
             *joined(entry.capabilities for entry in shelf),
             *capabilities,
         ),
-        triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER),
+        triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
         events=events,
     )

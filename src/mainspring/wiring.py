@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from mainspring.contracts.context import Mailer
+from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.limits import Limits, with_overrides
 from mainspring.contracts.registry import Registry
 from mainspring.gate.artifacts.blobs import BlobStore
@@ -48,7 +49,10 @@ from mainspring.triggers.scheduler import Scheduler
 from mainspring.triggers.watch import Duty, keep_watch
 from mainspring.vocabulary import build_registry
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
-from mainspring.workspace.people import ensure_first_person
+from mainspring.workspace.pages.local_model import open_embedder
+from mainspring.workspace.pages.vectors import Embedding
+from mainspring.workspace.people.passwords import Passwords
+from mainspring.workspace.people.users import ensure_first_person
 from mainspring.workspace.vault import Vault
 
 __all__ = [
@@ -74,6 +78,7 @@ class House:
     database: Database
     clock: DatabaseClock
     vault: Vault
+    passwords: Passwords
     egress: Egress
     mailer: Mailer
     blobs: BlobStore
@@ -84,6 +89,7 @@ class House:
     dispatcher: Dispatcher
     control: Control
     workspace_id: UUID = FIRST_WORKSPACE
+    embedder: Embedder | None = None
 
 
 @asynccontextmanager
@@ -99,6 +105,7 @@ async def open_house(
         stack.push_async_callback(house.blobs.aclose)
         stack.push_async_callback(house.egress.aclose)
         stack.push_async_callback(house.waker.aclose)
+        stack.push_async_callback(house.gate.aclose)
         await prepare(house)
         yield house
 
@@ -108,21 +115,28 @@ def build_house(
 ) -> House:
     """The parts around an open database, each given what it needs and nothing more."""
     clock = DatabaseClock()
-    vault = Vault(database, settings.key_file, limits)
+    vault = Vault(
+        database, settings.key_file, limits, key_command=settings.master_key_command
+    )
     egress = Egress(limits, settings.egress_allow)
     mailer = SmtpMailer(read_smtp_url(settings.smtp_url), settings.mail_from, limits, clock)
     blobs = open_blobs(settings, limits, clock)
     links = Links(vault, settings.address)
-    words = registry or build_registry(limits, settings=settings, blobs=blobs, links=links)
+    embedder = open_embedder(settings.embeddings)
+    words = registry or build_registry(
+        limits, settings=settings, blobs=blobs, links=links, vault=vault, embedder=embedder,
+        database=database,
+    )  # fmt: skip
     gate = Gate(words, database, egress, vault, clock, limits, mailer=mailer)
     versions = Versions(database, words, limits)
     waker = Waker(database)
     return House(
         settings=settings, limits=limits, registry=words, database=database, clock=clock,
-        vault=vault, egress=egress, mailer=mailer, blobs=blobs, links=links, gate=gate,
-        versions=versions, waker=waker,
+        vault=vault, passwords=Passwords(), egress=egress, mailer=mailer, blobs=blobs,
+        links=links, gate=gate, versions=versions, waker=waker,
         dispatcher=Dispatcher(database, versions, waker, limits),
         control=Control(database, waker),
+        embedder=embedder,
     )  # fmt: skip
 
 
@@ -178,6 +192,8 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
     }
     if mails(settings) and settings.owner_mail is not None:
         duties["mail"] = Postman(database, house.mailer, settings.owner_mail).run
+    if house.embedder is not None:
+        duties["embeddings"] = Embedding(database, house.embedder).run
     try:
         await keep_watch(duties, stop)
     finally:
@@ -195,6 +211,7 @@ def rooms_of(house: House) -> Rooms:
         clock=house.clock,
         gate=house.gate,
         vault=house.vault,
+        passwords=house.passwords,
         waker=house.waker,
         dispatcher=house.dispatcher,
         desk=WebhookDesk(house.database, house.dispatcher, house.vault, house.limits),

@@ -429,6 +429,24 @@ def test_a_secret_goes_in_by_a_pipe_and_does_not_come_out(mainspring: Mainspring
     assert mainspring("secrets", "delete", "api_token").code == 1
 
 
+def test_a_new_master_key_opens_what_the_old_one_sealed(mainspring: Mainspring) -> None:
+    assert mainspring("secrets", "set", "kept", stdin=b"s3cr3t-value").code == 0
+    assert mainspring("secrets", "set", "KEPT", "--publisher", stdin=b"x").code == 1
+    before = (mainspring.home / "master.key").read_bytes()
+
+    turned = mainspring("secrets", "rotate", "--json")
+
+    assert turned.code == 0, turned.said
+    assert (mainspring.home / "master.key").read_bytes() != before
+    retired = Path(turned.json["retired_file"])
+    assert retired.read_bytes() == before
+    retired.unlink()
+    looked = mainspring("doctor", "--json").json
+    [opened] = [check for check in looked["checks"] if check["name"] == "secrets"]
+    assert (opened["verdict"], "secrets open" in opened["detail"]) == ("ok", True)
+    assert "s3cr3t-value" not in turned.said
+
+
 # --- the machine, and the command itself
 
 

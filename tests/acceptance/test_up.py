@@ -153,6 +153,12 @@ def test_the_server_is_up_when_it_says_so(server: Server, mainspring: Mainspring
     assert "token" not in server.ready
     token = mainspring.home / server.ready["token_file"]
     assert token.stat().st_mode & 0o077 == 0
+    page, _, link = server.ready["sign_in"].partition("#")
+    assert httpx2.get(page, timeout=PATIENCE).status_code == 200
+    where = f"{server.ready['address']}/api/v1/session/link"
+    comes = [httpx2.post(where, json={"token": link}, timeout=PATIENCE) for _ in range(2)]
+    assert [answer.status_code for answer in comes] == [200, 410]
+    assert comes[0].json()["role"] == "owner"
 
 
 def test_a_second_server_on_the_data_folder_is_refused(

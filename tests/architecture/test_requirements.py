@@ -1,67 +1,91 @@
-"""``docs/requirements.md`` names only tests that exist."""
+"""The table of requirements says only what a test that exists would notice."""
 
 from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
+import pytest
+
+from scripts.add_requirements import added, rows_in
+from scripts.reference_pages.requirements import requirements_page
+from scripts.requirement_rows import HEAD, Area, Requirement, in_order, read_areas
 from tests.architecture.tree import ROOT, parsed
 
-PAGE = ROOT / "docs" / "requirements.md"
-NUMBER = re.compile(r"(?:[SDX]-\d{3}|[RSNITW]\d{1,2})")
-REFERENCE = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+NUMBER = re.compile(r"[ACDIPSX]-\d{3}|[DIMNORSTW][1-9]\d?")
+TEST = re.compile(r"(tests/[\w/]+/test_\w+\.py)(?:::(test_\w+))?")
 
 
-def _rows() -> list[tuple[str, str, str]]:
-    rows = []
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-        if line.startswith("|") and NUMBER.fullmatch(cells[0]):
-            number, sentence, tests = cells
-            rows.append((number, sentence, tests))
-    return rows
+def _rows() -> list[Requirement]:
+    return [row for area in read_areas() for row in area.requirements]
 
 
-def _exists(file: str, function: str) -> bool:
-    path = ROOT / file
-    if not path.is_file() or not function:
-        return path.is_file()
-    return any(
-        isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        and node.name == function
-        for node in ast.walk(parsed(path))
+def _exists(test: str) -> bool:
+    named = TEST.fullmatch(test)
+    if named is None or not (ROOT / named[1]).is_file():
+        return False
+    return named[2] is None or any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == named[2]
+        for node in ast.walk(parsed(ROOT / named[1]))
     )
 
 
-def test_every_requirement_names_a_test_that_exists() -> None:
-    missing = [
-        f"{number}: {file}::{function}"
-        for number, _, tests in _rows()
-        for file, function in REFERENCE.findall(tests)
-        if not _exists(file, function)
-    ]
-
-    assert missing == []
-
-
-def test_every_requirement_is_a_sentence_with_at_least_one_test() -> None:
+def test_every_requirement_has_at_least_one_test_and_each_named_test_exists() -> None:
     rows = _rows()
 
-    assert [number for number, sentence, _ in rows if not sentence.endswith(".")] == []
-    assert [number for number, _, tests in rows if not REFERENCE.findall(tests)] == []
-    assert [cell for *_, cell in rows if re.sub(REFERENCE, "", cell).strip(" ,")] == []
-    assert rows
+    assert [row.number for row in rows if not row.tests] == []
+    assert [f"{r.number}: {test}" for r in rows for test in r.tests if not _exists(test)] == []
+    assert [row.number for row in rows if len(row.tests) != len(set(row.tests))] == []
 
 
-def test_every_requirement_stands_in_the_table_once() -> None:
-    numbers = [number for number, *_ in _rows()]
+def test_every_requirement_is_one_line_that_ends_with_a_full_stop() -> None:
+    rows = _rows()
 
-    assert len(numbers) == len(set(numbers))
+    assert [row.number for row in rows if not NUMBER.fullmatch(row.number)] == []
+    assert [row.number for row in rows if not re.fullmatch(r"\S.*\S\.", row.sentence)] == []
 
 
-def test_every_line_of_a_table_is_a_requirement() -> None:
-    """A row whose number has a typing error must not be passed over in silence."""
-    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
-    heads = [line for line in lines if line.startswith(("| Number |", "| --- |"))]
+def test_every_number_and_every_sentence_stands_in_the_table_once() -> None:
+    rows = _rows()
+    numbers = [row.number for row in rows]
+    sentences = [row.sentence.casefold() for row in rows]
 
-    assert len(lines) - len(heads) == len(_rows())
+    assert [number for number in numbers if numbers.count(number) > 1] == []
+    assert [said for said in sentences if sentences.count(said) > 1] == []
+
+
+def test_every_area_has_its_rows_in_order_under_the_words_on_how_to_add_one() -> None:
+    areas = read_areas()
+
+    assert len(areas) > 5
+    for area in areas:
+        kept = (ROOT / "docs" / "requirements" / f"{area.name}.toml").read_text(encoding="utf-8")
+        assert kept.startswith(HEAD), area.name
+        assert list(area.requirements) == in_order(area.requirements), area.name
+
+
+def test_the_page_lists_every_requirement_and_says_how_many_there_are() -> None:
+    rows = _rows()
+    page = requirements_page()
+
+    assert f"{len(rows)} requirements have tests" in page
+    assert [row.number for row in rows if f"| {row.number} | {row.sentence} |" not in page] == []
+
+
+def test_rows_are_added_in_order_and_a_known_number_only_gets_the_tests_it_lacks() -> None:
+    known = Requirement("A-002", "Two.", ("tests/a/test_x.py",))
+    areas = [Area("door", "", "", (known,)), Area("kept", "", "", ())]
+    rows = rows_in(["## Rows", "A-010 | Ten. | `tests/b/test_y.py::test_z`,"])
+    again = rows_in(["A-002 | Said otherwise. | tests/a/test_x.py, tests/b/test_y.py"])
+
+    door, kept = added(areas, "kept", [*rows, *again])
+
+    assert kept.requirements == (Requirement("A-010", "Ten.", ("tests/b/test_y.py::test_z",)),)
+    assert door.requirements == (replace(known, tests=("tests/a/test_x.py", "tests/b/test_y.py")),)
+
+
+@pytest.mark.parametrize("line", ["A-056 | No tests.", "A-56x | Bad number. | tests/a/test_x.py"])
+def test_a_row_that_cannot_be_read_is_refused_and_not_passed_over(line: str) -> None:
+    with pytest.raises(ValueError, match=r"row|number"):
+        rows_in([line])

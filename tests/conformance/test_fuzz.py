@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.door import anyone_known
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.openapi import describe
 from scripts.fuzz_api import furnish, fuzz
@@ -23,10 +24,12 @@ def _broken() -> APIRouter:
     made = router("test")
 
     @made.get("/broken", summary="Break the word that was given", response_model=Right)
+    @anyone_known
     async def read_broken() -> Answer:
         return Answer({"number": "seven"})
 
     @made.get("/raising", summary="Raise what nobody foresaw", response_model=Right)
+    @anyone_known
     async def read_raising() -> Answer:
         raise RuntimeError("unforeseen")
 

@@ -21,6 +21,7 @@ SHELF = PACKAGE / "integrations"
 FOLDERS = sorted(path.name for path in SHELF.iterdir() if (path / "__init__.py").is_file())
 BUILT = {str(entry.manifest["id"]): entry for entry in build_shelf(Settings())}
 ANTI = "x-mainspring-anti-examples"
+SAFE = {"email.notify_owner"}
 
 MANIFEST: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -160,7 +161,8 @@ def test_what_leaves_the_house_is_shown_to_a_person_first(capability: Capability
         return
     write = capability.write
     assert write is not None
-    assert not write.safe
+    # A safe write goes to nobody whom its arguments choose; there is one list for everybody.
+    assert write.safe == (capability.id in SAFE)
     assert set(write.editable) <= capability.input_schema["properties"].keys()
     assert not set(write.editable) & capability.annotations.secret_arguments
     for example in capability.input_schema["examples"]:

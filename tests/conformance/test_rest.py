@@ -23,7 +23,7 @@ from mainspring.wiring import build_house, build_registry, rooms_of
 PROBLEM_TYPE = "application/problem+json"
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 # Whole documents are judged by the language, which has a schema of its own.
-JUDGED = {"DefinitionDocument", "ImportDocument"}
+JUDGED = {"DefinitionDocument", "ImportDocument", "Arguments"}
 
 Operation = dict[str, Any]
 
@@ -105,6 +105,8 @@ def _expected(entry: Operation) -> set[int]:
     places = {one["in"] for one in entry.get("parameters", ())}
     if entry.get("security"):
         statuses |= {401, 422}
+    if entry["x-permission"] not in {"open", "known"}:
+        statuses.add(403)
     if "path" in places:
         statuses |= {404, 422}
     if "requestBody" in entry:

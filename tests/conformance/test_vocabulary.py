@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.contracts.capability import Audience
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.templates import compile_config
@@ -82,7 +83,9 @@ def test_a_field_nobody_knows_is_refused(schema: Schema) -> None:
 def test_a_capability_says_what_it_is_and_is_named_by_the_rule(capability: Any) -> None:
     assert 3 <= len(capability.label) <= 80
     assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?", capability.id)
-    assert not capability.id.startswith("admin_")
+    for_administrators = capability.annotations.audience is Audience.ADMINISTRATORS
+    assert capability.id.startswith("admin_") is for_administrators
+    assert not (for_administrators and capability.grantable)
 
 
 @pytest.mark.parametrize("action", [*WORDS.actions.values()], ids=lambda a: str(a.type))

@@ -18,7 +18,10 @@ import argparse
 import random
 import sys
 import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import uvloop
 
@@ -39,7 +42,6 @@ from tests.crash.verdict import (
 from tests.kit.postgres import open_folder
 
 _MOST_SHOWN = 20
-STORMS = ("workers", "postgres", "freeze", "matchers", "schedulers", "api")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +86,37 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def rage(asked: argparse.Namespace, chance: random.Random) -> Figures:
-    """Sets up the arena, lets the storm pass, waits until every run has ended."""
-    orders = {
-        "lease": asked.lease, "heartbeat": asked.heartbeat or asked.lease / 3,
-        "poll": asked.poll, "slots": asked.slots, "least_ms": 5.0, "most_ms": asked.step_ms,
-    }  # fmt: skip
+@asynccontextmanager
+async def _arena(**orders: Any) -> AsyncIterator[tuple[Arena, EmbeddedServer]]:
+    """An arena on a server of its own, until the storm is over."""
     with open_folder() as folder:
         server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
         await server.start_async()
         try:
-            async with arena_on(server, nursery, folder, **orders) as arena:
-                return await _rage(arena, server, asked, chance)
+            async with arena_on(server, nursery, folder, copied=False, **orders) as arena:
+                yield arena, server
         finally:
             nursery.close()
             await server.stop_async()
+
+
+def _tell(storm: str, against: Sequence[str], figures: str) -> bool:
+    """Prints the offences and the figure line; answers whether the promise was kept."""
+    for offence in against[:_MOST_SHOWN]:
+        say(offence)
+    verdict = "FAILED" if against else "PASSED"
+    say(f"crash: {storm}, {len(against)} offences, {figures}: {verdict}")
+    return not against
+
+
+async def _rage_over_runs(asked: argparse.Namespace, chance: random.Random) -> bool:
+    """Whether every run came through; which blows fall says the name of the storm."""
+    orders = {
+        "lease": asked.lease, "heartbeat": asked.heartbeat or asked.lease / 3,
+        "poll": asked.poll, "slots": asked.slots, "least_ms": 5.0, "most_ms": asked.step_ms,
+    }  # fmt: skip
+    async with _arena(**orders) as (arena, server):
+        return _report(asked, await _rage(arena, server, asked, chance))
 
 
 async def _rage(
@@ -122,8 +140,7 @@ async def _rage(
     return Figures(await gather(arena), last_ns, resumed)
 
 
-def report(asked: argparse.Namespace, seed: int, figures: Figures) -> bool:
-    """Prints the offences and the figure line; answers whether the promise was kept."""
+def _report(asked: argparse.Namespace, figures: Figures) -> bool:
     found = figures.found
     against = offences(found)
     delays = [taken.claimed for taken in takeovers(found, asked.lease)]
@@ -131,114 +148,85 @@ def report(asked: argparse.Namespace, seed: int, figures: Figures) -> bool:
         most = asked.lease + TAKEOVER_SECONDS + asked.poll
         against += [f"a takeover took {s:.2f} s" for s in delays if not asked.lease <= s <= most]
     against += [f"work resumed after {s:.2f} s" for s in figures.resumed if s > 5]
-    for offence in against[:_MOST_SHOWN]:
-        say(offence)
-    say(
-        f"crash: {asked.storm}, {asked.kills} blows, {len(found.dispatched)} runs, "
-        f"{len(against)} offences, {len(delays)} takeovers"
+    return _tell(
+        f"{asked.storm}, {asked.kills} blows, {len(found.dispatched)} runs",
+        against,
+        f"{len(delays)} takeovers"
         + (f" in {min(delays):.1f} to {max(delays):.1f} s" if delays else "")
         + (f", resumed in at most {max(figures.resumed):.1f} s" if figures.resumed else "")
         + f", {repeated_executions(found)} executions repeated before their record, "
         f"settled {seconds_after(found, figures.last_ns):.1f} s after the last blow, "
-        f"seed {seed}: {'FAILED' if against else 'PASSED'}"
+        f"seed {asked.seed}",
     )
-    return not against
 
 
 async def _rage_over_matchers(asked: argparse.Namespace, chance: random.Random) -> bool:
     """Answers whether each event started exactly the runs it should."""
-    with open_folder() as folder:
-        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
-        await server.start_async()
-        try:
-            async with arena_on(server, nursery, folder, lease=asked.lease) as arena:
-                automations = await matchers.plant(arena, asked.triggers)
-                sizes = {"events": asked.events, "kills": asked.kills, "pause": asked.pause}
-                await matchers.strike_matchers(arena, chance, automations=automations, **sizes)
-                settled = await matchers.until_read(arena)
-                speed = await matchers.calm_speed(arena, automations, asked.events, asked.events)
-                wanted = matchers.expected(automations, 2 * asked.events)
-                against = matchers.offences(wanted, await matchers.started(arena))
-        finally:
-            nursery.close()
-            await server.stop_async()
-    for offence in against[:_MOST_SHOWN]:
-        say(offence)
-    say(
-        f"crash: matchers, {asked.kills} blows, {asked.events} events and {asked.triggers} "
-        f"triggers, {len(wanted)} runs wanted, {len(against)} offences, settled {settled:.1f} s "
-        f"after the last event, {speed:,.0f} events/s in the calm after it: "
-        f"{'FAILED' if against else 'PASSED'}"
+    async with _arena(lease=asked.lease) as (arena, _):
+        automations = await matchers.plant(arena, asked.triggers)
+        sizes = {"events": asked.events, "kills": asked.kills, "pause": asked.pause}
+        await matchers.strike_matchers(arena, chance, automations=automations, **sizes)
+        settled = await matchers.until_read(arena)
+        speed = await matchers.calm_speed(arena, automations, asked.events, asked.events)
+        wanted = matchers.expected(automations, 2 * asked.events)
+        against = matchers.offences(wanted, await matchers.started(arena))
+    return _tell(
+        f"matchers, {asked.kills} blows, {asked.events} events and {asked.triggers} triggers",
+        against,
+        f"{len(wanted)} runs wanted, settled {settled:.1f} s after the last event, "
+        f"{speed:,.0f} events/s in the calm after it",
     )
-    return not against
 
 
 async def _rage_over_schedulers(asked: argparse.Namespace, chance: random.Random) -> bool:
     """Three schedulers and four workers: whether each moment started exactly one run."""
-    with open_folder() as folder:
-        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
-        await server.start_async()
-        try:
-            async with arena_on(server, nursery, folder, lease=asked.lease) as arena:
-                storm = await schedulers.plant(arena, asked.triggers, asked.pace)
-                await schedulers.strike_schedulers(
-                    storm, chance, minutes=asked.minutes, workers=4, schedulers=3,
-                    kills=asked.kills > 0,
-                )  # fmt: skip
-                await schedulers.settle(storm, asked.patience)
-                against = await schedulers.offences(storm)
-                against += offences(await gather(arena), schedulers.SPOTS)
-                late = await schedulers.delays(storm)
-        finally:
-            nursery.close()
-            await server.stop_async()
-    for offence in against[:_MOST_SHOWN]:
-        say(offence)
-    say(
-        f"crash: schedulers, {asked.triggers} triggers, {asked.minutes} minutes, {len(late)} runs, "
-        f"{len(against)} offences, started {late[len(late) // 2]:.2f} s (p50), "
-        f"{late[len(late) * 99 // 100]:.2f} s (p99), {late[-1]:.2f} s (last) after their moment: "
-        f"{'FAILED' if against else 'PASSED'}"
+    async with _arena(lease=asked.lease) as (arena, _):
+        storm = await schedulers.plant(arena, asked.triggers, asked.pace)
+        await schedulers.strike_schedulers(
+            storm, chance, minutes=asked.minutes, workers=4, schedulers=3, kills=asked.kills > 0
+        )
+        await schedulers.settle(storm, asked.patience)
+        against = await schedulers.offences(storm)
+        against += offences(await gather(arena), schedulers.SPOTS)
+        late = await schedulers.delays(storm)
+    return _tell(
+        f"schedulers, {asked.triggers} triggers, {asked.minutes} minutes, {len(late)} runs",
+        against,
+        f"started {late[len(late) // 2]:.2f} s (p50), {late[len(late) * 99 // 100]:.2f} s (p99), "
+        f"{late[-1]:.2f} s (last) after their moment",
     )
-    return not against
 
 
 async def _rage_over_api(asked: argparse.Namespace, chance: random.Random) -> bool:
     """Webhooks under fire: whether runs are the accepted keys exactly."""
-    with open_folder() as folder:
-        server, nursery = EmbeddedServer(folder / "home"), Nursery.open()
-        await server.start_async()
-        try:
-            async with arena_on(server, nursery, folder, lease=asked.lease) as arena:
-                storm = await webhooks.plant(arena)
-                await webhooks.strike_api(storm, chance, calls=asked.calls, kills=asked.kills)
-                against = await webhooks.offences(storm, asked.calls)
-        finally:
-            nursery.close()
-            await server.stop_async()
-    for offence in against[:_MOST_SHOWN]:
-        say(offence)
-    say(
-        f"crash: api, {asked.kills} blows, {asked.calls} keys, {len(storm.answered)} accepted, "
-        f"{storm.broken} calls broken off and sent again, {len(against)} offences: "
-        f"{'FAILED' if against else 'PASSED'}"
+    async with _arena(lease=asked.lease) as (arena, _):
+        storm = await webhooks.plant(arena)
+        await webhooks.strike_api(storm, chance, calls=asked.calls, kills=asked.kills)
+        against = await webhooks.offences(storm, asked.calls)
+    return _tell(
+        f"api, {asked.kills} blows, {asked.calls} keys",
+        against,
+        f"{len(storm.answered)} accepted, {storm.broken} calls broken off and sent again",
     )
-    return not against
 
 
-OTHERS = {
-    "matchers": _rage_over_matchers, "schedulers": _rage_over_schedulers, "api": _rage_over_api,
-}  # fmt: skip
+STORMS = {
+    "workers": _rage_over_runs,
+    "postgres": _rage_over_runs,
+    "freeze": _rage_over_runs,
+    "matchers": _rage_over_matchers,
+    "schedulers": _rage_over_schedulers,
+    "api": _rage_over_api,
+}
 
 
 def main() -> None:
     asked = options()
-    seed = random.randrange(1_000_000) if asked.seed is None else asked.seed
-    say(f"seed {seed}")
-    if asked.storm in OTHERS:
-        sys.exit(0 if uvloop.run(OTHERS[asked.storm](asked, random.Random(seed))) else 1)
-    figures = uvloop.run(rage(asked, random.Random(seed)))
-    sys.exit(0 if report(asked, seed, figures) else 1)
+    if asked.seed is None:
+        asked.seed = random.randrange(1_000_000)
+    say(f"seed {asked.seed}")
+    kept = uvloop.run(STORMS[asked.storm](asked, random.Random(asked.seed)))
+    sys.exit(0 if kept else 1)
 
 
 if __name__ == "__main__":

@@ -75,6 +75,8 @@ FIVE_STEPS_SPOTS: frozenset[Spot] = frozenset(
 )  # fmt: skip
 
 _databases = itertools.count(1)
+_TEMPLATE = "arena_template"
+_IS_THERE = "SELECT 1 FROM pg_database WHERE datname = $1"
 
 
 @dataclass(slots=True)
@@ -205,13 +207,22 @@ async def arena_at(url: str, nursery: Nursery, folder: Path, **orders: Any) -> A
 
 @asynccontextmanager
 async def arena_on(
-    server: EmbeddedServer, nursery: Nursery, folder: Path, **orders: Any
+    server: EmbeddedServer, nursery: Nursery, folder: Path, *, copied: bool = True, **orders: Any
 ) -> AsyncIterator[Arena]:
-    """An arena over a database of its own on a running server."""
+    """An arena over a database of its own on a running server.
+
+    It is copied, because the migrations of each would take longer than many a storm; on a
+    server for few arenas, which heals all of its files after every blow, it is not.
+    """
     name = f"arena_{next(_databases)}"
     connection = await asyncpg.connect(server.dsn)
     try:
-        await connection.execute(f"CREATE DATABASE {name}")
+        if copied and not await connection.fetchval(_IS_THERE, _TEMPLATE):
+            await connection.execute(f"CREATE DATABASE {_TEMPLATE}")
+            async with open_house(Settings(home=folder, database_url=server.dsn_for(_TEMPLATE))):
+                pass
+        template = _TEMPLATE if copied else "template1"
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     finally:
         await connection.close()
     async with arena_at(server.dsn_for(name), nursery, folder, **orders) as arena:

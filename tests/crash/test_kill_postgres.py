@@ -38,8 +38,9 @@ async def test_workers_outlive_their_database_and_nothing_is_lost(
     mortal_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
 ) -> None:
     async with arena_on(
-        mortal_server, nursery, folder, lease=10.0, heartbeat=2.0, least_ms=5, most_ms=30
-    ) as arena:
+        mortal_server, nursery, folder, copied=False, lease=10.0, heartbeat=2.0, least_ms=5,
+        most_ms=30,
+    ) as arena:  # fmt: skip
         workers = [arena.crew.start() for _ in range(3)]
         await arena.until_at_work(*workers)
         resumed = await strike_postgres(
@@ -57,7 +58,7 @@ async def test_workers_outlive_their_database_and_nothing_is_lost(
 async def test_postgres_may_die_at_any_commit_point(
     mortal_server: EmbeddedServer, nursery: Nursery, folder: Path
 ) -> None:
-    async with arena_on(mortal_server, nursery, folder, lease=20.0) as arena:
+    async with arena_on(mortal_server, nursery, folder, copied=False, lease=20.0) as arena:
         automation = await arena.save(FIVE_STEPS)
         for point, nth in POINTS:
             await arena.dispatch(automation, 6)

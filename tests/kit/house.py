@@ -24,6 +24,7 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.wiring import House, build_house, build_registry, build_worker, prepare
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, save
+from mainspring.workspace.vault import Drawer, Vault
 from tests.kit.capabilities import Outside
 
 PATIENCE = 20.0
@@ -35,6 +36,11 @@ class Bench:
 
     house: House
     outside: Outside
+
+    @property
+    def drawer(self) -> Drawer:
+        """The secrets of the member who saves here."""
+        return Drawer(self.house.workspace_id, FIRST_MEMBER)
 
     async def save(self, document: Mapping[str, Any]) -> Saved:
         report = validate(document, self.house.registry, self.house.limits)
@@ -66,6 +72,12 @@ class Bench:
                 if run["status"] in wanted:
                     return run
                 await asyncio.sleep(0.01)
+
+    async def until_idle(self, worker: Worker) -> None:
+        """A run is on record a moment before its worker has let go of it."""
+        async with asyncio.timeout(PATIENCE):
+            while worker.in_flight:
+                await asyncio.sleep(0.001)
 
     @asynccontextmanager
     async def worker(
@@ -107,17 +119,24 @@ def step(
 
 @pytest_asyncio.fixture
 async def bench(database: Database, database_url: str, tmp_path: Path) -> AsyncIterator[Bench]:
-    """A house over the test's own database, with quick leases."""
+    """A house over the test's own database, with leases that no busy machine outlasts.
+
+    A test in which a worker is lost says so in the table of workers.
+    """
     settings = Settings(
         home=tmp_path, database_url=database_url, poll_seconds=0.2, stop_seconds=1.0,
-        lease_seconds=2.0, heartbeat_seconds=0.5,
+        lease_seconds=12.0, heartbeat_seconds=0.5,
     )  # fmt: skip
     outside = Outside()
-    registry = build_registry(Limits(), capabilities=outside.capabilities())
+    vault = Vault(database, settings.key_file, Limits())
+    registry = build_registry(
+        Limits(), vault=vault, database=database, capabilities=outside.capabilities()
+    )
     house = build_house(settings, Limits(), registry, database)
     await prepare(house)
     try:
         yield Bench(house, outside)
     finally:
+        await house.gate.aclose()
         await house.waker.aclose()
         await house.egress.aclose()

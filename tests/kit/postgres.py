@@ -1,8 +1,9 @@
 """A real Postgres for tests: one server per test process, one fresh database per test.
 
-The server is our own embedded one, with its flushes to disk switched off: what survives a
-power cut is not what these tests are about. Tests about the server itself start their
-own, in a folder from ``data_home``. Each worker of a parallel run has its own server.
+The server is our own embedded one, with its flushes to disk switched off and its files in
+memory where there is room: what survives a power cut is not what these tests are about.
+Tests about the server itself start their own, in a folder from ``data_home``. Each worker of
+a parallel run has its own server.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
@@ -26,19 +29,23 @@ from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.migrate import PACKAGED, migrate
+from mainspring.store.partitions import ensure_partitions
 
 TEMPLATE = "template_of_tests"
-_FAST = {"fsync": "off", "full_page_writes": "off"}
+# The same with the partitions of today, which a house would make at its first start.
+LIVED_IN = "template_of_houses"
+_FAST = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "128MB"}
+_DISK, _MEMORY, _ROOM_BYTES = "/tmp", "/dev/shm", 4 * 1024**3
 _numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
-def open_folder() -> Iterator[Path]:
+def open_folder(place: str = _DISK) -> Iterator[Path]:
     """A temporary folder that every user may pass through.
 
     pytest's own folders are closed to the user the server runs as when root tests.
     """
-    folder = Path(tempfile.mkdtemp(prefix="mainspring-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="mainspring-", dir=place))
     folder.chmod(0o711)
     try:
         yield folder
@@ -46,15 +53,30 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _quickest_place() -> str:
+    """Memory, if it has room for all that is written and programs may be started there."""
+    try:
+        system = os.statvfs(_MEMORY)
+    except OSError:
+        return _DISK
+    roomy = system.f_bavail * system.f_frsize >= _ROOM_BYTES
+    return _MEMORY if roomy and not system.f_flag & os.ST_NOEXEC else _DISK
+
+
 @contextlib.contextmanager
-def running_server(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[EmbeddedServer]:
+def running_server(
+    settings: Mapping[str, str] = MappingProxyType({}), place: str = _DISK
+) -> Iterator[EmbeddedServer]:
     """A server in a folder of its own, until the block ends."""
-    with open_folder() as folder:
+    with open_folder(place) as folder:
         server = EmbeddedServer(folder / "home", extra_settings=settings)
         server.start()
         try:
             yield server
         finally:
+            # Nobody reads these files again, so they need not be brought to the disk.
+            if server.pid is not None and server.alive():
+                os.kill(server.pid, signal.SIGQUIT)
             server.stop()
 
 
@@ -84,23 +106,28 @@ def used_home(made_home: Path, data_home: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[EmbeddedServer]:
-    with running_server(_FAST) as server:
+    with running_server(_FAST, _quickest_place()) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def migrated_template(postgres_server: EmbeddedServer) -> str:
     """A database with all migrations in it, for others to be made from."""
-    _finish(_make_template(postgres_server))
+    _finish(_make_templates(postgres_server))
     return TEMPLATE
 
 
 @pytest_asyncio.fixture
 async def database_url(
-    postgres_server: EmbeddedServer, migrated_template: str
+    request: pytest.FixtureRequest, postgres_server: EmbeddedServer, migrated_template: str
 ) -> AsyncIterator[str]:
-    """The address of a fresh, migrated database; it is gone after the test."""
-    async with fresh_database(postgres_server, migrated_template) as url:
+    """The address of a fresh, migrated database; it is gone after the test.
+
+    For a test with a house it has the partitions of today already: most of the time that a
+    house takes to start is theirs.
+    """
+    template = LIVED_IN if "bench" in request.fixturenames else migrated_template
+    async with fresh_database(postgres_server, template) as url:
         yield url
 
 
@@ -123,25 +150,39 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 @contextlib.asynccontextmanager
 async def fresh_database(server: EmbeddedServer, template: str) -> AsyncIterator[str]:
     name = f"test_{next(_numbers)}"
-    await _as_admin(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    await _copy(server, name, template)
     try:
         yield server.dsn_for(name)
     finally:
         await _as_admin(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-async def _make_template(server: EmbeddedServer) -> None:
+async def _make_templates(server: EmbeddedServer) -> None:
     await _as_admin(server, f"CREATE DATABASE {TEMPLATE}")
-    database = await Database.open(Settings(database_url=server.dsn_for(TEMPLATE)))
-    try:
+    async with _opened(server, TEMPLATE) as database:
         await migrate(database, PACKAGED)
-        # A database with a connection to it cannot be copied.
+    await _copy(server, LIVED_IN, TEMPLATE)
+    async with _opened(server, LIVED_IN) as database, database.transaction() as tx:
+        await ensure_partitions(tx, await tx.fetchval("SELECT now()"))
+
+
+@contextlib.asynccontextmanager
+async def _opened(server: EmbeddedServer, name: str) -> AsyncIterator[Database]:
+    """A database that nobody is connected to afterwards: another one cannot be copied."""
+    database = await Database.open(Settings(database_url=server.dsn_for(name)))
+    try:
+        yield database
         await database.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     finally:
         await database.close()
+
+
+async def _copy(server: EmbeddedServer, name: str, template: str) -> None:
+    # Copied file by file: a log of every page would be written for nothing.
+    await _as_admin(server, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
 
 
 async def _as_admin(server: EmbeddedServer, statement: str) -> None:

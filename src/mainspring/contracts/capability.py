@@ -52,6 +52,12 @@ class Annotations:
     # The hosts this capability reaches, where the operator fixed them and no argument can
     # change them: a grant for it then permits these hosts, and its secrets go nowhere else.
     hosts: frozenset[str] | None = None
+    # Arguments that no record may keep, not even as a digest that could be guessed.
+    hidden_arguments: frozenset[str] = frozenset()
+    # Fields of the result that are shown to the caller this once and kept in no record.
+    hidden_results: frozenset[str] = frozenset()
+    # How large its arguments may be, where the limit of all calls is too small for them.
+    arguments_bytes: int | None = None
     audience: Audience = Audience.ANYONE
     # What a member's role must allow. Left out: read for what reads, edit for the rest.
     permission: Permission | None = None

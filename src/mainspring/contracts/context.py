@@ -165,6 +165,10 @@ class StepContext(Protocol):
         """Calls a capability through the gate, as this run, with the run's grants."""
         ...
 
+    async def token(self) -> str:
+        """A token that calls capabilities as this run until this try at the step is over."""
+        ...
+
     async def walk(self, *, item: int, names: Mapping[str, Any]) -> Mapping[str, Any]:
         """Runs the step's nested steps for one item; answers their outputs by name."""
         ...

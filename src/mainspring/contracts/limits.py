@@ -60,10 +60,35 @@ class Limits:
     webhook_burst: int = _limit(5_000, "calls", "Calls of one webhook that may come at once.")
     webhook_per_second: int = _limit(250, "calls", "Calls of one webhook a second, for long.")
     webhook_waiting: int = _limit(2_000, "calls", "Calls that wait to be recorded, in one process.")
+    sends_per_minute: int = _limit(
+        30, "calls", "Sends of one automation and capability that no person agreed to, in a minute."
+    )
+    direct_burst: int = _limit(
+        10_000, "calls", "Calls of one member or token that may come at once."
+    )
+    direct_per_second: int = _limit(
+        2_000, "calls", "Calls of one member or token a second, for long."
+    )
+    direct_call_days: int = _limit(30, "days", "Records of calls outside of runs are kept.")
+    reservation_seconds: int = _limit(
+        3_600, "s", "Money promised to a call that never came back is free again after this."
+    )
     event_days: int = _limit(7, "days", "Events are kept in the log.")
+    page_bytes: int = _limit(1_000_000, "bytes", "The body of one page.")
+    page_values_bytes: int = _limit(65_536, "bytes", "The front matter of one page.")
     artifact_bytes: int = _limit(10_485_760, "bytes", "One artifact.")
     artifact_days: int = _limit(30, "days", "An artifact of the default retention is kept.")
     transient_hours: int = _limit(24, "hours", "A transient artifact is kept.")
+    boards: int = _limit(1_000, "boards", "Boards of one workspace.")
+    board_datasets: int = _limit(50, "datasets", "Datasets of one board.")
+    board_rows: int = _limit(1_000_000, "rows", "Rows of one dataset, deleted ones included.")
+    board_row_bytes: int = _limit(65_536, "bytes", "One row, and one skill or form of a board.")
+    board_row_keys: int = _limit(500, "keys", "Keys of one row.")
+    # Five thousand ordinary rows are more than other calls ever carry.
+    board_append_bytes: int = _limit(8_388_608, "bytes", "Rows appended or changed by one call.")
+    board_parts: int = _limit(100, "parts", "Skills of one board, and forms of one board.")
+    board_dashboard_bytes: int = _limit(524_288, "bytes", "The dashboard of a board.")
+    board_versions: int = _limit(100, "versions", "Versions kept of each part of a board.")
     retry_seconds: int = _limit(3_600, "s", "The longest pause between two attempts.")
 
 

@@ -33,18 +33,37 @@ class Role(StrEnum):
 class Permission(StrEnum):
     """One kind of thing that a member may be allowed."""
 
-    READ = "read"  # see what the workspace keeps and what its runs did
-    ACCOUNT = "account"  # one's own tokens, sessions and password
-    RUN = "run"  # start, cancel, retry and replay runs; tell of events
-    SWITCH = "switch"  # set an approved automation going or at rest
-    DECIDE = "decide"  # answer what waits in the inbox
-    EDIT = "edit"  # change definitions, boards, pages, event types
-    SECRET = "secret"  # put one's own secrets into the vault  # noqa: S105
-    MEMBERS = "members"  # invite, change and remove members; others' tokens and secrets
-    AUDIT = "audit"  # read the audit log
-    OWN = "own"  # name owners and admins; change the workspace itself
+    READ = "read"
+    ACCOUNT = "account"
+    RUN = "run"
+    SWITCH = "switch"
+    DECIDE = "decide"
+    EDIT = "edit"
+    SECRET = "secret"  # noqa: S105
+    MEMBERS = "members"
+    AUDIT = "audit"
+    OWN = "own"
+
+    @property
+    def meaning(self) -> str:
+        """What it allows, in a sentence."""
+        return _MEANINGS[self]
 
 
+_MEANINGS: Final[Mapping[Permission, str]] = MappingProxyType(
+    {
+        Permission.READ: "See what the workspace keeps and what its runs did.",
+        Permission.ACCOUNT: "Look after one's own tokens, sessions and password.",
+        Permission.RUN: "Start, cancel, retry and replay runs, and tell of events.",
+        Permission.SWITCH: "Set an approved automation going or at rest.",
+        Permission.DECIDE: "Answer what waits in the inbox.",
+        Permission.EDIT: "Change definitions, boards, pages, event types, files and webhooks.",
+        Permission.SECRET: "Put one's own secrets into the vault.",
+        Permission.MEMBERS: "Invite, change and remove members; end others' tokens and secrets.",
+        Permission.AUDIT: "Read the audit log.",
+        Permission.OWN: "Name owners and admins, and change the workspace itself.",
+    }
+)
 _RANKS: Final = {role: rank for rank, role in enumerate(Role)}
 
 LEAST: Final[Mapping[Permission, Role]] = MappingProxyType(

@@ -15,7 +15,7 @@ or in static inputs is data and stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -60,6 +60,30 @@ class Tokens:
                 return self.space
             case _:
                 raise Invalid(f"There is no runtime token {token!r}.", code="default_token")
+
+
+def undeclared(names: Iterable[str], schema: Mapping[str, Any]) -> list[str]:
+    """Names that are declared nowhere; none are, where the schema asks for such names."""
+    if schema.get("additionalProperties") not in (None, False) or "patternProperties" in schema:
+        return []
+    known = schema.get("properties", {})
+    return [name for name in names if name not in known]
+
+
+def check_declared(inputs: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """For inputs that a person writes: a name that is declared nowhere is a slip of the pen."""
+    findings = [
+        Finding(
+            under("/inputs", name),
+            f"The definition declares no input called {name[:60]!r}.",
+            "unknown_input",
+            did_you_mean(name, schema.get("properties", {})),
+        )
+        for name in undeclared(inputs, schema)
+    ]
+    if findings:
+        first = findings[0]
+        raise Invalid(first.detail, code=first.code, suggestion=first.suggestion, findings=findings)
 
 
 def resolve_inputs(

@@ -121,7 +121,15 @@ class _Walk:
             # A bad key must not become part of the pointer, which is kept as well.
             if type(key) is not str:
                 raise _Unfit(Finding("", "Every key of an object must be text.", "json_key"))
-            _check_text(key)
+            if "\0" in key or not key.isascii():
+                _check_text(key)
+            # Most members are plain values; a step into each would be most of the work.
+            kind = type(item)
+            if kind is str:
+                if item.isascii() and "\0" not in item:
+                    continue
+            elif kind is bool or item is None:
+                continue
             try:
                 self.check(item, levels)
             except _Unfit as unfit:

@@ -33,7 +33,7 @@ CURRENT_VERSION: Final = "1.1"
 Backoff = Literal["none", "linear", "exponential"]
 Concurrency = Literal["drop_if_running", "queue", "allow_parallel"]
 WritePolicy = Literal["always_draft", "auto_confirm_safe"]
-TriggerType = Literal["schedule", "webhook", "event"]
+TriggerType = Literal["schedule", "webhook", "event", "board_change", "page_ingested"]
 
 MONEY_PLACES: Final = 6
 MONEY_CEILING: Final = Decimal(1_000_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,8 +15,11 @@ from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.budget import Purse
+from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
 from mainspring.gate.record import CallRecord, RecordedCall
+from mainspring.gate.redact import HIDDEN
+from mainspring.workspace.sealing import Drawer
 
 NO_ID: Final = UUID(int=0)
 _HOW_TO_NAME_ONE = "Keep it with `mainspring secrets set NAME` and write {{ secrets.NAME }} here."
@@ -38,6 +41,13 @@ class Ask:
     recorded: RecordedCall | None = None
     # The call's own id, where there is no run to name it by.
     id: UUID = NO_ID
+    # The secrets that its run has used so far; shared by all calls of the run.
+    known: Known = field(default_factory=Known)
+
+    @property
+    def drawer(self) -> Drawer:
+        """Whose secrets the call may use: the automation's owner's, or the caller's own."""
+        return Drawer(self.actor.workspace_id, self.posture.owner_id or self.actor.id)
 
     @property
     def key(self) -> str:
@@ -71,6 +81,45 @@ def digest(text: bytes) -> bytes:
 def plain(value: Any) -> Any:
     """The same arguments with every secret shown by its name; untouched when there is none."""
     return _shown(value) if _has_secret(value) else value
+
+
+def veiled(arguments: Mapping[str, Any], capability: Capability) -> Mapping[str, Any]:
+    """The arguments as a record may know them: hidden ones only by name, strays not at all.
+
+    Whoever mistypes the name of a hidden argument has written its value all the same.
+    """
+    hidden = capability.annotations.hidden_arguments
+    if not hidden:
+        return arguments
+    declared = capability.input_schema.get("properties", {})
+    return {
+        name: HIDDEN if name in hidden else value
+        for name, value in arguments.items()
+        if name in declared
+    }
+
+
+def kept_result(value: Any, capability: Capability) -> Any:
+    """A result as a record may keep it: what is shown once stands in it by name alone."""
+    hidden = capability.annotations.hidden_results
+    if not hidden or not isinstance(value, Mapping):
+        return value
+    return {name: HIDDEN if name in hidden else given for name, given in value.items()}
+
+
+def check_strays(arguments: Mapping[str, Any], capability: Capability) -> None:
+    """An argument that nobody knows is not even named where values are hidden."""
+    if not capability.annotations.hidden_arguments:
+        return
+    declared = capability.input_schema.get("properties", {})
+    if not declared.keys() >= arguments.keys():
+        detail = f"There is an argument that {capability.id} does not have."
+        raise Invalid(
+            detail,
+            code="arguments_invalid",
+            findings=[Finding("", detail, "additional_properties")],
+            suggestion=f"It has {', '.join(declared)}.",
+        )
 
 
 def _shown(value: Any) -> Any:

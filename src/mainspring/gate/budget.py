@@ -1,7 +1,8 @@
 """Money: what a run may still spend. Reserve first, settle after.
 
 Decisions here are functions of plain numbers; the run keeps one ``Purse`` while it is
-being worked on and its total is written with the run.
+being worked on and its total is written with the run. What calls have promised to spend
+over all processes, for the day and for the workspace, stands in ``money``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from decimal import Decimal
 
 from mainspring.contracts.errors import OverBudget
 
+ENDLESS = Decimal("Infinity")
+
 
 @dataclass(slots=True)
 class Purse:
@@ -19,6 +22,8 @@ class Purse:
     cap: Decimal
     spent: Decimal = Decimal(0)
     reserved: Decimal = field(default=Decimal(0))
+    # What all runs of the automation may spend in one day.
+    day_cap: Decimal = ENDLESS
 
     def reserve(self, amount: Decimal = Decimal(0)) -> None:
         """Refuses a call that could not be paid for; a spent purse refuses every call."""

@@ -30,4 +30,6 @@ class GateContext:
         return self.transaction
 
     def spend(self, usd: Decimal) -> None:
+        if not usd.is_finite() or usd < 0:
+            raise Fault("A call cannot cost less than nothing.", retryable=False)
         self.spent += usd

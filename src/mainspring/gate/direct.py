@@ -1,4 +1,4 @@
-"""Calls without a run: a person at a page or a command, or a client with their token.
+"""Calls from outside of a plan: a person, a client with their token, or a run with its own.
 
 A run is bound by grants; a person is bound by the role they have in the workspace, and a
 client by the role and the list of capabilities of its token. What may not be seen looks as
@@ -7,25 +7,32 @@ if it were not there, so that a refusal tells nobody what else there is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Denied, Problem
 from mainspring.gate.record import CallRecord, RecordedCall, dumps
+from mainspring.gate.run_tokens import RunPass
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.contracts.registry import Vocabulary
 
+# A record that is sent twice, because nobody knew whether it had arrived, is kept once.
 _ADD = """
     INSERT INTO direct_calls (workspace_id, id, actor_kind, actor_id, token_id, capability, outcome,
         arguments_hash, arguments, result, error, cost_usd, ms, at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::json, $10::text::json, $11::text::json, $12,
-        $13, $14)
+    SELECT c.workspace_id, c.id, c.actor_kind, c.actor_id, c.token_id, c.capability, c.outcome,
+        c.arguments_hash, c.arguments::json, c.result::json, c.error::json, c.cost_usd, c.ms, c.at
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[],
+        $8::bytea[], $9::text[], $10::text[], $11::text[], $12::numeric[], $13::int4[],
+        $14::timestamptz[])
+        AS c(workspace_id, id, actor_kind, actor_id, token_id, capability, outcome,
+            arguments_hash, arguments, result, error, cost_usd, ms, at)
+    ON CONFLICT DO NOTHING
 """
 
 _FIND = """
@@ -36,14 +43,20 @@ _FIND = """
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Whoever stands at the door without a run."""
+    """Whoever stands at the door and is no step of a plan."""
 
     actor: Actor
     # The only capabilities that a token may call; None: whatever the role allows.
     capabilities: frozenset[str] | None = None
+    # Set for a program that shows the token of a run: it calls as that run.
+    held: RunPass | None = None
 
     def sees(self, capability: Capability) -> bool:
         """Whether it exists at all for this visitor."""
+        if self.held is not None:
+            return capability.grantable and any(
+                grant.capability == capability.id for grant in self.held.posture.grants
+            )
         if self.capabilities is not None and capability.id not in self.capabilities:
             return False
         audience = capability.annotations.audience
@@ -54,7 +67,8 @@ class Visitor:
     def refusal(self, capability: Capability) -> Problem | None:
         """Why a visitor who sees it may still not call it; None when they may."""
         role = self.actor.role
-        if capability.annotations.audience is Audience.ADMINISTRATORS:
+        if self.held is not None or capability.annotations.audience is Audience.ADMINISTRATORS:
+            # A run's grants are judged with the arguments; an administrator needs no role.
             return None
         if role is not None and role.may(capability.permission):
             return None
@@ -69,24 +83,29 @@ class Visitor:
         return self.sees(capability) and self.refusal(capability) is None
 
 
-def callable_by(vocabulary: Vocabulary, visitor: Visitor) -> Iterator[Capability]:
-    """Everything a visitor may call, by name."""
-    for name in sorted(vocabulary.capabilities):
-        capability = vocabulary.capabilities[name]
-        if visitor.may_call(capability):
-            yield capability
+@dataclass(frozen=True, slots=True)
+class DirectCall:
+    """The record of a call that belongs to no run."""
+
+    actor: Actor
+    id: UUID
+    record: CallRecord
 
 
-async def write_direct(
-    tx: Transaction, actor: Actor, call_id: UUID, record: CallRecord, most_bytes: int
-) -> None:
-    """Keeps the record of a call without a run; a large result is only measured."""
+async def write_direct(tx: Transaction, calls: Sequence[DirectCall], most_bytes: int) -> None:
+    """Keeps the records of calls without a run; a large result is only measured."""
+    columns = zip(*(_columns(call, most_bytes) for call in calls), strict=True)
+    await tx.execute(_ADD, *map(list, columns))
+
+
+def _columns(call: DirectCall, most_bytes: int) -> tuple[Any, ...]:
+    actor, record = call.actor, call.record
     result = dumps(record.result)
     if result is not None and len(result) > most_bytes:
         result = dumps({"left_out": f"{len(result)} characters"})
     error = None if record.error is None else dumps(record.error.as_dict())
-    await tx.execute(
-        _ADD, actor.workspace_id, call_id, actor.kind, actor.id, actor.token_id, record.capability,
+    return (
+        actor.workspace_id, call.id, actor.kind, actor.id, actor.token_id, record.capability,
         record.outcome, record.arguments_hash, dumps(record.arguments), result, error, record.cost,
         record.ms, record.at,
     )  # fmt: skip

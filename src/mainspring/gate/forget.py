@@ -1,13 +1,22 @@
-"""Forgetting what runs have called, when the runs themselves are forgotten."""
+"""Forgetting what was called, when its time is over.
+
+The calls of a run go with the run. Those that people and clients made by themselves are
+kept for a while of their own, and so are tokens and promises that a crash has left behind.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from mainspring.store.turns import in_batches
+
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
 
 # The two ends say which partitions to look into.
 _LARGE_RESULTS = """
@@ -23,6 +32,43 @@ _CALLS = """
       AND c.run_id BETWEEN $3 AND $4
 """
 
+_TOKENS = """
+    DELETE FROM run_tokens t
+    USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
+    WHERE t.workspace_id = old.workspace_id AND t.run_id = old.run_id
+"""
+_PROMISES = """
+    DELETE FROM reservations m
+    USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
+    WHERE m.workspace_id = old.workspace_id AND m.run_id = old.run_id
+"""
+_OLD_DIRECT = """
+    DELETE FROM direct_calls d USING (
+        SELECT workspace_id, id FROM direct_calls WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE d.workspace_id = old.workspace_id AND d.id = old.id
+    RETURNING 1 AS gone
+"""
+# A run's step never lasts so long that its token could still be in use.
+_OLD_TOKENS = """
+    DELETE FROM run_tokens t WHERE t.hash IN (
+        SELECT o.hash FROM run_tokens o WHERE o.created_at < $1
+          AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.workspace_id = o.workspace_id
+              AND r.id = o.run_id AND r.fence = o.fence AND r.status = 'running')
+        LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) RETURNING 1 AS gone
+"""
+_OLD_PROMISES = """
+    DELETE FROM reservations m USING (
+        SELECT workspace_id, id FROM reservations
+        WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE m.workspace_id = old.workspace_id AND m.id = old.id
+    RETURNING 1 AS gone
+"""
+# What was settled today still bounds what may be spent today.
+_LEFT_BEHIND = timedelta(days=2)
+
 
 async def forget_calls(tx: Transaction, runs: Sequence[tuple[UUID, UUID]]) -> None:
     """Deletes the calls of runs, each named by its workspace and its id."""
@@ -31,3 +77,21 @@ async def forget_calls(tx: Transaction, runs: Sequence[tuple[UUID, UUID]]) -> No
     spaces, ids = [space for space, _ in runs], [run_id for _, run_id in runs]
     for statement in (_LARGE_RESULTS, _CALLS):
         await tx.execute(statement, spaces, ids, min(ids), max(ids))
+    for statement in (_TOKENS, _PROMISES):
+        await tx.execute(statement, spaces, ids)
+
+
+async def expire_direct_calls(database: Database, before: datetime) -> int:
+    """Deletes the records of calls outside of runs that are older than a moment."""
+    return await in_batches(database, partial(_gone, _OLD_DIRECT, before))
+
+
+async def expire_leftovers(database: Database, now: datetime) -> int:
+    """Deletes tokens whose run is over and promises whose day is past."""
+    before = now - _LEFT_BEHIND
+    tokens = await in_batches(database, partial(_gone, _OLD_TOKENS, before))
+    return tokens + await in_batches(database, partial(_gone, _OLD_PROMISES, before))
+
+
+async def _gone(statement: str, before: datetime, tx: Transaction, most: int) -> int:
+    return len(await tx.fetch(statement, before, most))

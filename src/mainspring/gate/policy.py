@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+from uuid import UUID
 
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.grant import Grant
@@ -21,6 +22,15 @@ class Posture:
     grants: tuple[Grant, ...]
     write_policy: WritePolicy = "always_draft"
     mode: Mode = "live"
+    # Whose secrets it may use: those of the member who made the automation.
+    owner_id: UUID | None = None
+
+
+def mode_of(*, dry_run: bool, verify: bool) -> Mode:
+    """The mode that was asked for; who asks for both wants nothing changed at all."""
+    if dry_run:
+        return "dry_run"
+    return "verify" if verify else "live"
 
 
 def effect_of(capability: Capability, arguments: Mapping[str, Any]) -> Effect:

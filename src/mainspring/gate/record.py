@@ -19,6 +19,7 @@ import orjson
 from mainspring.contracts.context import RunRef, Transaction
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.ids import new_id
+from mainspring.store.audit import Entry, append_audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class CallRecord:
     result: Any = None
     error: Problem | None = None
     cost: Decimal = Decimal(0)
+    # What the audit log is told with it, in the same transaction.
+    audit: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,9 @@ INSERT_CALLS = """
             arguments_hash, arguments, result, error, cost_usd, ms, result_id, at)
     ON CONFLICT DO NOTHING
 """
+
+# A record that was there already was told of then.
+_NEW = "RETURNING run_id, step, item, attempt, call"
 
 INSERT_LARGE = """
     INSERT INTO large_results (workspace_id, run_id, id, media_type, content)
@@ -150,11 +156,22 @@ def _fitted(
 async def write_calls(
     tx: Transaction, records: Sequence[tuple[UUID, CallRecord]], most_bytes: int
 ) -> None:
-    """Writes records inside the caller's transaction."""
+    """Writes records inside the caller's transaction, and tells the audit log once of each."""
     columns, large = call_columns(records, most_bytes)
     for workspace_id, one in large:
         await tx.execute(INSERT_LARGE, workspace_id, one.run_id, one.id, one.content)
-    await tx.execute(INSERT_CALLS, *columns)
+    if not any(record.audit for _, record in records):
+        await tx.execute(INSERT_CALLS, *columns)
+        return
+    rows = await tx.fetch(INSERT_CALLS + _NEW, *columns)
+    new = {(row["run_id"], row["step"], row["item"], row["attempt"], row["call"]) for row in rows}
+    told = [entry for _, one in records if _place(one) in new for entry in one.audit]
+    await append_audit(tx, told)
+
+
+def _place(record: CallRecord) -> tuple[UUID, str, str, int, int] | None:
+    run = record.run
+    return None if run is None else (run.id, run.step, run.item, run.attempt, record.number)
 
 
 def dumps(value: Any) -> str | None:

@@ -159,8 +159,11 @@ def _spellings(value: str) -> set[bytes]:
 def _in_json(value: str) -> Iterator[bytes]:
     for ascii_only in (True, False):
         text = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        # A JSON text is often a string of another one.
+        again = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
         yield text.encode("utf-8", "surrogatepass")
         yield text.replace("/", "\\/").encode("utf-8", "surrogatepass")
+        yield again.encode("utf-8", "surrogatepass")
 
 
 def _in_url(raw: bytes) -> Iterator[bytes]:

@@ -77,6 +77,8 @@ class Allowance:
 
     spent_today: Decimal = Decimal(0)
     usual: Decimal | None = None
+    # Whether the workspace has spent all that it may spend in a day.
+    space_spent: bool = False
 
     def refusal(self, execution: Execution) -> Refusal | None:
         """A day's cap that is reached, or a run that would cost more than it may."""
@@ -85,6 +87,11 @@ class Allowance:
                 "day_budget",
                 f"Today's runs have spent ${self.spent_today} of ${execution.cost_cap_daily_usd} "
                 "(the day is counted in UTC).",
+            )
+        if self.space_spent:
+            return _costly(
+                "workspace_budget",
+                "The workspace has spent what it may spend today (the day is counted in UTC).",
             )
         if self.usual is not None and self.usual > execution.budget_cap_usd:
             return _costly(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LOOK = "SELECT status, lane FROM runs WHERE workspace_id = $1 AND id = $2"
 _LOCKED = """
-    SELECT r.status, r.reason, r.outcome, r.automation_id, a.name
+    SELECT r.status, r.reason, r.outcome, r.automation_id, r.mode, a.name
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2 FOR UPDATE OF r
 """
@@ -63,7 +63,9 @@ class Control:
                 return "cancelling"
             await tx.execute(_CANCEL_NOW, workspace_id, run_id)
             end = End("cancelled", "cancelled", "failed")
-            event = run_event(workspace_id, run_id, row["automation_id"], row["name"], end)
+            event = run_event(
+                workspace_id, run_id, row["automation_id"], row["name"], end, row["mode"]
+            )
             await append_events(tx, [] if event is None else [event])
             await release_lanes(tx, lanes)
         self._waker.wake(RUNS_CHANNEL)

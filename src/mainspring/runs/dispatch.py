@@ -52,14 +52,19 @@ _AROUND = """
         ORDER BY id FOR SHARE
     )
     SELECT a.id, a.name, a.version, a.state, a.created_at, s.today, s.usual,
-        ARRAY(SELECT id FROM held) AS armed
+        ARRAY(SELECT id FROM held) AS armed, (
+            SELECT sum(d.usd) >= w.cost_cap_daily_usd FROM workspaces w
+            JOIN spend d ON d.workspace_id = w.workspace_id
+                AND d.day = (now() AT TIME ZONE 'UTC')::date
+            WHERE w.workspace_id = $1 AND w.cost_cap_daily_usd IS NOT NULL
+            GROUP BY w.workspace_id) AS space_spent
     FROM automations a LEFT JOIN LATERAL (
         SELECT
             sum(d.usd) FILTER (WHERE d.day = (now() AT TIME ZONE 'UTC')::date) AS today,
             (SELECT avg(l.cost_usd) FROM (
                 SELECT r.cost_usd FROM runs r
                 WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id
-                  AND r.status = 'succeeded'
+                  AND r.status = 'succeeded' AND r.mode = 'live'
                 ORDER BY r.id DESC LIMIT 20) AS l) AS usual
         FROM spend d
         WHERE d.workspace_id = a.workspace_id AND d.automation_id = a.id
@@ -165,7 +170,7 @@ class Dispatcher:
         )
         return _Surroundings(
             {row["id"]: row for row in rows},
-            {row["id"]: Allowance(row["today"] or Decimal(0), row["usual"]) for row in rows},
+            {row["id"]: _allowance(row) for row in rows},
             await read_chains(tx, workspace_id, parents),
             set(rows[0]["armed"]) if rows else set(),
         )
@@ -251,6 +256,10 @@ class Dispatcher:
         return replace(run, behind=True)
 
 
+def _allowance(row: Mapping[str, Any]) -> Allowance:
+    return Allowance(row["today"] or Decimal(0), row["usual"], bool(row["space_spent"]))
+
+
 def _awake(request: Request, row: Mapping[str, Any], around: _Surroundings) -> bool:
     if row["state"] == "paused":
         return False
@@ -268,7 +277,9 @@ def _failures(runs: Sequence[NewRun], around: _Surroundings) -> Iterator[EventRo
             end = End("failed", run.refusal.reason, run.refusal.outcome)
             name = around.automations[run.request.automation_id]["name"]
             request = run.request
-            event = run_event(request.workspace_id, run.id, request.automation_id, name, end)
+            event = run_event(
+                request.workspace_id, run.id, request.automation_id, name, end, request.mode
+            )
             if event is not None:
                 yield event
 

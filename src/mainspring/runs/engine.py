@@ -26,6 +26,8 @@ class LoadedVersion:
     created_by: UUID
     # The size of the inputs' schema, which says how long judging by it may take.
     inputs_bytes: int = 0
+    # The secrets that its definition names.
+    secrets: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

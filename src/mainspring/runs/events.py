@@ -13,6 +13,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.event import EventRow, EventType
 from mainspring.contracts.ids import new_id
+from mainspring.gate.policy import Mode
 from mainspring.gate.record import dumps
 from mainspring.runs.rows import End
 
@@ -65,11 +66,15 @@ _BY_STATUS = {
 
 
 def run_event(
-    workspace_id: UUID, run_id: UUID, automation_id: UUID, name: str, end: End
+    workspace_id: UUID, run_id: UUID, automation_id: UUID, name: str, end: End, mode: Mode
 ) -> EventRow | None:
-    """The row that tells of an end; None when the run has not ended for good."""
+    """The row that tells of an end; None when the run has not ended for good.
+
+    A run that only tried things out tells nobody: nothing is to start because of it, and
+    nobody is to be alarmed by it.
+    """
     kind = _BY_STATUS.get(end.status)
-    if kind is None:
+    if kind is None or mode != "live":
         return None
     payload: dict[str, Any] = {
         "run_id": str(run_id),

@@ -20,6 +20,7 @@ from mainspring.contracts.outcome import Wait
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import RunFailure, Scope, build_run_context
 from mainspring.gate.budget import Purse
+from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
 from mainspring.runs.engine import Engine, LoadedVersion
 from mainspring.runs.journal import RecordedStep, RunJournal
@@ -70,8 +71,9 @@ class Execution:
     """One run, from its claim to the moment it leaves this worker."""
 
     def __init__(
-        self, engine: Engine, run: ClaimedRun, version: LoadedVersion, journal: RunJournal
-    ) -> None:
+        self, engine: Engine, run: ClaimedRun, version: LoadedVersion, journal: RunJournal,
+        known: Known | None = None,
+    ) -> None:  # fmt: skip
         self.engine = engine
         self.run = run
         self.version = version
@@ -84,8 +86,14 @@ class Execution:
         # Answers whether the worker's lease still lasts.
         self.holds: Callable[[], bool] = lambda: True
         execution = version.program.execution
-        self.posture = Posture(version.grants, execution.write_policy)
-        self.purse = Purse(Decimal(execution.budget_cap_usd), run.cost_usd)
+        self.posture = Posture(version.grants, execution.write_policy, run.mode, version.created_by)
+        self.purse = Purse(
+            Decimal(execution.budget_cap_usd),
+            run.cost_usd,
+            day_cap=Decimal(execution.cost_cap_daily_usd),
+        )
+        # The secrets that its calls have used; nothing that is kept of the run shows them.
+        self.known = known or Known()
         self._actor = Actor(run.workspace_id, "run", run.id)
         self._began = engine.clock.monotonic()
         self._deadline = self._began + execution.timeout_seconds - run.active_ms / 1000
@@ -232,7 +240,7 @@ class Execution:
                 return await self._try(step, scope, item, attempt, began)
             except Exception as error:
                 ms = self._since(began)
-                problem = self._out_of_time(as_problem(error))
+                problem = self.known.hide_in(self._out_of_time(as_problem(error)))
                 if not may_retry(problem, attempt - earlier, step.max_retries):
                     self._fail(step, item, attempt, ms, problem)
                 await self._pause(step, item, attempt, ms, problem)
@@ -244,7 +252,10 @@ class Execution:
         ref = RunRef(self.run.id, self.run.automation_id, step.step_id, item, number)
         attempt = Attempt(self, step, scope, self._actor, ref)
         config = rendered(step, scope.names)
-        returned = await performed(attempt, config, self._seconds(step))
+        try:
+            returned = await performed(attempt, config, self._seconds(step))
+        finally:
+            await attempt.over()
         value, text = checked(attempt, returned)
         if isinstance(value, Wait):
             return await self._wait(step, item, number, value)
@@ -378,6 +389,7 @@ class Execution:
         )  # fmt: skip
 
     def _broken(self, problem: Problem) -> End:
+        self.known.hide_in(problem)
         status, reason, outcome = broke_off(problem)
         return self._ending(status, reason, outcome, error=problem.as_dict())
 

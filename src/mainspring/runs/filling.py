@@ -14,13 +14,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
+from mainspring.contracts.errors import Invalid, Missing, Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.inputs import Tokens, resolve_inputs
+from mainspring.definition.inputs import Tokens, check_declared, resolve_inputs
 from mainspring.definition.json_text import canonical, check_value
-from mainspring.definition.pointers import under
 from mainspring.definition.templates import parse_template
-from mainspring.definition.words import did_you_mean
 from mainspring.runs.admission import Refusal
 from mainspring.runs.arrivals import Prepared, Request
 from mainspring.runs.engine import LoadedVersion
@@ -83,7 +81,9 @@ def fill(
         if request.problem is not None:
             raise request.problem
         _check_size(request, limits)
-        _check_declared(request, loaded.program.definition.inputs.shape)
+        # A trigger's inputs were judged with the definition, a replay's with their first run.
+        if request.trigger_type == "manual" and request.replay_of is None:
+            check_declared(request.inputs, loaded.program.definition.inputs.shape)
         inputs = _inputs(request, loaded, created_at)
         return Prepared(version, inputs, _lane(request, inputs, loaded, limits))
     except Problem as problem:
@@ -103,30 +103,6 @@ def _check_size(request: Request, limits: Limits) -> None:
                 f"The {name} must not be larger than {limits.payload_bytes} bytes.",
                 code="payload_too_large",
             )
-
-
-def _check_declared(request: Request, shape: Mapping[str, Any]) -> None:
-    """A name that is declared nowhere is a slip of the pen, unless the schema asks for it.
-
-    Only for what a person writes now: a trigger's inputs were judged with the definition.
-    """
-    if request.trigger_type != "manual" or request.replay_of is not None:
-        return
-    if shape.get("additionalProperties") not in (None, False) or "patternProperties" in shape:
-        return
-    known = shape.get("properties", {})
-    findings = [
-        Finding(
-            under("/inputs", name),
-            f"The definition declares no input called {name[:60]!r}.",
-            "unknown_input",
-            did_you_mean(name, known),
-        )
-        for name in request.inputs
-        if name not in known
-    ]
-    if findings:
-        raise Invalid(findings[0].detail, code="unknown_input", findings=findings)
 
 
 def _inputs(request: Request, loaded: LoadedVersion, created_at: datetime) -> Mapping[str, Any]:

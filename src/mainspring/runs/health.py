@@ -44,7 +44,8 @@ _VITALS = """
          ) AS e) AS event_seconds,
         -- Triggers listen and nobody has ever read the log for them.
         (SELECT extract(epoch FROM now() - min(armed_at)) FROM triggers
-         WHERE type = 'event' AND armed_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mark))
+         WHERE type IN ('event', 'board_change', 'page_ingested') AND armed_at IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM mark))
             AS unheard_seconds
 """
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 COLUMNS = """r.id, a.name AS automation, r.automation_id, r.version, r.status, r.reason,
         r.outcome, r.trigger_type, r.trigger_id, r.created_at, r.started_at, r.finished_at,
-        r.effects, r.drafts, r.cost_usd, r.attempt, r.replay_of, r.parent_id"""
+        r.effects, r.drafts, r.cost_usd, r.attempt, r.replay_of, r.parent_id, r.mode"""
 # Each part that was not asked for is true for every row.
 _LIST = f"""
     SELECT {COLUMNS}

@@ -59,7 +59,7 @@ _TAKE = """
     WHERE r.workspace_id = p.workspace_id AND r.id = p.id
     RETURNING r.workspace_id, r.id, r.automation_id, r.version, r.trigger_id, r.trigger_type,
         r.fence, r.attempt, r.takeovers, r.lane, r.inputs, r.payload, r.started_at,
-        r.active_ms, r.cost_usd, r.cancel_at IS NOT NULL AS cancelled
+        r.active_ms, r.cost_usd, r.cancel_at IS NOT NULL AS cancelled, r.mode
 """
 
 _REGISTER = """
@@ -108,7 +108,7 @@ _PUT_BACK = """
         error = CASE WHEN l.dead THEN $3::json END
     FROM judged l
     WHERE r.workspace_id = l.workspace_id AND r.id = l.id
-    RETURNING r.workspace_id, r.id, r.automation_id, r.status,
+    RETURNING r.workspace_id, r.id, r.automation_id, r.status, r.mode,
         (SELECT a.name FROM automations a
          WHERE a.workspace_id = r.workspace_id AND a.id = r.automation_id) AS name
 """
@@ -161,6 +161,7 @@ def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
             row["takeovers"], row["lane"], row["inputs"] or {},
             {} if row["payload"] is None else row["payload"],
             row["started_at"], row["active_ms"], row["cost_usd"], row["cancelled"],
+            row["mode"],
         )
         for row in rows
     ]  # fmt: skip

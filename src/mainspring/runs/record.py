@@ -8,7 +8,6 @@ stronger lock on the same row, so it happens before or after, never in between.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.limits import Limits
@@ -77,15 +76,6 @@ _TRIALS = """
     WHERE r.workspace_id = t.workspace_id AND r.id = t.run_id
 """
 
-# The day's total grows by what this stretch of work cost; only a stretch with cost has one.
-_SPEND = """
-    INSERT INTO spend (workspace_id, automation_id, day, usd)
-    SELECT s.workspace_id, s.automation_id, (now() AT TIME ZONE 'UTC')::date, sum(s.usd)
-    FROM unnest($1::uuid[], $2::uuid[], $3::numeric[]) AS s(workspace_id, automation_id, usd)
-    GROUP BY 1, 2
-    ON CONFLICT (workspace_id, automation_id, day) DO UPDATE SET usd = spend.usd + excluded.usd
-"""
-
 # After a broken connection: an end that did commit is known by its fence and status.
 _ENDED_BEFORE = """
     SELECT u.n
@@ -146,19 +136,7 @@ class Recorder:
         ends = [(unit, unit.end) for unit in units if unit.end is not None]
         if ends:
             await tx.execute(END_RUNS, *end_columns(ends))
-            costly = [(u, e.cost_usd - u.run.cost_usd) for u, e in ends]
-            await self._spend(tx, [(unit, usd) for unit, usd in costly if usd])
             await append_events(tx, [event for event in map(event_row, ends) if event])
-
-    async def _spend(self, tx: Transaction, costly: Sequence[tuple[Unit, Decimal]]) -> None:
-        if costly:
-            runs = [unit.run for unit, _ in costly]
-            await tx.execute(
-                _SPEND,
-                [run.workspace_id for run in runs],
-                [run.automation_id for run in runs],
-                [usd for _, usd in costly],
-            )
 
     async def _or_ended_before(
         self, tx: Transaction, units: Sequence[Unit], held: list[bool]
@@ -184,7 +162,7 @@ def event_row(ending: tuple[Unit, End]) -> EventRow | None:
     """The event of a run's end."""
     unit, end = ending
     run = unit.run
-    return run_event(run.workspace_id, run.id, run.automation_id, unit.automation, end)
+    return run_event(run.workspace_id, run.id, run.automation_id, unit.automation, end, run.mode)
 
 
 def step_columns(steps: Sequence[tuple[Unit, StepRow]]) -> list[list[Any]]:

@@ -19,13 +19,13 @@ from mainspring.runs.dispatch import Dispatched, Dispatcher
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.database import Database
+    from mainspring.store.access import Access
 
 Which = Literal["same", "active"]
 
 _EARLIER = """
     SELECT r.automation_id, r.version, r.trigger_type, r.trigger_id, r.payload, r.inputs,
-        r.reason, a.state, t.config, t.inputs AS static
+        r.reason, r.mode, a.state, t.config, t.inputs AS static
     FROM runs r
     JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     LEFT JOIN triggers t ON t.workspace_id = r.workspace_id AND t.id = r.trigger_id
@@ -34,7 +34,7 @@ _EARLIER = """
 
 
 async def replay(
-    database: Database, dispatcher: Dispatcher, limits: Limits, workspace_id: UUID,
+    database: Access, dispatcher: Dispatcher, limits: Limits, workspace_id: UUID,
     run_id: UUID, *, version: Which = "same", inputs: Mapping[str, Any] | None = None,
 ) -> Dispatched:  # fmt: skip
     """Starts a new run with an earlier one's payload; other inputs may be given instead."""
@@ -54,6 +54,8 @@ async def replay(
             payload={} if earlier["payload"] is None else earlier["payload"],
             version=earlier["version"] if version == "same" else None,
             replay_of=run_id,
+            # Who tries out a trial once more does not mean it for real.
+            mode=earlier["mode"],
         )
     )
 

@@ -57,7 +57,9 @@ async def _put_back(
     rows = await queue.put_back(tx, workers, limits, evidence, only)
     dead = End("dead", "poison", "failed")
     events = [
-        run_event(row["workspace_id"], row["id"], row["automation_id"], row["name"], dead)
+        run_event(
+            row["workspace_id"], row["id"], row["automation_id"], row["name"], dead, row["mode"]
+        )
         for row in rows
         if row["status"] == "dead"
     ]

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID
 
+from mainspring.gate.policy import Mode
 from mainspring.gate.record import CallRecord
 
 RunStatus = Literal[
@@ -42,6 +43,7 @@ class ClaimedRun:
     active_ms: int
     cost_usd: Decimal
     cancelled: bool
+    mode: Mode = "live"
 
     @property
     def resumed(self) -> bool:

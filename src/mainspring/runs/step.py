@@ -14,14 +14,15 @@ from typing import Any, Protocol
 from mainspring.actions.call import call_directly
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Fault, Invalid, Problem, TimedOut, as_problem
+from mainspring.contracts.errors import Clash, Fault, Invalid, Problem, TimedOut, as_problem
 from mainspring.contracts.outcome import Done, Nothing, Wait
 from mainspring.definition.json_text import check_value
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import Scope
 from mainspring.gate.ask import Ask, plain
 from mainspring.gate.budget import Purse
-from mainspring.gate.call import LEASE_LOST
+from mainspring.gate.fence import LEASE_LOST
+from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
 from mainspring.gate.record import dumps
 from mainspring.runs.engine import Engine
@@ -44,6 +45,7 @@ class Walk(Protocol):
     tally: Tally
     posture: Posture
     purse: Purse
+    known: Known
 
     async def walk_item(
         self, steps: Sequence[ProgramStep], scope: Scope, item: str
@@ -60,6 +62,7 @@ class Attempt:
     actor: Actor
     run: RunRef
     calls: int = 0
+    minted: str | None = None
 
     @property
     def clock(self) -> Clock:
@@ -78,6 +81,7 @@ class Attempt:
         ask = Ask(
             capability, arguments, self.actor, self.run, self.calls, execution.posture,
             execution.purse, execution.run.fence, execution.journal.calls.get(place),
+            known=execution.known,
         )  # fmt: skip
         answer = await execution.engine.gate.call(ask)
         if answer.record is not None:
@@ -92,6 +96,31 @@ class Attempt:
                 raise LostRun
             raise answer.error
         return answer.value
+
+    async def token(self) -> str:
+        """The token of this try; a second ask answers the same one."""
+        if self.minted is None:
+            execution = self.execution
+            try:
+                self.minted = await execution.engine.gate.token(
+                    execution.run.workspace_id, self.run, execution.run.fence
+                )
+            except Clash:
+                raise LostRun from None
+        return self.minted
+
+    async def over(self) -> None:
+        """Ends the token of this try, if it has one, and counts what was called with it."""
+        if self.minted is None:
+            return
+        execution, plain = self.execution, self.minted
+        made = await execution.engine.gate.end_token(execution.run.workspace_id, self.run, plain)
+        for number, outcome, cost in made:
+            # What an earlier owner did in this try was counted when the run was taken over.
+            place = (self.run.step, self.run.item, self.run.attempt, number)
+            if place not in execution.journal.calls:
+                execution.tally.count(outcome)
+                execution.purse.spent += cost
 
     async def walk(self, *, item: int, names: Mapping[str, Any]) -> Mapping[str, Any]:
         """Nested steps for one item; a failure in there has used up its own attempts."""
@@ -151,6 +180,7 @@ def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
     if isinstance(returned, Nothing):
         returned = returned.as_value()
     value = returned.value if isinstance(returned, Done) else returned
+    value = attempt.execution.known.masked(value)
     step, limits = attempt.step, attempt.execution.engine.limits
     if step.action is not None:
         # A capability's answer was judged by the gate; an action's is judged here.

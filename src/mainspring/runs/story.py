@@ -29,6 +29,11 @@ REASONS: Final[Mapping[str, str]] = {
     "invalid_inputs": "What it was given does not fit what the automation expects.",
     "unreadable_version": "Its version cannot be read by this program.",
 }
+MODES: Final[Mapping[str, str]] = {"dry_run": "dry run", "verify": "verify mode"}
+_TRIALS: Final[Mapping[str, str]] = {
+    "dry_run": "It was a dry run: nothing was changed, here or outside.",
+    "verify": "It ran in verify mode: nothing left the house.",
+}
 _AGAIN: Final = frozenset({"failed", "timed_out", "cancelled", "dead"})
 # Trying the same again cannot end differently.
 _NOT_AGAIN: Final = frozenset({"invalid_inputs", "unreadable_version"})
@@ -36,14 +41,36 @@ _NOT_AGAIN: Final = frozenset({"invalid_inputs", "unreadable_version"})
 
 def tell(run: Mapping[str, Any]) -> dict[str, Any]:
     """A headline, the reason, the step that broke off, and what may be done."""
-    because = _because(run)
+    because, trial = _because(run), trial_sentence(run)
     story: dict[str, Any] = {"headline": _headline(run), "next": next_moves(run)}
+    if trial is not None:
+        story["trial"] = trial
+        story["suppressed"] = suppressed(run)
     if because:
         story["because"] = because
     step = broken_step(run)
     if step is not None:
         story["step"] = step
     return story
+
+
+def trial_sentence(run: Mapping[str, Any]) -> str | None:
+    """What a run that only tried things out did not do; None for one that was meant."""
+    sentence = _TRIALS.get(run.get("mode", "live"))
+    if sentence is None:
+        return None
+    made = len(suppressed(run))
+    calls = "1 call was" if made == 1 else f"{made} calls were"
+    return f"{sentence} {calls} only pretended."
+
+
+def suppressed(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The calls that were only pretended, with what they would have been given."""
+    return [
+        {"step": call["step"], "capability": call["capability"], "arguments": call["arguments"]}
+        for call in run.get("calls", ())
+        if call["outcome"] == "pretended"
+    ]
 
 
 def next_moves(run: Mapping[str, Any]) -> list[str]:

@@ -16,6 +16,7 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.json_text import canonical
 from mainspring.definition.program import compile_program
 from mainspring.definition.validate import read_definition
+from mainspring.gate.known import secrets_named_in
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.rows import ClaimedRun
 
@@ -111,6 +112,7 @@ class Versions:
             row["name"],
             row["created_by"],
             len(canonical(definition.inputs.shape)),
+            secrets_named_in(row["document"]),
         )
 
 

@@ -19,8 +19,9 @@ from typing import TypeVar
 from uuid import UUID
 
 from mainspring.contracts.errors import Problem, as_problem
+from mainspring.gate.known import Known
 from mainspring.runs import queue
-from mainspring.runs.engine import Engine
+from mainspring.runs.engine import Engine, LoadedVersion
 from mainspring.runs.execute import Execution, Interrupt
 from mainspring.runs.journal import RunJournal, read_journal
 from mainspring.runs.rescue import rescue, return_strays, undecodable
@@ -31,6 +32,7 @@ from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wake import Listener
+from mainspring.workspace.sealing import Drawer
 
 log = logging.getLogger(__name__)
 
@@ -211,7 +213,8 @@ class Worker:
             journal = RunJournal()
             if run.resumed:
                 journal = await self._retrying(partial(self._read_journal, run))
-            execution = Execution(self._engine, run, version, journal)
+            known = await self._known(run, version)
+            execution = Execution(self._engine, run, version, journal, known)
             execution.stopping = self._stop.is_set()
             execution.holds = self._holds
         except Exception as error:
@@ -220,6 +223,13 @@ class Worker:
         self._running[run.id, run.fence] = (execution, task)
         del self._starting[run.id, run.fence]
         await execution.go()
+
+    async def _known(self, run: ClaimedRun, version: LoadedVersion) -> Known:
+        """The secrets that an earlier owner of the run may have used."""
+        if not run.resumed or not version.secrets:
+            return Known()
+        drawer = Drawer(run.workspace_id, version.created_by)
+        return await self._engine.gate.known_to(drawer, version.secrets)
 
     async def _read_journal(self, run: ClaimedRun) -> RunJournal:
         async with self._database.acquire() as connection:

@@ -47,6 +47,11 @@ class Walled:
             yield connection
             await append_audit(connection, self.tell())
 
+    async def note(self) -> None:
+        """Adds the entries for something that another room has committed by itself."""
+        async with self.transaction():
+            pass
+
     async def fetch(self, query: str, *values: Any) -> list[Any]:
         async with self.acquire() as connection:
             return await connection.fetch(query, *values)
@@ -66,10 +71,10 @@ class Walled:
     async def run_retrying(
         self, work: Callable[[Connection], Awaitable[Work]], *, seconds: float = 30.0
     ) -> Work:
-        """Does the work again after a lost connection or a collision, until time is up."""
+        """Does the work in a transaction, and again after a lost connection or a collision."""
 
         async def behind() -> Work:
-            async with self.acquire() as connection:
+            async with self.transaction() as connection:
                 return await work(connection)
 
         return await self.database.retrying(behind, seconds=seconds)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
     from mainspring.store.wake import Waker
     from mainspring.triggers.desk import WebhookDesk
+    from mainspring.workspace.people.passwords import Passwords
     from mainspring.workspace.vault import Vault
 
 
@@ -38,6 +39,7 @@ class Rooms:
     clock: Clock
     gate: Gate
     vault: Vault
+    passwords: Passwords
     waker: Waker
     dispatcher: Dispatcher
     # Where webhooks are taken in; whoever opens it for calls closes it.

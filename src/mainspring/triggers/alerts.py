@@ -319,4 +319,6 @@ _STARTED: Final = {
     "schedule": "started by its schedule",
     "webhook": "started by a call of its webhook",
     "event": "started by an event",
+    "board_change": "started by a change of a board",
+    "page_ingested": "started by a page",
 }

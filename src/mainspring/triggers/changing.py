@@ -20,7 +20,8 @@ from uuid import UUID
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.limits import Limits
 from mainspring.runs.missed import MissedMoment, record_missed
-from mainspring.store.database import Connection, Database, database_problem
+from mainspring.store.access import Access
+from mainspring.store.database import Connection, database_problem
 from mainspring.store.outage import is_collision
 from mainspring.triggers.moments import Missed, Overtaking, overtaken
 from mainspring.triggers.schedule import key_of, read_schedule
@@ -38,7 +39,7 @@ Made = TypeVar("Made")
 
 
 async def change(
-    database: Database,
+    database: Access,
     limits: Limits,
     workspace_id: UUID,
     work: Callable[[Connection], Awaitable[Made]],

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import as_problem
 from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
+from mainspring.gate.forget import expire_direct_calls, expire_leftovers
 from mainspring.runs.retention import expire_firings, expire_runs
 from mainspring.store.event_expiry import expire_events
 from mainspring.workspace.inbox_expiry import expire_notifications
@@ -48,6 +49,8 @@ class Removed:
     artifacts: int = 0
     orphans: int = 0
     messages: int = 0
+    direct_calls: int = 0
+    leftovers: int = 0
     failed: tuple[str, ...] = ()
 
     def sentence(self) -> str:
@@ -116,7 +119,14 @@ class Housekeeper:
             before = now - timedelta(days=_MESSAGE_DAYS)
             removed.messages = await expire_notifications(self._database, before)
 
-        chores = (runs, firings, events, artifacts, orphans, messages)
+        async def direct_calls() -> None:
+            before = now - timedelta(days=self._limits.direct_call_days)
+            removed.direct_calls = await expire_direct_calls(self._database, before)
+
+        async def leftovers() -> None:
+            removed.leftovers = await expire_leftovers(self._database, now)
+
+        chores = (runs, firings, events, artifacts, orphans, messages, direct_calls, leftovers)
         return [(chore.__name__, chore) for chore in chores]
 
 

@@ -6,10 +6,9 @@ begins, lets the handler act in the same transaction and moves the cursor: kille
 either all of that happened or none of it. Any number of processes may read for one
 consumer; one of them holds the cursor at a time and the others look again a moment later.
 
-A batch that fails is tried again in halves until the event that breaks it stands alone;
-that one is passed over, with a record, so that no event holds up the next ones for long.
-A connection that is lost is nobody's fault at first. If the same server loses it again
-and again over the same batch, the batch is halved too, and in the end passed over.
+A batch that fails is tried again in smaller portions until the event that breaks it stands
+alone; that one is passed over, with a record, so that no event holds up the next ones for
+long.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -27,9 +25,11 @@ from uuid import UUID
 from mainspring.contracts.errors import Fault, Problem, as_problem
 from mainspring.contracts.event import Entry, Event, EventLog, Place
 from mainspring.contracts.limits import Limits
-from mainspring.store.database import Database, database_problem, is_lost_connection
+from mainspring.store.database import Database, database_problem
 from mainspring.store.events import EventTable
 from mainspring.store.wake import Listener
+from mainspring.triggers.event_cursor import EventCursor
+from mainspring.triggers.portions import Batch, Portions
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -51,19 +51,6 @@ class Outdated(Exception):
     """Raised by a handler: what was prepared no longer holds, so it is prepared anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """The next entries, where the cursor stood when they were read, and in which server."""
-
-    place: Place
-    server: datetime
-    entries: Sequence[Entry]
-
-    @property
-    def events(self) -> list[Event]:
-        return [entry.event for entry in self.entries if entry.event is not None]
-
-
 # Acts on events inside the transaction that moves the cursor; what it answers is called
 # after the commit.
 Handle = Callable[["Transaction", Sequence[Event]], Awaitable[Partly | AfterCommit | None]]
@@ -79,33 +66,8 @@ MOST = 500
 _IDLE_SECONDS, _BUSY_SECONDS, _UNSETTLED_SECONDS = 0.25, 0.05, 0.01
 _BUSY_LOOKS = 10
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
-# How often one event alone may lose the connection to a server that is still there.
-_MOST_LOST = 5
 # Not the event's fault: the same batch is tried again when the database has recovered.
 _PASSING = frozenset({"database_unavailable", "disk_full", "database_collision", "database_slow"})
-_ZERO = UUID(int=0)
-_BEGINNING: Place = ("0", _ZERO)
-
-_NOW = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid"
-_BEGIN = """
-    INSERT INTO event_cursors (consumer, xid, id) VALUES ($1, $2::text::xid8, $3)
-    ON CONFLICT (consumer) DO NOTHING
-"""
-# A database that was copied into another server counts its transactions anew; a cursor
-# from before would never see an event again.
-_BEGIN_ANEW = """
-    UPDATE event_cursors SET xid = $2::text::xid8, id = $3, moved_at = now()
-    WHERE consumer = $1 AND xid > $2::text::xid8
-"""
-_PLACE = "SELECT xid::text AS xid, id FROM event_cursors WHERE consumer = $1"
-_HOLD = _PLACE + " FOR UPDATE SKIP LOCKED"
-_WHERE = """
-    SELECT xid::text AS xid, id, pg_postmaster_start_time() AS server
-    FROM event_cursors WHERE consumer = $1
-"""
-_MOVE = """
-    UPDATE event_cursors SET xid = $2::text::xid8, id = $3, moved_at = now() WHERE consumer = $1
-"""
 
 
 async def only_log(tx: Transaction, entry: Entry, problem: Problem) -> None:
@@ -141,22 +103,14 @@ class LogReader:
         self._database = database
         self._events: EventLog = events or EventTable(Limits())
         self._consumer = consumer
+        self._cursor = EventCursor(database, consumer, from_beginning=from_beginning)
         self._handle = handle
         self._prepare = prepare
         self._listener = listener
         self._passed_over = passed_over
-        self._from_beginning = from_beginning
-        self._most = most
         self._hook = hook
-        self._size = most
-        # Where the cursor was when last seen; another reader may have moved it on.
-        self._place: Place | None = None
+        self._portions = Portions(most)
         self._unsettled = False
-        # The batch that is being handled, the one that could not be, and how often the
-        # connection was lost over one event.
-        self._under_way: Batch | None = None
-        self._lost: Batch | None = None
-        self._lost_alone = 0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Reads until it is stopped; a database that is away is waited for."""
@@ -167,7 +121,7 @@ class LogReader:
                 try:
                     passed = await self.once()
                 except Exception as error:
-                    self._place = None
+                    self._cursor.place = None
                     problem = as_problem(database_problem(error))
                     log.debug("The reader %r waits: %s", self._consumer, problem.detail)
                     await self._sleep(stop, pause)
@@ -185,31 +139,21 @@ class LogReader:
 
     async def begin(self) -> None:
         """Makes sure that there is a cursor: what happens from here on will be read."""
-        async with self._database.transaction() as tx:
-            now = str(await tx.fetchval(_NOW))
-            start = _BEGINNING if self._from_beginning else (now, _ZERO)
-            await tx.execute(_BEGIN, self._consumer, *start)
-            await tx.execute(_BEGIN_ANEW, self._consumer, now, _ZERO)
-            row = await tx.fetchrow(_PLACE, self._consumer)
-            assert row is not None
-        self._place = (row["xid"], row["id"])
+        await self._cursor.begin()
 
     async def once(self) -> int:
         """Passes the next events; answers how many, 0 when there are none to pass now."""
-        if self._place is None:
-            await self.begin()
-        assert self._place is not None
+        place = self._cursor.place or await self._cursor.begin()
         async with self._database.acquire() as connection:
-            coming = await self._events.peek(connection, self._place)
+            coming = await self._events.peek(connection, place)
         self._unsettled = coming is not None and not coming[1]
         if coming is None or self._unsettled:
             return 0
         while True:
-            batch = await self._read(self._size)
+            batch = await self._read()
             if batch is None:
                 return 0
-            if self._lost_alone >= _MOST_LOST:
-                self._lost_alone = 0
+            if self._portions.takes_blame():
                 return await self._pass_over(_breaks_off())
             passed = await self._tried(batch)
             if passed is not None:
@@ -221,64 +165,45 @@ class LogReader:
             passed = await self._pass(batch)
         except Outdated:
             # The less there is to prepare, the sooner it is done and the longer it holds.
-            self._size = max(self._size // 2, 1)
+            self._portions.halve()
             return None
         except Exception as error:
             if _is_passing(error):
-                self._note_lost(error)
+                self._portions.note_lost(error)
                 raise
-            if self._size == 1:
+            if self._portions.size == 1:
                 return await self._pass_over(error)
-            self._size //= 2
+            self._portions.halve()
             return None
         if passed:
-            self._size = min(self._size * 2, self._most)
+            self._portions.passed()
         return passed
 
-    async def _read(self, most: int) -> Batch | None:
+    async def _read(self) -> Batch | None:
         """What comes after the cursor; nothing is held."""
         async with self._database.acquire() as connection:
-            row = await connection.fetchrow(_WHERE, self._consumer)
-            if row is None:
+            found = await self._cursor.look(connection)
+            if found is None:
                 return None
-            self._place = (row["xid"], row["id"])
-            entries = await self._events.read(connection, self._place, most)
-        if not entries:
-            return None
-        return self._lighter(Batch(self._place, row["server"], entries))
-
-    def _lighter(self, batch: Batch) -> Batch:
-        """Half of what could not be handled before, if the same server is still there."""
-        lost, self._lost = self._lost, None
-        if lost is None or (lost.place, lost.server) != (batch.place, batch.server):
-            self._lost_alone = 0
-            return batch
-        self._size = max(len(lost.entries) // 2, 1)
-        return replace(batch, entries=batch.entries[: self._size])
-
-    def _note_lost(self, error: Exception) -> None:
-        """Remembers what was being handled; a full disk or a collision is never its fault."""
-        self._lost = self._under_way
-        alone = self._lost is not None and len(self._lost.entries) == 1
-        if alone and is_lost_connection(database_problem(error)):
-            self._lost_alone += 1
+            place, server = found
+            entries = await self._events.read(connection, place, self._portions.size)
+        return self._portions.lighter(Batch(place, server, entries)) if entries else None
 
     async def _pass(self, batch: Batch) -> int:
         """One batch: its effects and the new place of the cursor, or nothing at all."""
-        self._under_way = None
+        self._portions.begin(None)
         handle = await self._prepared(batch.events)
         async with self._database.transaction() as tx:
-            if await self._held(tx) != batch.place:
+            if await self._cursor.hold(tx) != batch.place:
                 return 0
             self._hook("read")
-            # Lost from here on, the connection may have been lost because of the events.
-            self._under_way = batch
+            self._portions.begin(batch)
             taken, after = await self._act(tx, handle, batch)
             self._hook("handled")
-            await tx.execute(_MOVE, self._consumer, *taken[-1].place)
+            await self._cursor.move(tx, taken[-1].place)
             self._hook("moved")
         self._hook("committed")
-        self._place = taken[-1].place
+        self._cursor.place = taken[-1].place
         if after is not None:
             after()
         return len(taken)
@@ -304,7 +229,7 @@ class LogReader:
     async def _pass_over(self, error: Exception) -> int:
         """Leaves the next event behind; alone it could not be handled either."""
         log.error("The reader %r passes an event over.", self._consumer, exc_info=error)
-        failed_at = self._place
+        failed_at = self._cursor.place
         try:
             return await self._step_over(failed_at, as_problem(error))
         except Exception as second:
@@ -315,7 +240,7 @@ class LogReader:
     async def _step_over(self, failed_at: Place | None, problem: Problem | None) -> int:
         """Moves the cursor past one event, unless another reader has moved it already."""
         async with self._database.transaction() as tx:
-            place = await self._held(tx)
+            place = await self._cursor.hold(tx)
             if place is None or place != failed_at:
                 return 0
             coming = await self._events.peek(tx, place)
@@ -323,16 +248,8 @@ class LogReader:
                 return 0
             if problem is not None:
                 await self._leave_record(tx, coming[0], problem)
-            await tx.execute(_MOVE, self._consumer, *coming[0].place)
+            await self._cursor.move(tx, coming[0].place)
         return 1
-
-    async def _held(self, tx: Transaction) -> Place | None:
-        """Where the cursor is, kept there until the transaction ends."""
-        row = await tx.fetchrow(_HOLD, self._consumer)
-        if row is None:
-            return None
-        self._place = (row["xid"], row["id"])
-        return self._place
 
     async def _leave_record(self, tx: Transaction, entry: Entry, problem: Problem) -> None:
         log.warning(

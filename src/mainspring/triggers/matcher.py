@@ -32,6 +32,7 @@ from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.store.database import Database
 from mainspring.store.wake import Listener
 from mainspring.triggers.log_reader import Handle, Hook, LogReader, Outdated, Partly, no_hook
+from mainspring.triggers.presets import listens_to
 from mainspring.workspace.events import note_fired, note_passed_over
 
 if TYPE_CHECKING:
@@ -49,17 +50,19 @@ _EPOCHS = """
     SELECT workspace_id, epoch FROM trigger_epochs WHERE workspace_id = ANY($1::uuid[])
 """
 _ARMED = """
-    SELECT id, automation_id, config, inputs, armed_at FROM triggers
-    WHERE workspace_id = $1 AND type = 'event' AND armed_at IS NOT NULL
+    SELECT id, automation_id, type, config, inputs, armed_at FROM triggers
+    WHERE workspace_id = $1 AND type IN ('event', 'board_change', 'page_ingested')
+      AND armed_at IS NOT NULL
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """An event trigger that is listening."""
+    """An event trigger, or a preset over one, that is listening."""
 
     id: UUID
     automation_id: UUID
+    type: str
     event_type: str
     filters: Mapping[str, Any]
     inputs: Mapping[str, Any]
@@ -197,7 +200,7 @@ class Matcher:
         return Request(
             workspace_id=event.workspace_id,
             automation_id=trigger.automation_id,
-            trigger_type="event",
+            trigger_type=trigger.type,
             trigger_id=trigger.id,
             static=trigger.inputs,
             payload=event.payload,
@@ -222,11 +225,11 @@ class Matcher:
     async def _read(self, tx: Transaction, workspace_id: UUID, epoch: int) -> Listening:
         listening = Listening(self._limits, epoch)
         for row in await tx.fetch(_ARMED, workspace_id):
-            config = row["config"]
+            event_type, filters = listens_to(row["type"], row["config"])
             listening.add(
                 Armed(
-                    row["id"], row["automation_id"], config["event_type"],
-                    config.get("filters") or {}, row["inputs"], row["armed_at"],
+                    row["id"], row["automation_id"], row["type"], event_type, filters,
+                    row["inputs"], row["armed_at"],
                 )
             )  # fmt: skip
         return listening

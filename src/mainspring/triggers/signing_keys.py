@@ -11,23 +11,22 @@ import asyncio
 import logging
 import time
 from typing import Final
-from uuid import UUID
 
 from mainspring.contracts.errors import Problem
 from mainspring.store.database import is_lost_connection
 from mainspring.triggers.signature import read_secret
-from mainspring.workspace.vault import Vault
+from mainspring.workspace.vault import Drawer, Vault
 
 SECONDS: Final = 5.0
 _MOST: Final = 1_000
 
-Name = tuple[UUID, str]
+Name = tuple[Drawer, str]
 
 _logger = logging.getLogger(__name__)
 
 
 class SigningKeys:
-    """Keys by workspace and name of the secret; None where there is no usable one."""
+    """Keys by owner and name of the secret; None where there is no usable one."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -56,9 +55,9 @@ class SigningKeys:
         return key
 
     async def _opened(self, name: Name) -> bytes | None:
-        workspace_id, secret = name
+        drawer, secret = name
         try:
-            key = read_secret((await self._vault.reveal(workspace_id, [secret]))[secret])
+            key = read_secret((await self._vault.reveal(drawer, [secret]))[secret])
         except Problem as problem:
             if is_lost_connection(problem):
                 raise

@@ -66,6 +66,7 @@ _SINCE = """
     SELECT count(*) AS failures FROM (
         SELECT 1 FROM runs
         WHERE workspace_id = $1 AND automation_id = $2 AND id >= $3 AND status = ANY($4::text[])
+          AND mode = 'live'
         LIMIT $5
     ) AS counted
 """

@@ -19,6 +19,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.definition.grants import missing
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
+from mainspring.workspace.secret_use import check_not_widened, missing_secrets
 from mainspring.workspace.stored_triggers import agree
 from mainspring.workspace.triggers import arm, hold_triggers, keep_triggers, list_triggers
 
@@ -108,6 +109,8 @@ class Saved:
     widened: tuple[Grant, ...] = ()
     # There is no new version, yet triggers that were switched are what it says again.
     switched_back: bool = False
+    # Secrets that it uses and its owner has not set.
+    warnings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +200,14 @@ async def put_version(
     rollback_of: int | None = None,
 ) -> Saved:
     """The next version of an automation whose row is held; none when it would say the same."""
-    automation_id, state = row["id"], row["state"]
+    automation_id, state, owner = row["id"], row["state"], row["created_by"]
+    document = content.definition.as_dict()
+    lacking = await missing_secrets(tx, workspace_id, owner, document)
     if row["definition_hash"] == content.digest and row["grants"] == content.grants:
-        return Saved(automation_id, row["version"], changed=False, state=state)
+        return Saved(automation_id, row["version"], changed=False, state=state, warnings=lacking)
+    widened = missing(read_grants(content.grants), read_grants(row["grants"]))
+    if author != owner:
+        check_not_widened(row["document"], document, widened)
     name = content.definition.name
     if name != row["name"]:
         await check_name(tx, workspace_id, name, automation_id)
@@ -210,8 +218,9 @@ async def put_version(
         rollback_of,
     )  # fmt: skip
     await _follow(tx, workspace_id, automation_id, content.definition, state)
-    widened = missing(read_grants(content.grants), read_grants(row["grants"]))
-    return Saved(automation_id, version, changed=True, state=state, widened=widened)
+    return Saved(
+        automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
+    )
 
 
 async def hold(
@@ -306,7 +315,9 @@ async def _first(tx: Transaction, workspace_id: UUID, content: Content, author: 
         _VERSION, workspace_id, automation_id, 1, content.digest, content.grants, author, None
     )
     await _follow(tx, workspace_id, automation_id, content.definition, "paused")
-    return Saved(automation_id, 1, changed=True, widened=read_grants(content.grants))
+    lacking = await missing_secrets(tx, workspace_id, author, content.definition.as_dict())
+    widened = read_grants(content.grants)
+    return Saved(automation_id, 1, changed=True, widened=widened, warnings=lacking)
 
 
 async def _follow(

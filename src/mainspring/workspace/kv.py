@@ -15,7 +15,7 @@ import orjson
 
 from mainspring.contracts.capability import CapabilityHandler
 from mainspring.contracts.context import CallContext, Transaction
-from mainspring.contracts.errors import Denied, Exhausted, Invalid
+from mainspring.contracts.errors import Denied, Exhausted, Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.definition.json_text import check_value
@@ -54,7 +54,7 @@ def set_handler(limits: Limits) -> CapabilityHandler:
 def list_handler(limits: Limits) -> CapabilityHandler:
     async def entries(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         most = int(arguments.get("limit", DEFAULT_LIST))
-        prefix, after = (_part(arguments.get(name, "")) for name in ("prefix", "after"))
+        prefix, after = (_part(arguments.get(name, ""), name) for name in ("prefix", "after"))
         # Half of what a step may put out: the names and times around the values count too.
         room = limits.step_output_bytes // 2
         rows = await ctx.tx.fetch(_ENTRIES, *_owner(ctx), prefix, after, most + 1, room)
@@ -167,14 +167,18 @@ def _owner(ctx: CallContext) -> Owner:
 def _key(key: str) -> str:
     """A key that the database keeps as it is and a person can read."""
     if not key:
-        raise Invalid("A key has at least one character.", code="kv_key")
-    return _part(key)
+        raise _refused("key", "A key has at least one character.", "kv_key")
+    return _part(key, "key")
 
 
-def _part(key: str) -> str:
+def _part(key: str, name: str) -> str:
     if len(key) > MAX_KEY or not key.isprintable():
-        raise Invalid(f"A key is at most {MAX_KEY} printable characters.", code="kv_key")
+        raise _refused(name, f"A key is at most {MAX_KEY} printable characters.", "kv_key")
     return key
+
+
+def _refused(name: str, detail: str, code: str) -> Invalid:
+    return Invalid(detail, code=code, findings=[Finding(f"/{name}", detail, code)])
 
 
 def _spelled(value: Any, limits: Limits) -> str:
@@ -183,11 +187,10 @@ def _spelled(value: Any, limits: Limits) -> str:
         text = orjson.dumps(value)
     except orjson.JSONEncodeError:
         # It would come back rounded.
-        raise Invalid(
-            "The value holds a whole number beyond 64 bits.", code="kv_value_number"
+        raise _refused(
+            "value", "The value holds a whole number beyond 64 bits.", "kv_value_number"
         ) from None
     if len(text) > limits.kv_value_bytes:
-        raise Invalid(
-            f"The value is larger than {limits.kv_value_bytes} bytes.", code="kv_value_too_large"
-        )
+        detail = f"The value is larger than {limits.kv_value_bytes} bytes."
+        raise _refused("value", detail, "kv_value_too_large")
     return text.decode()

@@ -1,6 +1,6 @@
 """The master key: a file of its own that opens the vault.
 
-It is made at first use, readable by its owner only, and never replaced: whoever loses
+It is made at first use, readable by its owner only, and never written over: whoever loses
 it loses every secret. It is kept out of the environment, which every child process
 would inherit, and it is refused when others could have read it.
 """
@@ -45,7 +45,11 @@ class MasterKey:
         return nonce, AESGCM(self.material).encrypt(nonce, text.encode(), place)
 
     def open(self, nonce: bytes, sealed: bytes, place: bytes) -> str:
-        return AESGCM(self.material).decrypt(nonce, sealed, place).decode()
+        """The text again; InvalidTag unless nonce, text, place and key all belong together."""
+        return self.unsealed(nonce, sealed, place).decode()
+
+    def unsealed(self, nonce: bytes, sealed: bytes, place: bytes) -> bytes:
+        return AESGCM(self.material).decrypt(nonce, sealed, place)
 
     def derived(self, purpose: bytes) -> bytes:
         """A key for one other purpose; it says nothing about this one or its siblings."""
@@ -60,20 +64,25 @@ def read_key(path: Path) -> MasterKey | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _key_problem("The master key file cannot be read.") from error
+        raise key_problem("The master key file cannot be read.") from error
     try:
         _check_guarded(os.fstat(handle).st_mode)
         text = os.read(handle, _MOST_FILE_BYTES)
     except OSError as error:
-        raise _key_problem("The master key file cannot be read.") from error
+        raise key_problem("The master key file cannot be read.") from error
     finally:
         os.close(handle)
-    return _decoded_key(text)
+    return decoded_key(text)
 
 
 def create_key(path: Path) -> MasterKey:
     """Makes a new key file; whoever comes second uses the key of whoever came first."""
-    text = base64.b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n"
+    return keep_key(path, MasterKey(secrets.token_bytes(KEY_BYTES)))
+
+
+def keep_key(path: Path, made: MasterKey) -> MasterKey:
+    """Writes a key file where there is none, and answers the key that is there afterwards."""
+    text = base64.b64encode(made.material) + b"\n"
     passing = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,30 +95,60 @@ def create_key(path: Path) -> MasterKey:
             passing.unlink(missing_ok=True)
         _sync_folder(path.parent)
     except OSError as error:
-        raise _key_problem("The master key file cannot be written.") from error
+        raise key_problem("The master key file cannot be written.") from error
     key = read_key(path)
     if key is None:
-        raise _key_problem("The master key file disappeared while it was made.")
+        raise key_problem("The master key file disappeared while it was made.")
     return key
+
+
+def retire_key(path: Path, following: Path) -> Path:
+    """Puts the next key in the place of the one before, which stays beside it under its id.
+
+    At no moment is either of them missing, so a crash in between loses nothing.
+    """
+    before = read_key(path)
+    if before is None:
+        raise key_problem("The master key file disappeared while it was rotated.")
+    aside = path.with_name(f"{path.name}.{before.id}")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(path, aside)
+        os.replace(following, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise key_problem("The master key file cannot be replaced.") from error
+    return aside
+
+
+def forget_key(path: Path) -> None:
+    """Removes a key file that nobody needs any more."""
+    try:
+        path.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise key_problem("A key file that is not needed any more cannot be removed.") from error
 
 
 def _check_guarded(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise _key_problem("The master key file is not a regular file.")
+        raise key_problem("The master key file is not a regular file.")
     if mode & 0o077:
-        raise _key_problem("The master key file may be read by others.", "Set its mode to 0600.")
+        raise key_problem("The master key file may be read by others.", "Set its mode to 0600.")
 
 
-def _decoded_key(text: bytes) -> MasterKey:
+def decoded_key(
+    text: bytes,
+    refusal: str = f"The master key file does not hold {KEY_BYTES} bytes in base64.",
+    suggestion: str = "Put the right file back; a lost key cannot be made again.",
+) -> MasterKey:
+    """A key from its text; a refusal never quotes the text."""
     try:
         material = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
         material = b""
     if len(material) != KEY_BYTES:
-        raise _key_problem(
-            f"The master key file does not hold {KEY_BYTES} bytes in base64.",
-            "Put the right file back; a lost key cannot be made again.",
-        )
+        raise key_problem(refusal, suggestion)
     return MasterKey(material)
 
 
@@ -129,5 +168,5 @@ def _sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def _key_problem(sentence: str, suggestion: str | None = None) -> Fault:
+def key_problem(sentence: str, suggestion: str | None = None) -> Fault:
     return Fault(sentence, code="master_key", suggestion=suggestion, retryable=False)

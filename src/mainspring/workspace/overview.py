@@ -31,7 +31,7 @@ _FROM = """
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     LEFT JOIN LATERAL (
         SELECT r.id, r.status, r.outcome, r.created_at, r.started_at, r.finished_at FROM runs r
-        WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id
+        WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id AND r.mode = 'live'
         ORDER BY r.id DESC LIMIT 1
     ) AS l ON true
 """

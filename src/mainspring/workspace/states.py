@@ -24,6 +24,7 @@ from mainspring.workspace.automations import (
     set_state,
 )
 from mainspring.workspace.inbox import mark_read_about
+from mainspring.workspace.secret_use import check_secrets_there
 from mainspring.workspace.stored_triggers import written_back
 from mainspring.workspace.triggers import list_triggers
 
@@ -52,7 +53,9 @@ async def activate(
     if row["state"] == "active":
         return "active"
     rows = await list_triggers(tx, workspace_id, automation_id)
-    await check_usable(written_back(row["document"], rows), automation_id, vocabulary, limits)
+    document = written_back(row["document"], rows)
+    await check_usable(document, automation_id, vocabulary, limits)
+    await check_secrets_there(tx, workspace_id, row["created_by"], document, limits)
     await set_state(tx, workspace_id, automation_id, "active")
     return "active"
 

@@ -11,41 +11,63 @@ import asyncio
 import hashlib
 import re
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Invalid, Missing
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Denied, Fault, Finding, Invalid, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role, lesser
+from mainspring.definition.words import did_you_mean
 from mainspring.store.database import Database
 from mainspring.workspace.private_file import Unguarded, read_private, write_private
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-_COLUMNS = "workspace_id, id, member_id, name, hint, created_at, revoked_at"
+_COLUMNS = """
+    workspace_id, id, member_id, name, hint, role, capabilities, created_at, expires_at,
+    last_used_at, revoked_at
+"""
 _ADD = f"""
-    INSERT INTO access_tokens (workspace_id, id, member_id, name, hash, hint)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (hash) DO NOTHING RETURNING {_COLUMNS}
+    INSERT INTO access_tokens (workspace_id, id, member_id, name, hash, hint, role, capabilities,
+        expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO NOTHING RETURNING {_COLUMNS}
 """
 # The hash alone says whose token it is, so this looks into every workspace.
 _FIND = f"SELECT {_COLUMNS} FROM access_tokens WHERE hash = $1"
 # Whose token it is, while the person is still a member and nobody has shut them out.
 _HOLDER = """
     SELECT t.workspace_id, t.id, t.member_id, t.role, t.capabilities, m.role AS member_role,
-        u.administrator
+        t.expires_at, u.administrator,
+        t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute' AS stale
     FROM access_tokens t
     JOIN users u ON u.id = t.member_id AND u.disabled_at IS NULL
     JOIN members m ON m.workspace_id = t.workspace_id AND m.user_id = t.member_id
     WHERE t.hash = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
 """
-_LIST = f"SELECT {_COLUMNS} FROM access_tokens WHERE workspace_id = $1 ORDER BY id"
+_LIST = f"""
+    SELECT {_COLUMNS} FROM access_tokens
+    WHERE workspace_id = $1 AND ($2::uuid IS NULL OR member_id = $2) ORDER BY id
+"""
+# Of many requests within a minute one writes.
+_TOUCH = """
+    UPDATE access_tokens SET last_used_at = now()
+    WHERE workspace_id = $1 AND id = $2
+        AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
+"""
+_REVOKE_ALL = """
+    UPDATE access_tokens SET revoked_at = now()
+    WHERE workspace_id = $1 AND member_id = $2 AND revoked_at IS NULL
+"""
 _REVOKE = f"""
     UPDATE access_tokens SET revoked_at = coalesce(revoked_at, now())
-    WHERE workspace_id = $1 AND id = $2 RETURNING {_COLUMNS}
+    WHERE workspace_id = $1 AND id = $2 AND ($3::uuid IS NULL OR member_id = $3)
+    RETURNING {_COLUMNS}
 """
 # Two processes that start at once make one token between them.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring owner token', 0))"
@@ -65,8 +87,22 @@ class StoredToken:
     member_id: UUID
     name: str
     hint: str
+    role: Role
+    # The only capabilities it may call; None: whatever its role allows.
+    capabilities: tuple[str, ...] | None
     created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
     revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a token gives: at most a role, perhaps a few capabilities only, perhaps for a time."""
+
+    role: Role = Role.OWNER
+    capabilities: tuple[str, ...] | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +115,9 @@ class Holder:
     role: Role
     capabilities: frozenset[str] | None
     administrator: bool
+    expires_at: datetime | None
+    # Whether its last use was written down some time ago.
+    stale: bool
 
 
 async def find_holder(tx: Transaction, digest: bytes) -> Holder | None:
@@ -86,12 +125,19 @@ async def find_holder(tx: Transaction, digest: bytes) -> Holder | None:
     row = await tx.fetchrow(_HOLDER, digest)
     if row is None:
         return None
-    limited = row["capabilities"]
+    limited, role = row["capabilities"], Role(row["role"])
     return Holder(
-        row["workspace_id"], row["id"], row["member_id"],
-        lesser(Role(row["role"]), Role(row["member_role"])),
-        None if limited is None else frozenset(limited), row["administrator"],
+        row["workspace_id"], row["id"], row["member_id"], lesser(role, Role(row["member_role"])),
+        None if limited is None else frozenset(limited),
+        # Whoever looks after everything may hand out a token that does not.
+        row["administrator"] and role is Role.OWNER,
+        row["expires_at"], row["stale"],
     )  # fmt: skip
+
+
+async def touch_token(tx: Transaction, workspace_id: UUID, token_id: UUID) -> None:
+    """Writes down that a token was used, at most once a minute."""
+    await tx.execute(_TOUCH, workspace_id, token_id)
 
 
 def token_hash(plain: str) -> bytes:
@@ -105,13 +151,46 @@ def is_token(text: str) -> bool:
 
 
 async def make_token(
-    tx: Transaction, workspace_id: UUID, member_id: UUID, name: str
+    tx: Transaction,
+    workspace_id: UUID,
+    member_id: UUID,
+    name: str,
+    bounds: Bounds | None = None,
 ) -> tuple[StoredToken, str]:
     """A new token, and its text, which cannot be had again."""
     if not 0 < len(name) <= _LONGEST_NAME:
-        raise Invalid(f"The name of a token has 1 to {_LONGEST_NAME} characters.")
+        detail = f"The name of a token has 1 to {_LONGEST_NAME} characters."
+        raise Invalid(detail, findings=[Finding("/name", detail, "length")])
     plain = "msk_" + secrets.token_urlsafe(32)
-    return _stored(await _add(tx, workspace_id, member_id, name, plain)), plain
+    return _stored(await _add(tx, workspace_id, member_id, name, plain, bounds)), plain
+
+
+def check_bounds(
+    bounds: Bounds, actor: Actor, known: Collection[str], now: datetime, ends: datetime | None
+) -> None:
+    """Refuses a token that would give more than its maker has, or name what is not there.
+
+    Whoever makes it with a token gives away no more time than that token has left.
+    """
+    if actor.role is None or bounds.role.rank > actor.role.rank:
+        detail = "A token cannot have a higher role than you have here."
+        raise Denied(detail, code="role_too_small", findings=[Finding("/role", detail, "role")])
+    findings = [
+        Finding(
+            f"/capabilities/{place}", f"There is no capability called {name[:64]!r}.",
+            "unknown_capability", did_you_mean(name, known),
+        )
+        for place, name in enumerate(bounds.capabilities or ())
+        if name not in known
+    ]  # fmt: skip
+    if bounds.expires_at is not None and bounds.expires_at <= now:
+        findings.append(Finding("/expires_at", "This moment has passed.", "past"))
+    if findings:
+        raise Invalid("A token cannot be made like this.", findings=findings)
+    if ends is not None and (bounds.expires_at is None or bounds.expires_at > ends):
+        detail = "A token that is made with another cannot outlive it."
+        found = Finding("/expires_at", detail, "outlives")
+        raise Denied(detail, code="outlives", findings=[found])
 
 
 async def find_token(tx: Transaction, digest: bytes) -> StoredToken | None:
@@ -120,17 +199,29 @@ async def find_token(tx: Transaction, digest: bytes) -> StoredToken | None:
     return None if row is None or row["revoked_at"] is not None else _stored(row)
 
 
-async def list_tokens(tx: Transaction, workspace_id: UUID) -> list[StoredToken]:
-    """Every token of a workspace, revoked ones too, in the order of their making."""
-    return [_stored(row) for row in await tx.fetch(_LIST, workspace_id)]
+async def list_tokens(
+    tx: Transaction, workspace_id: UUID, member_id: UUID | None = None
+) -> list[StoredToken]:
+    """Every token of a workspace or of one member, revoked ones too, by their making."""
+    return [_stored(row) for row in await tx.fetch(_LIST, workspace_id, member_id)]
 
 
-async def revoke_token(tx: Transaction, workspace_id: UUID, token_id: UUID) -> StoredToken:
-    """Ends a token for ever; ending it again changes nothing."""
-    row = await tx.fetchrow(_REVOKE, workspace_id, token_id)
+async def revoke_token(
+    tx: Transaction, workspace_id: UUID, token_id: UUID, member_id: UUID | None = None
+) -> StoredToken:
+    """Ends a token for ever; ending it again changes nothing.
+
+    With a member, only a token of theirs is there to be ended.
+    """
+    row = await tx.fetchrow(_REVOKE, workspace_id, token_id, member_id)
     if row is None:
         raise Missing("There is no such token.", code="no_token")
     return _stored(row)
+
+
+async def revoke_tokens_of(tx: Transaction, workspace_id: UUID, member_id: UUID) -> None:
+    """Ends every token of a member who leaves."""
+    await tx.execute(_REVOKE_ALL, workspace_id, member_id)
 
 
 async def ensure_owner_token(
@@ -161,14 +252,26 @@ def read_owner_token(home: Path) -> str | None:
     return _read_owner(home / OWNER_FILE)
 
 
-async def _add(tx: Transaction, workspace_id: UUID, member_id: UUID, name: str, plain: str) -> Any:
+async def _add(
+    tx: Transaction,
+    workspace_id: UUID,
+    member_id: UUID,
+    name: str,
+    plain: str,
+    bounds: Bounds | None = None,
+) -> Any:
+    bounds = bounds or Bounds()
+    named = None if bounds.capabilities is None else list(bounds.capabilities)
     return await tx.fetchrow(
-        _ADD, workspace_id, new_id(), member_id, name, token_hash(plain), plain[-4:]
-    )
+        _ADD, workspace_id, new_id(), member_id, name, token_hash(plain), plain[-4:],
+        bounds.role.value, named, bounds.expires_at,
+    )  # fmt: skip
 
 
 def _stored(row: Any) -> StoredToken:
-    return StoredToken(**dict(row))
+    named = row["capabilities"]
+    given = {"role": Role(row["role"]), "capabilities": None if named is None else tuple(named)}
+    return StoredToken(**{**dict(row), **given})
 
 
 def _read_owner(path: Path) -> str | None:

@@ -1,32 +1,51 @@
 """The vault: where secrets sleep, sealed, until the door needs one.
 
-Each value is sealed with AES-256-GCM under the master key and a fresh nonce. The
-workspace, the secret's id and its name are sealed in as associated data, so a row that
-was copied into another workspace, under another id or under another name does not open.
+Each value is sealed with AES-256-GCM under the master key and a fresh nonce, and bound to
+its place (``sealing``). A secret belongs to a member; an automation's runs use the secrets
+of the member who made it. What a workspace publishes with belongs to the workspace, under
+names in capitals. Nothing here answers a value but ``reveal``, which the door alone calls.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 
-from mainspring.contracts.errors import Clash, Fault, Invalid, Missing
+from mainspring.contracts.errors import Clash, Fault, Finding, Invalid, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
-from mainspring.workspace.master_key import MasterKey, create_key, read_key
+from mainspring.workspace.keyring import Keyring, Keys
+from mainspring.workspace.master_key import MasterKey
+from mainspring.workspace.sealing import Drawer, Kind, opened, place, publisher_drawer
 
-MAX_DESCRIPTION = 500
-_NAME = re.compile(r"[a-z0-9_]{1,64}")
-_PURPOSE = b"mainspring secret v1\0"
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+__all__ = ["Drawer", "Kind", "StoredSecret", "Vault", "publisher_drawer"]
+
+MAX_NAME: Final = 64
+MAX_DESCRIPTION: Final = 500
+NAME_PATTERNS: Final[dict[Kind, str]] = {
+    "automation": "^[a-z0-9_]+$",
+    "publisher": "^[A-Z][A-Z0-9_]*$",
+}
+_NAMES: Final = {
+    "automation": re.compile(r"[a-z0-9_]{1,64}"),
+    "publisher": re.compile(r"[A-Z][A-Z0-9_]{0,63}"),
+}
+_NAMED: Final = {
+    "automation": "A secret's name is 1 to 64 lower-case letters, digits and underscores.",
+    "publisher": "A publisher secret's name is 1 to 64 capitals, digits and underscores, "
+    "with a capital first.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,162 +59,193 @@ class StoredSecret:
     updated_at: datetime
 
 
-class _Row(Protocol):
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Whether the vault is whole."""
+
+    total: int
+    # The names of those that do not open.
+    closed: tuple[str, ...] = ()
+    # Those that a rotation has not reached.
+    behind: int = 0
+
+
+class Row(Protocol):
     """A row as the driver hands it out."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
 
 class Vault:
-    """Named secrets of each workspace."""
+    """Named secrets of members and of workspaces."""
 
-    def __init__(self, database: Database, key_file: Path, limits: Limits) -> None:
+    def __init__(
+        self, database: Database, key_file: Path, limits: Limits, *, key_command: str | None = None
+    ) -> None:
         self._database = database
-        self._key_file = key_file
         self._limits = limits
-        self._key: MasterKey | None = None
+        self.keyring = Keyring(key_file, key_command)
 
     async def set(
-        self, workspace_id: UUID, name: str, value: str, description: str = ""
+        self, drawer: Drawer, name: str, value: str, description: str = ""
+    ) -> StoredSecret:
+        """Seals a value under a name, in a transaction of its own."""
+        self._check(drawer.kind, name, value, description)
+        # The first key takes a connection of its own; nobody may hold one meanwhile.
+        await self._sealing_key()
+        async with self._database.transaction() as tx:
+            return await self.put(tx, drawer, name, value, description)
+
+    async def put(
+        self, tx: Transaction, drawer: Drawer, name: str, value: str, description: str = ""
     ) -> StoredSecret:
         """Seals a value under a name; a second value under one name takes its place.
 
         A description that is not given leaves the one that is there.
         """
-        self._check(name, value, description)
-        key = await self._known_key(may_create=True)
-        while True:
-            async with self._database.transaction() as tx:
-                found = await tx.fetchrow(_FIND, workspace_id, name)
-                secret_id = found["id"] if found else new_id()
-                nonce, sealed = key.seal(value, _place(workspace_id, secret_id, name))
-                row = await tx.fetchrow(
-                    _CHANGE if found else _ADD,
-                    workspace_id, secret_id, name, description, nonce, sealed, key.id,
-                )  # fmt: skip
-            # None: somebody else added the name in the meantime; then it is changed.
-            if row is not None:
-                return _stored(row)
+        self._check(drawer.kind, name, value, description)
+        await tx.execute(HOLD_KEYS)
+        await tx.execute(_HOLD_NAME, str(drawer.workspace_id), name)
+        await _check_case(tx, drawer, name)
+        key = await self._sealing_key()
+        whose = (drawer.workspace_id, drawer.kind, drawer.owner_id)
+        found = await tx.fetchrow(_FIND, *whose, name)
+        secret_id = found["id"] if found else new_id()
+        nonce, sealed = key.seal(value, place(drawer, secret_id, name))
+        row = await tx.fetchrow(
+            _CHANGE if found else _ADD,
+            *whose, name, secret_id, description, nonce, sealed, key.id,
+        )  # fmt: skip
+        return _stored(row)
 
-    async def names(self, workspace_id: UUID) -> tuple[StoredSecret, ...]:
-        """All secrets of a workspace by name, never with their values."""
-        rows = await self._database.fetch(_LIST, workspace_id)
-        return tuple(_stored(row) for row in rows)
+    async def names(self, drawer: Drawer) -> tuple[StoredSecret, ...]:
+        """All secrets of a drawer by name, never with their values."""
+        async with self._database.acquire() as connection:
+            return await list_secrets(connection, drawer)
 
-    async def delete(self, workspace_id: UUID, name: str) -> bool:
+    async def delete(self, drawer: Drawer, name: str) -> bool:
         """Forgets a secret; False when there was none of that name."""
-        return await self._database.fetchrow(_FORGET, workspace_id, name) is not None
+        async with self._database.transaction() as tx:
+            return await delete_secret(tx, drawer, name)
 
-    async def reveal(self, workspace_id: UUID, names: Iterable[str]) -> dict[str, str]:
+    async def reveal(self, drawer: Drawer, names: Iterable[str]) -> dict[str, str]:
         """The values of named secrets; one that is absent is named."""
         wanted = sorted(set(names))
         if not wanted:
             return {}
-        rows = await self._database.fetch(_OPEN, workspace_id, wanted)
-        found = {str(row["name"]): row for row in rows}
-        for name in wanted:
-            if name not in found:
-                raise Missing(
-                    f"There is no secret called {name}.",
-                    code="secret_missing",
-                    suggestion=f"Add {name} to the vault of this workspace.",
-                )
-        key = await self._known_key(may_create=False)
-        return {name: _opened(key, workspace_id, found[name]) for name in wanted}
+        rows = await self._rows(drawer, wanted)
+        keys = await self.keyring.keys()
+        if not _all_known(rows, keys):
+            # A rotation has gone on since the keys were read, or since the rows were.
+            keys = await self.keyring.keys(anew=True)
+            rows = await self._rows(drawer, wanted)
+        self._check_there(keys)
+        return {name: read(keys, drawer, rows[name]) for name in wanted}
 
     async def derived_key(self, purpose: bytes) -> bytes:
         """A key of its own for something that is signed; the master key is made if need be."""
-        return (await self._known_key(may_create=True)).derived(purpose)
+        keys = await self.keyring.keys()
+        return (keys.current or await self._first_key()).derived(purpose)
 
-    def _check(self, name: str, value: str, description: str) -> None:
-        if not _NAME.fullmatch(name):
-            raise Invalid(
-                "A secret's name is 1 to 64 lower-case letters, digits and underscores.",
-                code="secret_name",
-            )
+    async def condition(self) -> Condition:
+        """Opens every secret there is, one after another, and says which do not open."""
+        keys = await self.keyring.keys(anew=True)
+        closed: list[str] = []
+        total = behind = 0
+        after = (UUID(int=0), UUID(int=0))
+        while rows := await self._database.fetch(SOME, *after, _AT_ONCE):
+            for row in rows:
+                total += 1
+                behind += keys.sealing is None or row["key_id"] != keys.sealing.id
+                try:
+                    read(keys, drawer_of(row), row)
+                except (Clash, Fault):
+                    closed.append(str(row["name"]))
+            after = (rows[-1]["workspace_id"], rows[-1]["id"])
+        return Condition(total, tuple(closed), behind)
+
+    async def _rows(self, drawer: Drawer, wanted: list[str]) -> dict[str, Row]:
+        found = await self._database.fetch(
+            _OPEN, drawer.workspace_id, drawer.kind, drawer.owner_id, wanted
+        )
+        rows: dict[str, Row] = {str(row["name"]): row for row in found}
+        for name in wanted:
+            if name not in rows:
+                raise Missing(
+                    f"There is no secret called {name}.",
+                    code="secret_missing",
+                    suggestion=f"Its owner adds it with `mainspring secrets set {name}`.",
+                )
+        return rows
+
+    def _check(self, kind: Kind, name: str, value: str, description: str) -> None:
+        if not _NAMES[kind].fullmatch(name):
+            raise _invalid("name", _NAMED[kind])
         try:
             size = len(value.encode())
         except UnicodeEncodeError:
             # The cause would quote the value.
-            raise Invalid("The value is not valid Unicode text.", code="secret_value") from None
+            raise _invalid("value", "The value is not valid Unicode text.") from None
         if not 1 <= size <= self._limits.secret_bytes:
-            raise Invalid(
-                f"A secret's value is 1 to {self._limits.secret_bytes} bytes long.",
-                code="secret_value",
-            )
+            most = self._limits.secret_bytes
+            raise _invalid("value", f"A secret's value is 1 to {most} bytes long.")
         if len(description) > MAX_DESCRIPTION or "\0" in description:
-            raise Invalid(
+            raise _invalid(
+                "description",
                 f"A secret's description is at most {MAX_DESCRIPTION} characters of text.",
-                code="secret_description",
             )
 
-    async def _known_key(self, *, may_create: bool) -> MasterKey:
-        if self._key is None:
-            key = await asyncio.to_thread(read_key, self._key_file)
-            self._key = key or await self._first_key(may_create=may_create)
-        return self._key
+    async def _sealing_key(self) -> MasterKey:
+        return (await self.keyring.keys()).sealing or await self._first_key()
 
-    async def _first_key(self, *, may_create: bool) -> MasterKey:
+    async def _first_key(self) -> MasterKey:
         """A new key, unless there are secrets already: it would make them unreadable."""
         in_use = await self._database.fetchrow("SELECT 1 AS one FROM secrets LIMIT 1")
-        if in_use is None and may_create:
-            return await asyncio.to_thread(create_key, self._key_file)
+        if in_use is None:
+            return await self.keyring.create()
         # Somebody else may have made the key and its first secret a moment ago.
-        key = await asyncio.to_thread(read_key, self._key_file)
-        if key is None:
+        return self._check_there(await self.keyring.keys(anew=True))
+
+    def _check_there(self, keys: Keys) -> MasterKey:
+        if keys.current is None:
             raise Fault(
                 "The master key file is missing, and secrets were sealed with it.",
                 code="master_key_missing",
                 suggestion="Put the file back where MAINSPRING_MASTER_KEY_FILE points.",
                 retryable=False,
             )
-        return key
+        return keys.current
 
 
-_FIND = "SELECT id FROM secrets WHERE workspace_id = $1 AND name = $2 FOR UPDATE"
-_TOLD = "id, name, description, created_at, updated_at"
-_ADD = f"""
-    INSERT INTO secrets (workspace_id, id, name, description, nonce, ciphertext, key_id)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
-    ON CONFLICT (workspace_id, name) DO NOTHING
-    RETURNING {_TOLD}
-"""
-_CHANGE = f"""
-    UPDATE secrets
-    SET description = coalesce(nullif($4, ''), description), nonce = $5, ciphertext = $6,
-        key_id = $7, updated_at = now()
-    WHERE workspace_id = $1 AND id = $2 AND name = $3
-    RETURNING {_TOLD}
-"""
-_LIST = f"SELECT {_TOLD} FROM secrets WHERE workspace_id = $1 ORDER BY name"
-_FORGET = "DELETE FROM secrets WHERE workspace_id = $1 AND name = $2 RETURNING id"
-_OPEN = """
-    SELECT id, name, nonce, ciphertext, key_id FROM secrets
-    WHERE workspace_id = $1 AND name = ANY($2::text[])
-"""
+async def list_secrets(tx: Transaction, drawer: Drawer) -> tuple[StoredSecret, ...]:
+    """What may be told about the secrets of a drawer, by name."""
+    rows = await tx.fetch(_LIST, drawer.workspace_id, drawer.kind, drawer.owner_id)
+    return tuple(_stored(row) for row in rows)
 
 
-def _place(workspace_id: UUID, secret_id: UUID, name: str) -> bytes:
-    # Both ids have a fixed length, so no two places have the same spelling.
-    return _PURPOSE + workspace_id.bytes + secret_id.bytes + name.encode()
+async def delete_secret(tx: Transaction, drawer: Drawer, name: str) -> bool:
+    """Forgets a secret; False when there was none of that name."""
+    whose = (drawer.workspace_id, drawer.kind, drawer.owner_id)
+    return await tx.fetchrow(_FORGET, *whose, name) is not None
 
 
-def _stored(row: _Row) -> StoredSecret:
-    return StoredSecret(
-        row["id"], row["name"], row["description"], row["created_at"], row["updated_at"]
-    )
+def drawer_of(row: Row) -> Drawer:
+    """Whose secret a row is."""
+    return Drawer(row["workspace_id"], row["owner_id"], row["kind"])
 
 
-def _opened(key: MasterKey, workspace_id: UUID, row: _Row) -> str:
+def read(keys: Keys, drawer: Drawer, row: Row) -> str:
+    """The value of a row; a Clash or a Fault for one that does not open."""
     name = str(row["name"])
-    if row["key_id"] != key.id:
+    key = keys.named(row["key_id"])
+    if key is None:
         raise Clash(
             f"The secret {name} was sealed with another master key.",
             code="secret_other_key",
             suggestion="Put the earlier key file back, or set the secret again.",
         )
     try:
-        return key.open(row["nonce"], row["ciphertext"], _place(workspace_id, row["id"], name))
+        return opened(key, drawer, row["id"], name, row["nonce"], row["ciphertext"])
     except (InvalidTag, ValueError):
         raise Fault(
             f"The secret {name} was changed outside the vault and does not open.",
@@ -203,3 +253,64 @@ def _opened(key: MasterKey, workspace_id: UUID, row: _Row) -> str:
             suggestion="Set the secret again.",
             retryable=False,
         ) from None
+
+
+_AT_ONCE: Final = 500
+# Whoever seals holds the keys as they are; a rotation ends when nobody does.
+HOLD_KEYS: Final = "SELECT pg_advisory_xact_lock_shared(hashtextextended('vault keys', 0))"
+_HOLD_NAME = "SELECT pg_advisory_xact_lock(hashtextextended('secret ' || $1 || lower($2), 0))"
+_CASE = """
+    SELECT name FROM secrets WHERE workspace_id = $1 AND kind <> $2 AND lower(name) = lower($3)
+"""
+_MINE = "workspace_id = $1 AND kind = $2 AND owner_id = $3"
+_FIND = f"SELECT id FROM secrets WHERE {_MINE} AND name = $4 FOR UPDATE"
+_TOLD = "id, name, description, created_at, updated_at"
+_ADD = f"""
+    INSERT INTO secrets
+        (workspace_id, kind, owner_id, name, id, description, nonce, ciphertext, key_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    RETURNING {_TOLD}
+"""
+_CHANGE = f"""
+    UPDATE secrets
+    SET description = coalesce(nullif($6, ''), description), nonce = $7, ciphertext = $8,
+        key_id = $9, updated_at = now()
+    WHERE {_MINE} AND name = $4 AND id = $5
+    RETURNING {_TOLD}
+"""
+_LIST = f"SELECT {_TOLD} FROM secrets WHERE {_MINE} ORDER BY name"
+_FORGET = f"DELETE FROM secrets WHERE {_MINE} AND name = $4 RETURNING id"
+_SEALED = "workspace_id, kind, owner_id, id, name, nonce, ciphertext, key_id"
+_OPEN = f"SELECT {_SEALED} FROM secrets WHERE {_MINE} AND name = ANY($4::text[])"
+SOME: Final = f"""
+    SELECT {_SEALED} FROM secrets
+    WHERE (workspace_id, id) > ($1, $2) ORDER BY workspace_id, id LIMIT $3
+"""
+
+
+async def _check_case(tx: Transaction, drawer: Drawer, name: str) -> None:
+    """One name in two spellings would sooner or later be taken for the other."""
+    other = await tx.fetchrow(_CASE, drawer.workspace_id, drawer.kind, name)
+    if other is not None:
+        detail = f"There is a secret called {other['name']} in this workspace already."
+        raise Clash(
+            detail,
+            code="secret_name_case",
+            findings=[Finding("/name", detail, "secret_name_case")],
+            suggestion="Choose a name that differs in more than capitals.",
+        )
+
+
+def _all_known(rows: dict[str, Row], keys: Keys) -> bool:
+    return all(keys.named(row["key_id"]) is not None for row in rows.values())
+
+
+def _stored(row: Row) -> StoredSecret:
+    return StoredSecret(
+        row["id"], row["name"], row["description"], row["created_at"], row["updated_at"]
+    )
+
+
+def _invalid(field: str, sentence: str) -> Invalid:
+    code = f"secret_{field}"
+    return Invalid(sentence, code=code, findings=[Finding(f"/{field}", sentence, code)])

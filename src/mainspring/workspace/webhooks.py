@@ -35,7 +35,7 @@ _SET = """
     WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3
 """
 _COLUMNS = """t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
-        t.last_fired_at, now() AS now"""
+        t.last_fired_at, a.created_by AS owner_id, now() AS now"""
 _IN_USE = """
     JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
         AND a.state <> 'archived'"""
@@ -75,6 +75,8 @@ class Webhook:
     config: dict[str, Any]
     inputs: dict[str, Any]
     last_fired_at: datetime | None
+    # Who made the automation; its calls are signed with a secret of theirs.
+    owner_id: UUID
     # The database's time when it was looked up.
     now: datetime
 

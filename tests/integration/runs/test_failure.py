@@ -49,7 +49,7 @@ async def test_a_long_retry_after_frees_the_worker(bench: Bench) -> None:
     )
     async with bench.worker() as worker:
         run = await bench.until(made.run_id, "waiting")
-        assert worker.in_flight == 0
+        await bench.until_idle(worker)
     (record,) = run["steps"]
     asked = (run["due_at"] - record["finished_at"]).total_seconds()
     assert 119 <= asked <= 121

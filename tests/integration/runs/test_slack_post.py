@@ -29,7 +29,7 @@ def _plan(config: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
 @pytest_asyncio.fixture
 async def world(bench: Bench) -> AsyncIterator[World]:
     """A bench that may post, with a Slack on loopback that the operator has allowed."""
-    await bench.house.vault.set(bench.house.workspace_id, "slack_bot_token", TOKEN)
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", TOKEN)
     async with (
         slack_double() as slack,
         outside_bench(
@@ -178,7 +178,7 @@ async def test_a_secret_that_is_not_there_is_named(world: World) -> None:
 
 
 async def test_a_private_slack_needs_the_operator_s_word(bench: Bench) -> None:
-    await bench.house.vault.set(bench.house.workspace_id, "slack_bot_token", TOKEN)
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", TOKEN)
     async with (
         slack_double() as slack,
         outside_bench(bench, free=True, slack_url=slack.url) as open_one,
@@ -193,7 +193,7 @@ async def test_a_private_slack_needs_the_operator_s_word(bench: Bench) -> None:
 async def test_a_message_is_held_under_every_policy_until_somebody_agrees(
     bench: Bench, write_policy: str
 ) -> None:
-    await bench.house.vault.set(bench.house.workspace_id, "slack_bot_token", TOKEN)
+    await bench.house.vault.set(bench.drawer, "slack_bot_token", TOKEN)
     plan = _plan(execution={"write_policy": write_policy})
     async with (
         slack_double() as slack,

@@ -137,7 +137,7 @@ async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
     bench: Bench,
 ) -> None:
     made = await bench.dispatch(document(step("a", "test.hang")))
-    async with bench.worker(heartbeat_seconds=0.1, lease_seconds=60.0) as worker:
+    async with bench.worker(heartbeat_seconds=0.1, lease_seconds=6.0) as worker:
         await bench.outside.started.wait()
         await bench.house.database.execute(HELD)
         async with asyncio.timeout(10):
@@ -149,7 +149,7 @@ async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
         assert run["takeovers"] == 1
         later = await bench.dispatch(document(step("x", "test.echo"), name="later"))
         assert (await bench.until(later.run_id))["status"] == "succeeded"
-        assert worker.in_flight == 0
+        await bench.until_idle(worker)
 
 
 async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evidence(
@@ -158,7 +158,7 @@ async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evid
     made = await bench.dispatch(document(step("a", "test.hang")))
     for takeover in (1, 2, 3):
         bench.outside.started.clear()
-        async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0):
+        async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0, stop_seconds=0.1):
             async with asyncio.timeout(10):
                 await bench.outside.started.wait()
             await _lose_workers(bench)

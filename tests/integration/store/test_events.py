@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from secrets import token_hex
 from uuid import UUID
 
 import pytest
@@ -95,9 +96,7 @@ async def test_an_event_that_cannot_be_read_does_not_hide_its_neighbours(
 
 async def test_large_events_come_a_few_at_a_time_and_none_is_left_out(database: Database) -> None:
     # Random text does not shrink on disk.
-    texts = [
-        f'{{"mark": {n}, "x": "{"".join(new_id().hex for _ in range(8000))}"}}' for n in range(40)
-    ]
+    texts = [f'{{"mark": {n}, "x": "{token_hex(128_000)}"}}' for n in range(40)]
     rows = [EventRow(SPACE, new_id(), "test.happened", "test", text) for text in texts]
     async with database.transaction() as tx:
         await append_events(tx, rows)

@@ -17,7 +17,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.store.events import EventTable, append_events
-from mainspring.triggers import log_reader as reader_module
+from mainspring.triggers import event_cursor
 from mainspring.triggers.log_reader import Handle, LogReader, Outdated, Partly
 
 SPACE = new_id()
@@ -328,13 +328,13 @@ async def test_a_server_that_went_away_each_time_is_waited_for(
 ) -> None:
     # Every look finds a server that has just begun.
     monkeypatch.setattr(
-        reader_module,
+        event_cursor,
         "_WHERE",
-        reader_module._WHERE.replace("pg_postmaster_start_time()", "clock_timestamp()"),
+        event_cursor._WHERE.replace("pg_postmaster_start_time()", "clock_timestamp()"),
     )
     notes = Notes(database)
     await notes.prepare()
-    await Breaker(notes, 0, times=9).read(1)
+    await Breaker(notes, 0, times=7).read(1)
     assert await notes.marks() == [0]
     assert notes.passed_over == []
 

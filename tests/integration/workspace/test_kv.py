@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from mainspring.contracts.clock import Clock, SystemClock
 from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
-from mainspring.contracts.errors import Exhausted, Fault
+from mainspring.contracts.errors import Exhausted, Fault, Invalid
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
@@ -300,3 +300,18 @@ async def _write_and_fail(memory: Memory) -> None:
         await memory.within(tx, "delete", key="kept")
         assert (await memory.within(tx, "get", key="new"))["found"]
         raise RuntimeError("the record of the call could not be written")
+
+
+async def test_what_cannot_be_kept_is_refused_at_its_place(memory: Memory) -> None:
+    await memory("set", key="k", value=1)
+    for verb, arguments, pointer in (
+        ("set", {"key": "a\nb", "value": 1}, "/key"),
+        ("set", {"key": "k", "value": "x" * 65_537}, "/value"),
+        ("get", {"key": "\u2028"}, "/key"),
+        ("list", {"prefix": "\t"}, "/prefix"),
+        ("list", {"after": "\x00"}, "/after"),
+    ):
+        with pytest.raises(Invalid) as caught:
+            await memory(verb, **arguments)
+        assert [finding.pointer for finding in caught.value.findings] == [pointer]
+    assert (await memory("get", key="k"))["value"] == 1

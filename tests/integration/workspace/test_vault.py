@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 import pytest_asyncio
@@ -13,8 +12,9 @@ from mainspring.contracts.errors import Clash, Fault, Invalid, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
+from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.master_key import create_key
-from mainspring.workspace.vault import Vault
+from mainspring.workspace.vault import Drawer, Vault
 
 VALUES = [
     "x",
@@ -30,13 +30,13 @@ VALUES = [
 
 
 @pytest_asyncio.fixture
-async def workspaces(database: Database) -> tuple[UUID, UUID]:
+async def workspaces(database: Database) -> tuple[Drawer, Drawer]:
     made = (new_id(), new_id())
     for workspace_id in made:
         await database.execute(
             "INSERT INTO workspaces (workspace_id, name) VALUES ($1, 'test')", workspace_id
         )
-    return made
+    return Drawer(made[0], FIRST_MEMBER), Drawer(made[1], FIRST_MEMBER)
 
 
 @pytest.fixture
@@ -44,7 +44,9 @@ def vault(database: Database, tmp_path: Path) -> Vault:
     return Vault(database, tmp_path / "master.key", Limits())
 
 
-async def test_values_come_back_as_they_were(vault: Vault, workspaces: tuple[UUID, UUID]) -> None:
+async def test_values_come_back_as_they_were(
+    vault: Vault, workspaces: tuple[Drawer, Drawer]
+) -> None:
     names = {f"secret_{number}": value for number, value in enumerate(VALUES)}
     for name, value in names.items():
         await vault.set(workspaces[0], name, value)
@@ -54,7 +56,7 @@ async def test_values_come_back_as_they_were(vault: Vault, workspaces: tuple[UUI
 
 
 async def test_a_list_tells_everything_but_the_values(
-    vault: Vault, workspaces: tuple[UUID, UUID]
+    vault: Vault, workspaces: tuple[Drawer, Drawer]
 ) -> None:
     kept = await vault.set(workspaces[0], "b_key", "value-of-b", "for the b system")
     await vault.set(workspaces[0], "a_key", "value-of-a")
@@ -69,7 +71,7 @@ async def test_a_list_tells_everything_but_the_values(
 
 
 async def test_a_second_value_takes_the_place_of_the_first(
-    vault: Vault, workspaces: tuple[UUID, UUID]
+    vault: Vault, workspaces: tuple[Drawer, Drawer]
 ) -> None:
     first = await vault.set(workspaces[0], "key", "one", "first")
     second = await vault.set(workspaces[0], "key", "two")
@@ -81,7 +83,7 @@ async def test_a_second_value_takes_the_place_of_the_first(
     assert second.updated_at > first.updated_at
 
 
-async def test_a_deleted_secret_is_gone(vault: Vault, workspaces: tuple[UUID, UUID]) -> None:
+async def test_a_deleted_secret_is_gone(vault: Vault, workspaces: tuple[Drawer, Drawer]) -> None:
     await vault.set(workspaces[0], "key", "one")
 
     assert not await vault.delete(workspaces[1], "key")
@@ -92,7 +94,7 @@ async def test_a_deleted_secret_is_gone(vault: Vault, workspaces: tuple[UUID, UU
 
 
 async def test_a_secret_that_is_absent_is_named(
-    vault: Vault, workspaces: tuple[UUID, UUID]
+    vault: Vault, workspaces: tuple[Drawer, Drawer]
 ) -> None:
     await vault.set(workspaces[0], "here", "one")
 
@@ -102,7 +104,9 @@ async def test_a_secret_that_is_absent_is_named(
     assert caught.value.code == "secret_missing"
 
 
-async def test_another_workspace_sees_nothing(vault: Vault, workspaces: tuple[UUID, UUID]) -> None:
+async def test_another_workspace_sees_nothing(
+    vault: Vault, workspaces: tuple[Drawer, Drawer]
+) -> None:
     await vault.set(workspaces[0], "key", "one")
     await vault.set(workspaces[1], "key", "two")
 
@@ -111,7 +115,7 @@ async def test_another_workspace_sees_nothing(vault: Vault, workspaces: tuple[UU
 
 
 async def test_nothing_in_the_table_can_be_read(
-    vault: Vault, database: Database, workspaces: tuple[UUID, UUID]
+    vault: Vault, database: Database, workspaces: tuple[Drawer, Drawer]
 ) -> None:
     await vault.set(workspaces[0], "key", "the-plain-value")
     await vault.set(workspaces[0], "same", "the-plain-value")
@@ -154,12 +158,12 @@ SEALED = "nonce = b.nonce, ciphertext = b.ciphertext"
     ],
 )
 async def test_a_row_that_was_moved_or_changed_does_not_open(
-    vault: Vault, database: Database, workspaces: tuple[UUID, UUID], swap: str
+    vault: Vault, database: Database, workspaces: tuple[Drawer, Drawer], swap: str
 ) -> None:
-    for workspace_id in workspaces:
+    for drawer in workspaces:
         for name in ("one", "two"):
-            await vault.set(workspace_id, name, f"value {name} of {workspace_id}")
-    values = workspaces if "$2" in swap else workspaces[:1]
+            await vault.set(drawer, name, f"value {name} of {drawer}")
+    values = [drawer.workspace_id for drawer in workspaces][: 2 if "$2" in swap else 1]
 
     assert await database.execute(swap, *values) == "UPDATE 1"
 
@@ -171,7 +175,7 @@ async def test_a_row_that_was_moved_or_changed_does_not_open(
 
 
 async def test_another_key_opens_nothing_and_says_so(
-    database: Database, workspaces: tuple[UUID, UUID], tmp_path: Path
+    database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
 ) -> None:
     await Vault(database, tmp_path / "one.key", Limits()).set(workspaces[0], "key", "value")
     (tmp_path / "one.key").unlink()
@@ -185,7 +189,7 @@ async def test_another_key_opens_nothing_and_says_so(
 
 
 async def test_a_lost_key_is_not_made_again_while_secrets_exist(
-    database: Database, workspaces: tuple[UUID, UUID], tmp_path: Path
+    database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
 ) -> None:
     path = tmp_path / "master.key"
     await Vault(database, path, Limits()).set(workspaces[0], "key", "value")
@@ -200,7 +204,7 @@ async def test_a_lost_key_is_not_made_again_while_secrets_exist(
 
 
 async def test_two_processes_with_one_key_file_understand_each_other(
-    database: Database, workspaces: tuple[UUID, UUID], tmp_path: Path
+    database: Database, workspaces: tuple[Drawer, Drawer], tmp_path: Path
 ) -> None:
     vaults = [Vault(database, tmp_path / "master.key", Limits()) for _ in range(4)]
 
@@ -214,7 +218,7 @@ async def test_two_processes_with_one_key_file_understand_each_other(
 
 
 async def test_many_writers_of_one_name_leave_one_value_that_opens(
-    vault: Vault, workspaces: tuple[UUID, UUID]
+    vault: Vault, workspaces: tuple[Drawer, Drawer]
 ) -> None:
     values = [f"value {number}" for number in range(20)]
 
@@ -226,7 +230,7 @@ async def test_many_writers_of_one_name_leave_one_value_that_opens(
 
 @pytest.mark.parametrize("name", ["", "A", "a-b", "a b", "ä", "a" * 65, "a.b", "a\n", "\0"])
 async def test_a_name_is_lower_case_letters_digits_and_underscores(
-    vault: Vault, workspaces: tuple[UUID, UUID], name: str
+    vault: Vault, workspaces: tuple[Drawer, Drawer], name: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
         await vault.set(workspaces[0], name, "value")
@@ -236,7 +240,7 @@ async def test_a_name_is_lower_case_letters_digits_and_underscores(
 
 @pytest.mark.parametrize("value", ["", "y" * 8_193, "ü" * 4_097, "\ud800"])
 async def test_a_value_has_a_size_and_is_never_quoted(
-    vault: Vault, workspaces: tuple[UUID, UUID], value: str
+    vault: Vault, workspaces: tuple[Drawer, Drawer], value: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
         await vault.set(workspaces[0], "key", value)
@@ -248,7 +252,7 @@ async def test_a_value_has_a_size_and_is_never_quoted(
 
 @pytest.mark.parametrize("description", ["d" * 501, "a\0b"])
 async def test_a_description_is_short_text(
-    vault: Vault, workspaces: tuple[UUID, UUID], description: str
+    vault: Vault, workspaces: tuple[Drawer, Drawer], description: str
 ) -> None:
     with pytest.raises(Invalid):
         await vault.set(workspaces[0], "key", "value", description)

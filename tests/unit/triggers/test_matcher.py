@@ -18,7 +18,7 @@ SPACE = new_id()
 def _armed(
     filters: Mapping[str, Any], event_type: str = "file.added", armed_at: datetime = NOW
 ) -> Armed:
-    return Armed(new_id(), new_id(), event_type, filters, {}, armed_at)
+    return Armed(new_id(), new_id(), "event", event_type, filters, {}, armed_at)
 
 
 def _event(payload: Mapping[str, Any], event_type: str = "file.added") -> Event:

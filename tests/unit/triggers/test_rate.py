@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.triggers.rate import Rate
+from mainspring.gate.rates import Rate
 
 
 class _Clock:

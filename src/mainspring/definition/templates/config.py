@@ -40,6 +40,8 @@ class CompiledConfig:
     # Everything that is wrong with any of them.
     problems: tuple[Finding, ...]
     limits: Limits = field(repr=False)
+    # Pointers of the templates in which a secret may stand.
+    secret_places: frozenset[str] = frozenset()
     part: Part | None = field(repr=False, compare=False, default=None)
 
     @property
@@ -64,7 +66,10 @@ def compile_config(value: Any, schema: Mapping[str, Any] | None, limits: Limits)
     """Reads every template of a config; what is wrong is told, not raised."""
     reader = _Reader(limits, schema if isinstance(schema, Mapping) else {})
     part = reader.read(value, reader.root, "run", "", 0)
-    return CompiledConfig(value, tuple(reader.templates), tuple(reader.problems), limits, part)
+    return CompiledConfig(
+        value, tuple(reader.templates), tuple(reader.problems), limits,
+        frozenset(reader.secret_places), part,
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -75,6 +80,7 @@ class _Reader:
     root: Mapping[str, Any]
     templates: list[tuple[str, Template]] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
+    secret_places: list[str] = field(default_factory=list)
 
     def read(self, value: Any, schema: Any, scope: str, pointer: str, depth: int) -> Part | None:
         found = self._resolved(schema)
@@ -103,6 +109,8 @@ class _Reader:
         if scope == "item":
             return None
         self.templates.append((pointer, template))
+        if scope == "secret":
+            self.secret_places.append(pointer)
         # Where only text is taken, an expression alone is written out like any other.
         as_text = isinstance(schema, Mapping) and schema.get("type") == "string"
         return _rendered(template, pointer, as_text=as_text)

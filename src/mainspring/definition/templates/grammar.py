@@ -75,8 +75,9 @@ def check(tree: nodes.Node, *, secrets: bool) -> Facts:
             raise _unsupported(node)
         if count > MAX_NODES or depth > MAX_DEPTH:
             raise too_complex(line_of(node))
-        if isinstance(node, nodes.Name) and node.name == SECRETS:
-            raise _misplaced_secret(line_of(node), secrets)
+        named = secret_name(node)
+        if named is not None or (isinstance(node, nodes.Name) and node.name == SECRETS):
+            raise _misplaced_secret(line_of(node), secrets, named)
         if kind in _CHECKS:
             _CHECKS[kind](node, facts)
         below = children(node)
@@ -140,7 +141,7 @@ def _check_set(node: nodes.Node, facts: Facts) -> None:
     facts.sets = True
 
 
-def _misplaced_secret(line: int, secrets: bool) -> Invalid:
+def _misplaced_secret(line: int, secrets: bool, name: str | None) -> Invalid:
     if secrets:
         return refused(
             "template_secret",
@@ -151,7 +152,9 @@ def _misplaced_secret(line: int, secrets: bool) -> Invalid:
     return refused(
         "template_secret",
         line,
-        "secrets cannot be used here",
+        "secrets cannot be used here"
+        if name is None
+        else f"the secret {name[:64]!r} cannot be used here",
         "They may stand in the URL, the headers and the query of an HTTP request.",
     )
 

@@ -9,6 +9,7 @@ passes over a tolerant outline of the document, so that one mistake hides no oth
 - ``inputs``, ``triggers``: schemas, defaults, schedules, mappings, filters, loops;
 - ``steps``: actions, configs, conditions and templates, in the order they run;
 - ``permissions``: grants cover what the plan will call;
+- ``placeholders``: secrets stand only where they are put in;
 - ``bounds``: how large it may be, and bounds that contradict each other.
 """
 
@@ -34,6 +35,7 @@ from mainspring.definition.validate.loops import Own
 from mainspring.definition.validate.names import check_names
 from mainspring.definition.validate.outline import read_outline
 from mainspring.definition.validate.permissions import check_grants
+from mainspring.definition.validate.placeholders import check_placeholders
 from mainspring.definition.validate.report import MOST_FINDINGS, Report, Sheet, SheetFull
 from mainspring.definition.validate.shape import check_shape, shape_findings
 from mainspring.definition.validate.steps import check_steps, condition, template_schema
@@ -108,6 +110,7 @@ def _judge(
     check_triggers(outline, Place(vocabulary, limits, own, schema), sheet)
     check_steps(outline, schema, vocabulary, limits, sheet)
     check_grants(outline, vocabulary, sheet)
+    check_placeholders(document, sheet)
     if definition is not None:
         check_execution(definition, sheet)
     return definition

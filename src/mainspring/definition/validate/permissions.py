@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mainspring.contracts.capability import Audience
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.grants import HOSTED, NEVER_GRANTED, missing, needs, outside
@@ -22,23 +23,30 @@ def check_grants(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None
     broken = [finding.pointer for finding in sheet.findings]
     used: set[str] = set()
     for step in outline.steps():
-        if not _is_sound(step, broken):
-            continue
-        for need in needs(step.action or "", step.config or {}, vocabulary):
-            used.add(need.capability)
-            if need.capability.startswith(NEVER_GRANTED):
-                _report_never(under(step.pointer, "action"), need, sheet)
-            elif need.capability not in vocabulary.capabilities:
-                _report_unknown(step, need, vocabulary, sheet)
-            elif _leads_nowhere(step, need):
-                _report_url(step, sheet)
-            elif given is None:
-                _check_host(step, need, sheet)
-            elif step.capability is None:
-                _check_covered(step, need, given, sheet)
-            elif not any(_may_allow(grant, step) for grant in given):
-                _report_lack(step, need, sheet)
+        if _is_never(step.action or "", vocabulary):
+            _report_never(under(step.pointer, "action"), step.action or "", vocabulary, sheet)
+        elif _is_sound(step, broken):
+            for need in needs(step.action or "", step.config or {}, vocabulary):
+                used.add(need.capability)
+                _check_need(step, need, given, vocabulary, sheet)
     _check_use(given, used, sheet)
+
+
+def _check_need(
+    step: StepOutline, need: Grant, given: list[Grant] | None, vocabulary: Vocabulary, sheet: Sheet
+) -> None:
+    if _is_never(need.capability, vocabulary):
+        _report_never(under(step.pointer, "action"), need.capability, vocabulary, sheet)
+    elif need.capability not in vocabulary.capabilities:
+        _report_unknown(step, need, vocabulary, sheet)
+    elif _leads_nowhere(step, need):
+        _report_url(step, sheet)
+    elif given is None:
+        _check_host(step, need, sheet)
+    elif step.capability is None:
+        _check_covered(step, need, given, sheet)
+    elif not any(_may_allow(grant, step) for grant in given):
+        _report_lack(step, need, sheet)
 
 
 def _written(entries: list[Any], vocabulary: Vocabulary, sheet: Sheet) -> list[Grant]:
@@ -55,12 +63,12 @@ def _written(entries: list[Any], vocabulary: Vocabulary, sheet: Sheet) -> list[G
 
 
 def _check_written(grant: Grant, at: str, vocabulary: Vocabulary, sheet: Sheet) -> None:
-    if grant.capability.startswith(NEVER_GRANTED):
-        _report_never(f"{at}/capability", grant, sheet)
+    if _is_never(grant.capability, vocabulary):
+        _report_never(f"{at}/capability", grant.capability, vocabulary, sheet)
         return
     if grant.capability not in vocabulary.capabilities:
         detail = f"There is no capability called {grant.capability[:100]!r}."
-        suggestion = did_you_mean(grant.capability, vocabulary.capabilities)
+        suggestion = did_you_mean(grant.capability, grantable(vocabulary))
         sheet.wrong(f"{at}/capability", detail, "unknown_capability", suggestion)
         return
     if grant.capability in HOSTED and "hosts" not in grant.params:
@@ -91,14 +99,29 @@ def _check_bound(
         sheet.wrong(at, f"{key} is an upper bound and must be a number.", "type")
 
 
-def _report_never(at: str, grant: Grant, sheet: Sheet) -> None:
-    detail = f"{grant.capability[:100]} is for administrators and can never be granted."
-    sheet.wrong(at, detail, "never_granted", "Remove it.")
+def grantable(vocabulary: Vocabulary) -> list[str]:
+    """The capabilities that a definition may use at all."""
+    return [name for name, entry in vocabulary.capabilities.items() if entry.grantable]
+
+
+def _is_never(name: str, vocabulary: Vocabulary) -> bool:
+    """Whether only people may call it; what is made for administrators shows by its name."""
+    known = vocabulary.capabilities.get(name)
+    return name.startswith(NEVER_GRANTED) or (known is not None and not known.grantable)
+
+
+def _report_never(at: str, name: str, vocabulary: Vocabulary, sheet: Sheet) -> None:
+    known = vocabulary.capabilities.get(name)
+    people = known is not None and known.annotations.audience is Audience.PEOPLE
+    who = "people" if people else "administrators"
+    detail = f"{name[:100]} is for {who} and can never be granted."
+    other = did_you_mean(name, grantable(vocabulary))
+    sheet.wrong(at, detail, "never_granted", f"Remove it. {other}" if other else "Remove it.")
 
 
 def _report_unknown(step: StepOutline, need: Grant, vocabulary: Vocabulary, sheet: Sheet) -> None:
     detail = f"The step calls {need.capability!r}, which is not there."
-    suggestion = did_you_mean(need.capability, vocabulary.capabilities)
+    suggestion = did_you_mean(need.capability, grantable(vocabulary))
     sheet.wrong(under(step.pointer, "action"), detail, "unknown_capability", suggestion)
 
 

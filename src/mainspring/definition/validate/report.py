@@ -55,6 +55,8 @@ class Sheet:
 
     findings: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
+    # Pointers of the texts that were read as templates and can be filled.
+    templates: set[str] = field(default_factory=set)
 
     def wrong(self, pointer: str, detail: str, code: str, suggestion: str | None = None) -> None:
         self.add([Finding(pointer, detail, code, suggestion)])

@@ -7,6 +7,7 @@ mistake, also under ``default``, which would only hide it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -23,6 +24,7 @@ RUN_FIELDS: Final = frozenset(
 FAILURE_FIELDS: Final = frozenset({"failed_step_id", "error"})
 # What stands in place of a step's own answer when it was held, asked back or had nothing to do.
 OUTCOME_KEYS: Final = frozenset({"kind", "draft_id", "preview", "expires_at", "question", "reason"})
+_SECRET_NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
 _OPEN_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"})
 
 Path = tuple[str, ...]
@@ -45,6 +47,8 @@ class Names:
     passed: frozenset[str] = frozenset()
     # Whether these are all the names there are; not so when a step could not be read.
     complete: bool = True
+    # Whether a secret may stand here too.
+    secrets: bool = False
 
     def after(self, step: StepOutline) -> Names:
         """What the next step sees."""
@@ -157,9 +161,14 @@ def _unknown_name(name: str, names: Names, at: str) -> Finding:
         if step.step_id == name:
             detail = f"The output of the step {name!r} is called {step.output_name!r}."
             return Finding(at, detail, "unknown_variable", f"Write {step.output_name!r}.")
-    return _unknown(
+    found = _unknown(
         name, name, {*names.roots, *names.items, *names.outputs}, at, "unknown_variable"
     )
+    if names.secrets and _SECRET_NAME.fullmatch(name):
+        as_secret = f"Write {{{{ secrets.{name} }}}} if it is a secret."
+        words = [said for said in (found.suggestion, as_secret) if said is not None]
+        return replace(found, suggestion=" ".join(words))
+    return found
 
 
 def _unknown(shown: str, name: str, known: Iterable[str], at: str, code: str) -> Finding:

@@ -22,6 +22,7 @@ from mainspring.definition.templates import (
     parse_template,
 )
 from mainspring.definition.validate.outline import Outline, StepOutline
+from mainspring.definition.validate.permissions import grantable
 from mainspring.definition.validate.report import Sheet
 from mainspring.definition.validate.scope import (
     Names,
@@ -87,7 +88,7 @@ class _Words:
     def _check_action(self, step: StepOutline) -> None:
         if not step.action or step.known is not None or step.capability is not None:
             return
-        known = [*self._vocabulary.actions, *self._vocabulary.capabilities]
+        known = [*self._vocabulary.actions, *grantable(self._vocabulary)]
         self._sheet.wrong(
             under(step.pointer, "action"),
             f"There is no action or capability called {step.action[:100]!r}.",
@@ -130,10 +131,12 @@ class _Words:
             self._sheet.add(config_findings(config, schema, self._limits, at))
         if step.known is not None and step.known.output_schema is None:
             self._check_declared(step.config.get("output_schema"), under(at, "output_schema"))
+        self._sheet.templates |= {at + pointer for pointer, _ in config.templates}
         for pointer, template in config.templates:
             # A step with a condition of its own has most likely asked already.
             doubts = step.when is None
-            self._check_references(template.references, names, at + pointer, doubts=doubts)
+            known = replace(names, secrets=pointer in config.secret_places)
+            self._check_references(template.references, known, at + pointer, doubts=doubts)
 
     def _check_declared(self, schema: Any, at: str) -> None:
         """Such an action leaves the shape of its output to the step."""

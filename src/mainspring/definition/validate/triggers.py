@@ -13,7 +13,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.cron import parse_cron, smallest_interval
 from mainspring.definition.filters import filter_findings
-from mainspring.definition.inputs import Tokens, resolve_inputs
+from mainspring.definition.inputs import Tokens, resolve_inputs, undeclared
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.model import TriggerType
 from mainspring.definition.paths import parse_path
@@ -86,6 +86,8 @@ def _check_config(trigger: TriggerOutline, place: Place, sheet: Sheet) -> None:
             _check_mapping(mapping, under(at, "input_mapping"), place.limits, sheet)
         case "event":
             _check_event(config, place, at, sheet)
+        case "board_change" | "page_ingested":
+            _check_filters(config.get("filters"), place, at, sheet)
 
 
 def _check_cron(text: Any, at: str, sheet: Sheet) -> None:
@@ -124,14 +126,16 @@ def _check_mapping(mapping: Any, at: str, limits: Limits, sheet: Sheet) -> None:
             sheet.wrong(under(at, name), error.detail, error.code, error.suggestion)
 
 
+def _check_filters(filters: Any, place: Place, at: str, sheet: Sheet) -> bool:
+    """Whether the filter of a trigger can be used."""
+    found = [] if filters is None else filter_findings(filters, place.limits, under(at, "filters"))
+    sheet.add(found)
+    return not found
+
+
 def _check_event(config: Mapping[str, Any], place: Place, at: str, sheet: Sheet) -> None:
     kind, filters = config.get("event_type"), config.get("filters")
-    if filters is not None:
-        found = filter_findings(filters, place.limits, under(at, "filters"))
-        sheet.add(found)
-        if found:
-            return
-    if not isinstance(kind, str):
+    if not _check_filters(filters, place, at, sheet) or not isinstance(kind, str):
         return
     if kind not in place.vocabulary.events:
         sheet.doubtful(
@@ -157,14 +161,13 @@ def _check_inputs(
     mapped = mapping if isinstance(mapping, dict) else {}
     fixed = trigger.inputs or {}
     for key, names in (("config/input_mapping", mapped), ("inputs", fixed)):
-        for name in names:
-            if name not in known and schema.get("additionalProperties") in (None, False):
-                sheet.wrong(
-                    under(trigger.pointer, *key.split("/"), name),
-                    f"The definition declares no input called {name!r}.",
-                    "unknown_input",
-                    did_you_mean(name, known) or f"Declare {name!r} in inputs.schema.properties.",
-                )
+        for name in undeclared(names, schema):
+            sheet.wrong(
+                under(trigger.pointer, *key.split("/"), name),
+                f"The definition declares no input called {name!r}.",
+                "unknown_input",
+                did_you_mean(name, known) or f"Declare {name!r} in inputs.schema.properties.",
+            )
     judge = {key: part for key, part in schema.items() if key != "required"}
     at = under(trigger.pointer, "inputs")
     sheet.add(

@@ -1,15 +1,10 @@
-"""Artifacts in a folder of this machine, readable by its owner only.
-
-A file is written beside its place, brought to the disk and then renamed, so that whoever
-looks sees it whole or not at all.
-"""
+"""Artifacts in a folder of this machine, readable by its owner only, each one whole."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-import secrets
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from pathlib import Path
@@ -18,9 +13,9 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Fault
 from mainspring.gate.artifacts.blobs import BlobKey, read_path
+from mainspring.workspace.private_file import is_left_behind, sync_folder, write_private
 
 _PAGE = 500
-_PASSING = ".passing."
 Found = TypeVar("Found")
 
 
@@ -68,18 +63,7 @@ async def _in_thread(work: Callable[[], Found], done: str) -> Found:
 def _write(folder: Path, key: BlobKey, content: bytes) -> None:
     target = folder / key.path
     _make_folders(folder, target.parent)
-    passing = target.with_name(f"{_PASSING}{secrets.token_hex(8)}")
-    try:
-        handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        passing.rename(target)
-    except BaseException:
-        passing.unlink(missing_ok=True)
-        raise
-    _sync(target.parent)
+    write_private(target, content)
 
 
 def _make_folders(folder: Path, shelf: Path) -> None:
@@ -90,15 +74,7 @@ def _make_folders(folder: Path, shelf: Path) -> None:
         if place.is_dir():
             continue
         place.mkdir(mode=0o700, parents=place == folder, exist_ok=True)
-        _sync(place.parent)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_folder(place.parent)
 
 
 def _read(path: Path) -> bytes | None:
@@ -125,7 +101,7 @@ def _older(folder: Path, place: str, before: float) -> list[BlobKey]:
             key = read_path(f"{place}/{entry.name}")
             if key is not None:
                 found.append(key)
-            elif entry.name.startswith(_PASSING):
+            elif is_left_behind(entry.name):
                 # Left behind by a process that died while it wrote.
                 os.unlink(entry.path)
     return found

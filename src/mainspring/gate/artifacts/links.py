@@ -43,7 +43,6 @@ class Links:
     def __init__(self, vault: Vault, address: str) -> None:
         self._vault = vault
         self._address = address
-        self._key: bytes | None = None
 
     async def make(self, artifact: Artifact, now: datetime, seconds: int) -> Link:
         """A link to an artifact, for its remaining life at most."""
@@ -80,10 +79,9 @@ class Links:
             )
 
     async def _signature(self, workspace_id: UUID, artifact_id: UUID, expires: int) -> str:
-        if self._key is None:
-            self._key = await self._vault.derived_key(_PURPOSE)
+        key = await self._vault.derived_key(_PURPOSE)
         text = f"{workspace_id}\n{artifact_id}\n{expires}\n{_ATTACHMENT}"
-        digest = hmac.new(self._key, text.encode(), hashlib.sha256).digest()
+        digest = hmac.new(key, text.encode(), hashlib.sha256).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 

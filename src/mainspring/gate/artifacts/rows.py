@@ -15,7 +15,7 @@ from mainspring.gate.artifacts.blobs import BlobKey, BlobStore, blob_key
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
-    from mainspring.store.database import Database
+    from mainspring.store.access import Access
 
 Kind = Literal["audio", "document", "image", "data"]
 Retention = Literal["transient", "default", "permanent"]
@@ -71,6 +71,8 @@ _LIST = f"""
       AND ($5::uuid IS NULL OR id < $5)
     ORDER BY id DESC LIMIT $6
 """
+# Without a workspace: the signature of the link says whether it was the right one.
+_HOME = "SELECT workspace_id FROM artifacts WHERE id = $1 LIMIT 1"
 _DELETE = f"DELETE FROM artifacts WHERE workspace_id = $1 AND id = $2 RETURNING {_COLUMNS}"
 # Held to the end of the transaction: whoever saves an artifact and whoever sweeps up bytes
 # that nobody keeps take turns.
@@ -100,6 +102,12 @@ async def read_artifact(tx: Transaction, workspace_id: UUID, artifact_id: UUID) 
     return artifact_of(row)
 
 
+async def home_of(tx: Transaction, artifact_id: UUID) -> UUID | None:
+    """The workspace that an artifact belongs to, for a link that must say nothing about it."""
+    row = await tx.fetchrow(_HOME, artifact_id)
+    return None if row is None else row["workspace_id"]
+
+
 async def list_artifacts(
     tx: Transaction, workspace_id: UUID, *, run_id: UUID | None = None,
     automation_id: UUID | None = None, kind: str | None = None, before: UUID | None = None,
@@ -125,13 +133,13 @@ async def read_content(blobs: BlobStore, artifact: Artifact) -> bytes:
 
 
 async def delete_artifact(
-    database: Database, blobs: BlobStore, workspace_id: UUID, artifact_id: UUID
+    database: Access, blobs: BlobStore, workspace_id: UUID, artifact_id: UUID
 ) -> Artifact:
     """Forgets one artifact for good. The row goes first: no row is ever without its bytes."""
     async with database.transaction() as tx:
         row = await tx.fetchrow(_DELETE, workspace_id, artifact_id)
-    if row is None:
-        raise no_artifact()
+        if row is None:
+            raise no_artifact()
     gone = artifact_of(row)
     await blobs.delete(gone.blob)
     return gone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import httpcore2
@@ -46,6 +47,12 @@ WIRE_FACTOR = 4
 WIRE_SLACK = 1_048_576
 
 
+@cache
+def _known_authorities() -> ssl.SSLContext:
+    """Read once for all ways out of a process: that takes longer than most calls."""
+    return httpcore2.default_ssl_context()
+
+
 class Egress:
     """The one function that sends a request outside; it keeps idle connections for reuse."""
 
@@ -69,7 +76,7 @@ class Egress:
         )
         self._pool = Pool(
             backend,
-            trust or httpcore2.default_ssl_context(),
+            trust or _known_authorities(),
             most=CONNECTIONS,
             most_idle=IDLE_CONNECTIONS,
         )
@@ -172,6 +179,8 @@ class CallHttp:
         self._allowed_hosts = allowed_hosts
         self._reveal = reveal
         self._used: dict[str, str] = {}
+        # Each secret that was put into a request, with the host it went to.
+        self.uses: set[tuple[str, str]] = set()
         self._redactor = Redactor({})
 
     async def send(self, request: HttpRequest) -> HttpResponse:
@@ -214,6 +223,7 @@ class CallHttp:
         for name in sorted(names - values.keys()):
             raise Missing(f"There is no secret called {name}.", code="secret_missing")
         self._used.update({name: values[name] for name in names})
+        self.uses.update((name, target.bracketed) for name in names)
         self._redactor = Redactor(self._used)
         return values
 

@@ -25,13 +25,14 @@ $$;
 CREATE FUNCTION inside_workspace() RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE
     RETURN nullif(current_setting('mainspring.workspace', true), '')::uuid;
 
--- Puts a table behind the wall; every table with a workspace_id is put there.
+-- Puts a table behind the wall; every table with a workspace_id is put there. As a query of
+-- its own the workspace is looked up once, and not for each row.
 CREATE FUNCTION wall(walled regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', walled);
     EXECUTE format('CREATE POLICY inside ON %s TO mainspring_inside'
-        ' USING (workspace_id = inside_workspace())'
-        ' WITH CHECK (workspace_id = inside_workspace())', walled);
+        ' USING (workspace_id = (SELECT inside_workspace()))'
+        ' WITH CHECK (workspace_id = (SELECT inside_workspace()))', walled);
     EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO mainspring_inside', walled);
 END
 $$;
@@ -89,6 +90,20 @@ CREATE TABLE sign_in_links (
     expires_at timestamptz NOT NULL,
     used_at    timestamptz
 );
+
+-- Whoever is asked into a workspace joins it by the link; until then nothing of theirs is here.
+CREATE TABLE invitations (
+    workspace_id uuid NOT NULL REFERENCES workspaces,
+    id           uuid NOT NULL,
+    hash         bytea NOT NULL UNIQUE,
+    email        text NOT NULL,
+    role         text NOT NULL CHECK (role IN ('viewer', 'operator', 'editor', 'admin', 'owner')),
+    invited_by   uuid NOT NULL REFERENCES users,
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    expires_at   timestamptz NOT NULL,
+    PRIMARY KEY (workspace_id, id)
+);
+CREATE UNIQUE INDEX invitations_email ON invitations (workspace_id, lower(email));
 
 -- Leaking buckets, for limits that hold over all processes. A crash may empty them.
 CREATE UNLOGGED TABLE buckets (
@@ -154,9 +169,12 @@ CREATE TABLE reservations (
     step          text NOT NULL DEFAULT '',
     day           date NOT NULL,
     usd           numeric NOT NULL,
+    -- What the call came to; null while it is under way.
+    spent         numeric,
     expires_at    timestamptz NOT NULL,
     PRIMARY KEY (workspace_id, id)
 );
+CREATE INDEX reservations_of_run ON reservations (workspace_id, run_id);
 CREATE INDEX reservations_of_day ON reservations (workspace_id, day);
 CREATE INDEX spend_of_day ON spend (workspace_id, day);
 
@@ -177,6 +195,9 @@ ALTER TABLE secrets
     ALTER COLUMN owner_id SET NOT NULL,
     DROP CONSTRAINT secrets_workspace_id_name_key;
 CREATE UNIQUE INDEX secrets_name ON secrets (workspace_id, kind, owner_id, name);
+
+-- A signed link names an artifact and nothing else.
+CREATE INDEX artifacts_by_id ON artifacts (id);
 
 -- What was done, by whom: written once, never changed.
 CREATE TABLE audit_log (
@@ -206,7 +227,8 @@ SELECT wall(named::regclass) FROM unnest(ARRAY[
     'workspaces', 'members', 'definitions', 'automations', 'automation_versions', 'triggers',
     'trigger_epochs', 'runs', 'steps', 'calls', 'large_results', 'firings', 'spend', 'events',
     'event_types', 'drafts', 'notifications', 'automation_kv', 'secrets', 'artifacts',
-    'access_tokens', 'run_tokens', 'direct_calls', 'reservations', 'audit_log', 'sessions'
+    'access_tokens', 'run_tokens', 'direct_calls', 'reservations', 'audit_log', 'sessions',
+    'invitations'
 ]) AS named;
 REVOKE UPDATE, DELETE ON audit_log FROM mainspring_inside;
 REVOKE ALL ON sessions FROM mainspring_inside;

@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring import __version__
-from mainspring.surfaces.cli import automations_app, messages_app, runs_app, secrets_app
+from mainspring.surfaces.cli import (
+    automations_app,
+    boards_app,
+    capabilities_app,
+    messages_app,
+    pages_app,
+    people_app,
+    runs_app,
+    secrets_app,
+)
 from mainspring.surfaces.cli.desk import Desk, finish
-from mainspring.surfaces.cli.options import Json, desk_of, help_alone, make_group
+from mainspring.surfaces.cli.options import Json, Limit, desk_of, help_alone, make_group
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.doors import Doors
@@ -78,18 +87,23 @@ def _add_commands(app: typer.Typer) -> None:
     automations_app.add_to(app)
     runs_app.add_to(app)
     messages_app.add_to(app)
+    boards_app.add_to(app)
+    pages_app.add_to(app)
+    capabilities_app.add_to(app)
     offered: dict[str, Callable[..., int]] = {
         "up": _up,
         "api": _api,
         "scheduler": _scheduler,
         "worker": _worker,
         "token": _token,
+        "audit": _audit,
         "doctor": _doctor,
         "schema": _schema,
     }
     for name, command in offered.items():
         app.command(name=name, rich_help_panel=_PANEL)(command)
     app.add_typer(secrets_app.build(), name="secrets", rich_help_panel=_PANEL)
+    people_app.add_to(app, _PANEL)
 
 
 def _up(
@@ -173,6 +187,30 @@ def _token(
 
     desk = desk_of(ctx)
     return finish(show_token(desk, desk.screen(for_programs=for_programs), plain=show))
+
+
+def _audit(
+    ctx: typer.Context,
+    action: Annotated[str | None, typer.Option(help="Only this action.")] = None,
+    actor: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only of this member or run.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only from this moment on.")
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only before this moment.")
+    ] = None,
+    limit: Limit = 20,
+    for_programs: Json = False,
+) -> int:
+    """Show what was done and by whom, the newest first."""
+    from mainspring.surfaces.cli.audit import read_sought, show_audit
+
+    desk = desk_of(ctx)
+    sought = read_sought(action, actor, since, before)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_audit(desk, screen, sought, most=limit))
 
 
 def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:

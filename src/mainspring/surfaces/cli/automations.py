@@ -13,11 +13,13 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.documents import check_text, read_document
 from mainspring.surfaces.cli.finding import find_automation, find_in_use, find_name
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import described, grant_lines, step_counts, warning_lines
 from mainspring.surfaces.cli.words import count, date_time, hint, zoned
 from mainspring.triggers.changing import change
+from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.switches import read_triggers
@@ -60,7 +62,7 @@ async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> in
     async with desk.doors.open(desk.settings()) as rooms:
         there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
         report, saved = await _stored(rooms, document, None if there is None else there["id"])
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             rows = await read_triggers(connection, rooms.workspace_id, saved.automation_id)
     if screen.for_programs:
         screen.answer(_told(report, saved))
@@ -79,13 +81,18 @@ async def _stored(rooms: Rooms, document: Any, there: UUID | None) -> tuple[Repo
     definition = report.accepted()
     kept = (definition, report.grants, FIRST_MEMBER)
 
+    deed = Deed("create_automation" if there is None else "update_automation")
+
     async def work(tx: Transaction) -> Saved:
         if there is None:
-            return await save(tx, rooms.workspace_id, *kept)
-        return await update(tx, rooms.workspace_id, there, *kept)
+            saved = await save(tx, rooms.workspace_id, *kept)
+        else:
+            saved = await update(tx, rooms.workspace_id, there, *kept)
+        deed.subject, deed.detail = saved.automation_id, tell_saved(saved, definition.name)
+        return saved
 
     saved = await change(
-        rooms.database, rooms.limits, rooms.workspace_id, work,
+        local(rooms, deed), rooms.limits, rooms.workspace_id, work,
         automations=() if there is None else [there],
         names=[definition.name] if there is None else (),
     )  # fmt: skip
@@ -101,7 +108,7 @@ def _told(report: Report, saved: Saved) -> dict[str, Any]:
         "state": saved.state,
         "grants": [grant.as_dict() for grant in report.grants],
         "widened": [grant.as_dict() for grant in saved.widened],
-        "warnings": [finding.as_dict() for finding in report.warnings],
+        "warnings": [finding.as_dict() for finding in (*report.warnings, *saved.warnings)],
     }
 
 
@@ -119,7 +126,7 @@ def _saved_lines(report: Report, saved: Saved, rooms: Rooms, screen: Screen) -> 
         lines.append(Text("  starts by hand only"))
     lines += grant_lines(report.grants, rooms.registry)
     lines += widened_lines(saved, rooms, screen)
-    return [*lines, *warning_lines(report.warnings, screen)]
+    return [*lines, *warning_lines([*report.warnings, *saved.warnings], screen)]
 
 
 def widened_lines(saved: Saved, rooms: Rooms, screen: Screen) -> list[Text]:
@@ -162,7 +169,7 @@ async def show_list(
 ) -> int:
     if search is not None:
         check_text(search, "search")
-    async with desk.doors.open(desk.settings()) as rooms, rooms.database.acquire() as connection:
+    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         rows = await list_automations(
             connection, rooms.workspace_id, state=state, search=search, most=most
         )
@@ -230,7 +237,7 @@ def state_words(row: Mapping[str, Any]) -> str:
 async def show_automation(desk: Desk, screen: Screen, text: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             whole = await read_automation(connection, rooms.workspace_id, found["id"])
             versions = await list_versions(
                 connection, rooms.workspace_id, found["id"], most=_VERSIONS_SHOWN

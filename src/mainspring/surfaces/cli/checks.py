@@ -24,6 +24,7 @@ from mainspring.surfaces.cli.words import hint
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.settings import Settings
+    from mainspring.workspace.vault import Condition
 
 Verdict = Literal["ok", "doubtful", "wrong"]
 
@@ -182,12 +183,37 @@ _REINSTALL = "Install Mainspring again."
 
 
 def master_key(settings: Settings) -> Check:
+    from mainspring.workspace.key_command import ask_command
     from mainspring.workspace.master_key import read_key
 
+    if settings.master_key_command is not None:
+        key = ask_command(settings.master_key_command)
+        return Check("master key", "ok", f"The key command answers the key {key.id}.")
     if read_key(settings.key_file) is None:
         return Check("master key", "ok", "It is made together with the first secret.")
     mode = settings.key_file.stat().st_mode & 0o777
     return Check("master key", "ok", f"It can be read by its owner alone (mode {mode:04o}).")
+
+
+def secrets(condition: Condition) -> Check:
+    """Whether every secret opens with the keys that are here."""
+    if condition.closed:
+        shown = ", ".join(sorted(set(condition.closed))[:10])
+        return Check(
+            "secrets",
+            "wrong",
+            f"{len(condition.closed)} of {condition.total} secrets do not open: {shown}.",
+            "Put the right key file back, or set these secrets again.",
+        )
+    if condition.behind:
+        return Check(
+            "secrets",
+            "doubtful",
+            f"All {condition.total} secrets open, {condition.behind} of them with the key before.",
+            f"Finish the rotation with {hint('secrets', 'rotate')}",
+        )
+    told = f"All {condition.total} secrets open." if condition.total else "There are none yet."
+    return Check("secrets", "ok", told)
 
 
 def address(settings: Settings) -> Check:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import from_dict
+from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.problems import problem_lines
-from mainspring.surfaces.cli.screen import Screen, as_json, clean, cut
+from mainspring.surfaces.cli.screen import Screen, as_json, clean, cut, one_line
 from mainspring.surfaces.cli.timeline import named
 from mainspring.surfaces.cli.words import count, duration, hint, usd
 
@@ -61,11 +62,27 @@ def _sentence(run: Mapping[str, Any]) -> str:
     return ""
 
 
+def _suppressed(run: Mapping[str, Any]) -> list[Text]:
+    """What a run that only tried things out would have done."""
+    from rich.text import Text
+
+    from mainspring.runs.story import suppressed, trial_sentence
+
+    sentence = trial_sentence(run)
+    if sentence is None:
+        return []
+    lines = [Text(sentence)]
+    for call in suppressed(run):
+        said = one_line(as_json(call["arguments"], indent=None), 300)
+        lines.append(Text(f"  {call['step']}: {call['capability']} {said}", "bright_black"))
+    return lines
+
+
 def closing_lines(run: Mapping[str, Any], screen: Screen, *, in_force: int) -> list[Text]:
     """Everything about a run that has ended; ``in_force`` is its automation's version now."""
     from rich.text import Text
 
-    lines = [Text(), *verdict(run, screen), *error_lines(run)]
+    lines = [Text(), *verdict(run, screen), *_suppressed(run), *error_lines(run)]
     facts = [("effects", str(run["effects"]))]
     if run["drafts"]:
         facts.append(("drafts", f"{count(run['drafts'], 'draft')} in the inbox"))
@@ -102,7 +119,7 @@ async def version_in_force(rooms: Rooms, run: Mapping[str, Any]) -> int:
     """The version of the run's automation that is in force now."""
     from mainspring.workspace.overview import read_automation
 
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         now = await read_automation(connection, rooms.workspace_id, run["automation_id"])
     return int(now["version"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from mainspring.surfaces.cli.screen import Screen, clean
 if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.surfaces.cli.desk import Desk
+    from mainspring.workspace.vault import Condition
 
 _KINDS = {"ok": "succeeded", "doubtful": "warning", "wrong": "failed"}
 # More than this and a person who compares two clocks is led astray.
@@ -43,6 +45,8 @@ def examine(desk: Desk, screen: Screen) -> int:
 
 def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Check]]]:
     limits = desk.limits()
+    # What was seen while the database was open; it is opened once.
+    opened: list[Condition] = []
     return [
         ("python", checks.python),
         ("platform", checks.machine),
@@ -58,17 +62,20 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
         ("address", lambda: checks.address(settings)),
         ("public address", lambda: checks.public_address(settings)),
         ("mail", lambda: checks.mail(settings)),
-        ("database", lambda: finish(_database(desk, settings))),
+        ("database", lambda: finish(_database(desk, settings, opened))),
+        ("secrets", lambda: _secrets(opened)),
     ]
 
 
-async def _database(desk: Desk, settings: Settings) -> Check:
+async def _database(desk: Desk, settings: Settings, opened: list[Condition]) -> Check:
     """Starts or reaches the database, brings its tables up to date, compares the clocks."""
     # Mail has a check of its own; what is wrong with it is no fault of the database.
     async with desk.doors.open(replace(settings, smtp_url=None)) as rooms:
         told = await rooms.database.fetchval("SELECT clock_timestamp()")
         apart = abs((datetime.now(UTC) - told).total_seconds())
         release = await rooms.database.fetchval("SHOW server_version")
+        with contextlib.suppress(Problem):
+            opened.append(await rooms.vault.condition())
     words = f"Postgres {release} answers and its tables are up to date"
     if apart > _CLOCK_SECONDS:
         return Check(
@@ -78,6 +85,12 @@ async def _database(desk: Desk, settings: Settings) -> Check:
             "Let both machines take their time from the same server; runs follow the database.",
         )
     return Check("database", "ok", f"{words}; the clocks agree.")
+
+
+def _secrets(opened: list[Condition]) -> Check:
+    if opened:
+        return checks.secrets(opened[0])
+    return Check("secrets", "doubtful", "Unknown, because the database or the key is not there.")
 
 
 def _broken(name: str, problem: Problem) -> Check:

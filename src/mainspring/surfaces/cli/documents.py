@@ -35,6 +35,25 @@ def read_document(file: str, limits: Limits) -> Any:
     return read_json(text, limits)
 
 
+def read_text(file: str, most: int) -> str:
+    """The text in a file, or on the standard input for ``-``."""
+    raw = sys.stdin.buffer.read(most + 1) if file == STDIN else _read(file, most + 1)
+    if len(raw) > most:
+        raise Invalid(
+            f"{shown_name(file)} is larger than {most:,} bytes.",
+            code="file_too_large",
+            suggestion="Split it into several pages.",
+        )
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise Invalid(
+            f"{shown_name(file)} is not UTF-8: byte {error.start} cannot be read.",
+            code="file_encoding",
+            suggestion="Save it as UTF-8.",
+        ) from None
+
+
 def _read(file: str, most: int) -> bytes:
     name = shown_name(file)
     try:
@@ -56,13 +75,15 @@ def shown_name(file: str) -> str:
 
 
 def _file_problem(detail: str) -> Invalid:
-    return Invalid(detail, code="file_unreadable", suggestion="Give the path of a JSON file.")
+    return Invalid(detail, code="file_unreadable", suggestion="Give the path of a file.")
 
 
 def read_inputs(
     words: Sequence[str], whole: str | None, shape: Mapping[str, Any], limits: Limits
 ) -> dict[str, Any]:
     """The inputs of a run: one JSON object, and single values that go before it."""
+    from mainspring.definition.inputs import check_declared
+
     given = {} if whole is None else read_object(whole, limits, "inputs")
     named: dict[str, Any] = {}
     for word in words:
@@ -73,24 +94,8 @@ def read_inputs(
             raise _input_problem(f"/{name}", f"The input {name!r} is given twice.")
         named[name] = _value(name, text, shape, limits)
     inputs = {**given, **named}
-    _refuse_unknown(inputs, shape)
+    check_declared(inputs, shape)
     return inputs
-
-
-def _refuse_unknown(inputs: Mapping[str, Any], shape: Mapping[str, Any]) -> None:
-    """A name that is declared nowhere is a slip of the pen, unless the schema asks for it."""
-    from mainspring.definition.words import did_you_mean
-
-    if shape.get("additionalProperties") not in (None, False):
-        return
-    known = shape.get("properties", {})
-    for name in inputs:
-        if name not in known:
-            raise _input_problem(
-                f"/{name}",
-                f"The definition declares no input called {name[:60]!r}.",
-                did_you_mean(name, known),
-            )
 
 
 def read_value(text: str, limits: Limits, name: str) -> Any:

@@ -13,6 +13,7 @@ from mainspring.surfaces.cli.closing import output_lines
 from mainspring.surfaces.cli.columns import columns, is_narrow, moment, short_id
 from mainspring.surfaces.cli.documents import check_text, read_object
 from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.words import date_time, hint
 from mainspring.triggers.consumed import consumed_by
@@ -33,7 +34,7 @@ _PAYLOAD_WIDE, _PAYLOAD_NARROW = 120, 24
 async def show_events(desk: Desk, screen: Screen, *, kind: str | None, most: int) -> int:
     if kind is not None:
         check_text(kind, "type")
-    async with desk.doors.open(desk.settings()) as rooms, rooms.database.acquire() as connection:
+    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         log = EventTable(rooms.limits)
         found = await log.list(connection, rooms.workspace_id, Wanted(type=kind), most)
     if screen.for_programs:
@@ -62,7 +63,7 @@ def _table(found: Sequence[Event], screen: Screen) -> Table:
 
 async def show_event(desk: Desk, screen: Screen, text: str) -> int:
     """One event, and what it set off."""
-    async with desk.doors.open(desk.settings()) as rooms, rooms.database.acquire() as connection:
+    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         event = await _find(connection, rooms, text)
         consumed = await consumed_by(connection, rooms.workspace_id, event.id)
         names = await _names(connection, rooms, consumed)
@@ -113,10 +114,12 @@ async def tell(desk: Desk, screen: Screen, kind: str, payload: str | None, sourc
     told = {} if payload is None else read_object(payload, limits, "payload")
     check_text(source, "source")
     async with desk.doors.open(desk.settings()) as rooms:
-        async with rooms.database.transaction() as tx:
+        deed = Deed("post_event")
+        async with local(rooms, deed).transaction() as tx:
             event_id = await publish(
                 tx, rooms.workspace_id, Fact(kind, told, source), limits, rooms.registry.events
             )
+            deed.detail = {"event_id": str(event_id), "type": kind}
         Herald(rooms.waker).tell()
     _say_told(screen, event_id, kind)
     return exits.DONE
@@ -125,9 +128,12 @@ async def tell(desk: Desk, screen: Screen, kind: str, payload: str | None, sourc
 async def tell_once_more(desk: Desk, screen: Screen, text: str) -> int:
     """A copy of an event, for the triggers of today."""
     async with desk.doors.open(desk.settings()) as rooms:
-        async with rooms.database.transaction() as tx:
+        deed = Deed("replay_event")
+        async with local(rooms, deed).transaction() as tx:
             event = await _find(tx, rooms, text)
             event_id = await tell_again(tx, event)
+            deed.subject = event.id
+            deed.detail = {"event_id": str(event_id), "type": event.type}
         Herald(rooms.waker).tell()
     _say_told(screen, event_id, event.type, event.id)
     return exits.DONE

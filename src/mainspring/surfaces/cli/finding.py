@@ -15,6 +15,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Invalid, Missing
 from mainspring.definition.words import did_you_mean
 from mainspring.surfaces.cli.documents import is_storable
+from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.overview import list_automations
 
@@ -36,7 +37,7 @@ async def find_automation(
     rooms: Rooms, text: str, *, archived_first: bool = False
 ) -> dict[str, Any]:
     """The automation that is meant, as the list shows it; archived ones come last."""
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         return await _find(connection, rooms.workspace_id, text, archived_first=archived_first)
 
 
@@ -54,7 +55,7 @@ async def find_in_use(rooms: Rooms, text: str) -> dict[str, Any]:
 
 async def find_name(rooms: Rooms, name: str) -> dict[str, Any] | None:
     """The automation with exactly this name that is not archived, if there is one."""
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         return await _living(connection, rooms.workspace_id, name)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.definition.validate import read_definition
+from mainspring.gate.policy import Mode
 from mainspring.runs.arrivals import Request
 from mainspring.runs.dispatch import Dispatched
 from mainspring.runs.history import read_run
@@ -17,6 +18,7 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import closing_lines, version_in_force
 from mainspring.surfaces.cli.documents import read_inputs, read_object, read_value
 from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.presence import has_worker
 from mainspring.surfaces.cli.reading import find
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 async def fire(
     desk: Desk, screen: Screen, text: str, words: Sequence[str], whole: str | None,
-    moment: str | None = None, *, wait: bool, seconds: float | None,
+    moment: str | None = None, *, mode: Mode = "live", wait: bool, seconds: float | None,
 ) -> int:  # fmt: skip
     """Runs an automation now, also while it is paused; ``moment`` is what a trigger would tell."""
     limits = desk.limits()
@@ -42,13 +44,14 @@ async def fire(
     payload = {} if moment is None else read_value(moment, limits, "payload")
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_in_use(rooms, text)
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             now = await read_automation(connection, rooms.workspace_id, found["id"])
         shape = read_definition(now["definition"]).inputs.shape
         inputs = read_inputs(words, whole, shape, limits)
         made = await rooms.dispatcher.dispatch(
-            Request(rooms.workspace_id, found["id"], inputs=inputs, payload=payload)
+            Request(rooms.workspace_id, found["id"], inputs=inputs, payload=payload, mode=mode)
         )
+        await local(rooms, Deed("run_automation", found["id"], _of_run(made))).note()
         _introduce(screen, made, f"{one_line(found['name'])} (version {now['version']})")
         return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
 
@@ -63,11 +66,17 @@ async def replay_run(
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
         made = await replay(
-            rooms.database, rooms.dispatcher, limits, rooms.workspace_id, run_id,
+            local(rooms), rooms.dispatcher, limits, rooms.workspace_id, run_id,
             version=version, inputs=inputs,
         )  # fmt: skip
+        told = {**_of_run(made), "version": version}
+        await local(rooms, Deed("replay_run", run_id, told)).note()
         _introduce(screen, made, f"A replay of {run_id}")
         return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
+
+
+def _of_run(made: Dispatched) -> dict[str, str]:
+    return {"run_id": str(made.run_id)}
 
 
 def _introduce(screen: Screen, made: Dispatched, what: str) -> None:
@@ -121,5 +130,5 @@ async def _close(rooms: Rooms, screen: Screen, run: dict[str, Any]) -> int:
 
 
 async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         return await read_run(connection, rooms.workspace_id, run_id)

@@ -19,6 +19,7 @@ from mainspring.contracts.errors import Clash
 from mainspring.runs.history import read_run
 from mainspring.runs.rows import FINAL
 from mainspring.runs.watch import Kind, Moment
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.timeline import Line, Timeline
 
@@ -86,7 +87,7 @@ class Follower:
 
     async def _look(self) -> dict[str, Any]:
         """Reads the record, and shows what was not heard of it."""
-        async with self._rooms.database.acquire() as connection:
+        async with local(self._rooms).acquire() as connection:
             run = await read_run(connection, self._rooms.workspace_id, self._run_id)
         for row in run["steps"]:
             self._tell(self.timeline.see(_moment(self._run_id, row), time.monotonic()))
@@ -130,6 +131,7 @@ class Follower:
     async def _cancel(self) -> None:
         with suppress(Clash):
             await self._rooms.control.cancel(self._rooms.workspace_id, self._run_id)
+            await local(self._rooms, Deed("cancel_run", self._run_id)).note()
 
     def _leave(self) -> None:
         self.left = True

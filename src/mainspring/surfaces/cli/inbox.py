@@ -9,6 +9,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import count, date_time, hint
 from mainspring.workspace.inbox import mark_all_read, mark_read, notifications
@@ -22,7 +23,7 @@ _LEVELS = {"info": "told", "warning": "warning", "error": "failed"}
 
 
 async def show_inbox(desk: Desk, screen: Screen, *, unread: bool, most: int) -> int:
-    async with desk.doors.open(desk.settings()) as rooms, rooms.database.acquire() as connection:
+    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         found = await notifications(connection, rooms.workspace_id, most, unread=unread)
     if screen.for_programs:
         screen.answer({"notifications": found})
@@ -62,12 +63,14 @@ async def read_messages(desk: Desk, screen: Screen, text: str | None, *, everyth
         async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
             return await notifications(tx, rooms.workspace_id, 2, after=before)
 
-        async with rooms.database.transaction() as tx:
+        deed = Deed("read_all_messages" if text is None else "read_message")
+        async with local(rooms, deed).transaction() as tx:
             if text is None:
                 marked = await mark_all_read(tx, rooms.workspace_id)
             else:
                 entry = await find_one(text, page, _id_of, kind="message")
                 marked = int(entry["read_at"] is None)
+                deed.subject = entry["id"]
                 await mark_read(tx, rooms.workspace_id, entry["id"])
     if screen.for_programs:
         screen.answer({"marked": marked})

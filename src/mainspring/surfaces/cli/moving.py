@@ -14,9 +14,11 @@ from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.documents import read_document
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.triggers.changing import change
+from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.portable import (
     Imported,
@@ -44,7 +46,7 @@ async def export(
     """One automation, or all that are not archived, to a file or to the standard output."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = None if text is None else await find_automation(rooms, text)
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             document = (
                 await export_all(connection, rooms.workspace_id)
                 if found is None
@@ -106,20 +108,24 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
 async def _imported(rooms: Rooms, judged: Sequence[Judged], on_clash: OnClash) -> list[Imported]:
     space, words, limits = rooms.workspace_id, rooms.registry, rooms.limits
     if on_clash == "rename":
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             judged = await with_spares(connection, space, judged, words, limits)
 
+    deed = Deed("import_automations")
+
     async def work(tx: Transaction) -> list[Imported]:
-        return await import_judged(tx, space, judged, FIRST_MEMBER, words, limits, on_clash)
+        made = await import_judged(tx, space, judged, FIRST_MEMBER, words, limits, on_clash)
+        deed.detail = {"imported": [tell_saved(one.saved, one.name) for one in made]}
+        return made
 
     names = [one.name for one in judged] if on_clash == "new_version" else ()
-    return await change(rooms.database, limits, space, work, names=names)
+    return await change(local(rooms, deed), limits, space, work, names=names)
 
 
 async def _tokenless(rooms: Rooms, made: list[Imported]) -> list[str]:
     """What makes the tokens that the imported webhooks lack."""
     calls = []
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         for one in made:
             rows = await read_triggers(connection, rooms.workspace_id, one.saved.automation_id)
             calls += token_hints(one.name, rows)

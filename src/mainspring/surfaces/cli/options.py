@@ -29,6 +29,14 @@ Seconds = Annotated[
     ),
 ]
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended.")]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Change nothing: calls that would are only pretended."),
+]
+Verify = Annotated[
+    bool,
+    typer.Option("--verify", help="Send nothing outside; what the workspace keeps is kept."),
+]
 Limit = Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")]
 InputWords = Annotated[
     list[str] | None,

@@ -40,10 +40,12 @@ log = logging.getLogger(__name__)
 
 async def api(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
     """Answers requests; what is under way when it stops is finished."""
+    from mainspring.surfaces.mcp.mount import PATH, McpMount
     from mainspring.surfaces.rest.app import build_api
     from mainspring.surfaces.rest.serve import serve
 
-    await serve(build_api(rooms), rooms.settings, ready=lambda _: ready(), stop=stop)
+    app = build_api(rooms, beside={PATH: McpMount(rooms)})
+    await serve(app, rooms.settings, ready=lambda _: ready(), stop=stop)
 
 
 async def scheduler(rooms: Rooms, stop: asyncio.Event, ready: Ready) -> None:
@@ -115,6 +117,21 @@ async def owner_token(rooms: Rooms) -> Path:
 
     home = rooms.settings.home
     return await ensure_owner_token(rooms.database, home, rooms.workspace_id, FIRST_MEMBER)
+
+
+async def first_link(rooms: Rooms) -> str | None:
+    """A link for the owner who has neither a password nor a session; None for any other."""
+    from mainspring.workspace.automations import FIRST_MEMBER
+    from mainspring.workspace.people.links import link_address, make_link
+    from mainspring.workspace.people.sessions import has_session
+    from mainspring.workspace.people.users import read_user
+
+    async with rooms.database.transaction() as tx:
+        owner = await read_user(tx, FIRST_MEMBER)
+        if owner.has_password or owner.disabled_at or await has_session(tx, FIRST_MEMBER):
+            return None
+        plain = await make_link(tx, FIRST_MEMBER, "first")
+    return link_address(rooms.settings.address, plain)
 
 
 def at(settings: Settings, host: str | None, port: int | None) -> Settings:

@@ -9,7 +9,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Invalid, Missing
 from mainspring.runs.history import find_run, list_runs, read_run
 from mainspring.runs.rows import FINAL
-from mainspring.runs.story import tell
+from mainspring.runs.story import MODES, tell
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import (
     error_lines,
@@ -20,6 +20,7 @@ from mainspring.surfaces.cli.closing import (
 )
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.finding import SHORTEST_PREFIX, find_automation
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.timeline import paint, step_line
 from mainspring.surfaces.cli.watching import Watching
@@ -41,7 +42,7 @@ _STATUS_COLOURS = {
 
 async def find(rooms: Rooms, text: str) -> UUID:
     """The run that a person means: an id, the beginning of one, or the last run."""
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         if text == LAST:
             newest = await list_runs(connection, rooms.workspace_id, most=1)
             if not newest:
@@ -61,7 +62,7 @@ async def show_runs(
 ) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         of = None if automation is None else (await find_automation(rooms, automation))["id"]
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             runs = await list_runs(
                 connection, rooms.workspace_id, status=status, automation_id=of, most=most
             )
@@ -84,7 +85,7 @@ def _table(runs: list[dict[str, Any]], screen: Screen) -> Table:
             f"{one_line(run['automation'], 40)} v{run['version']}",
             Text(_status(run), style=_STATUS_COLOURS.get(run["status"], "")),
             _outcome(run),
-            run["trigger_type"],
+            _by(run),
             moment(run["started_at"] or run["created_at"], screen),
             _took(run),
             usd(run["cost_usd"]),
@@ -104,6 +105,12 @@ def _outcome(run: Mapping[str, Any]) -> str:
     return "cancelled" if run["status"] == "cancelled" else run["outcome"] or ""
 
 
+def _by(run: Mapping[str, Any]) -> str:
+    """What started it, and how much it may do if that is not everything."""
+    kind = str(run["trigger_type"])
+    return kind if run["mode"] == "live" else f"{kind}, {MODES[run['mode']]}"
+
+
 def _took(run: Mapping[str, Any]) -> str:
     if run["started_at"] is None or run["finished_at"] is None:
         return ""
@@ -116,7 +123,7 @@ async def show_logs(
     """What is recorded of a run; with ``follow`` also what is still to come."""
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             run = await read_run(connection, rooms.workspace_id, run_id)
         screen.say(*_head(run, screen), "")
         if follow:
@@ -148,7 +155,7 @@ def _head(run: Mapping[str, Any], screen: Screen) -> list[Text]:
 
     sign, colour = screen.mark("told")
     facts = [
-        f"{run['trigger_type']} run {run['id']}",
+        f"{_by(run)} run {run['id']}",
         f"started {date_time(run['started_at'] or run['created_at'])}",
         f"queue {run['queue']}, cost {usd(run['cost_usd'])}",
     ]
@@ -183,6 +190,7 @@ async def cancel(desk: Desk, screen: Screen, text: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         run_id = await find(rooms, text)
         said = await rooms.control.cancel(rooms.workspace_id, run_id)
+        await local(rooms, Deed("cancel_run", run_id)).note()
     if screen.for_programs:
         screen.answer({"id": str(run_id), "status": said})
     elif said == "cancelling":

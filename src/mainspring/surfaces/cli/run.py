@@ -13,6 +13,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Fault
 from mainspring.definition.inputs import Tokens, resolve_inputs
 from mainspring.definition.validate import validate
+from mainspring.gate.policy import Mode
 from mainspring.runs.arrivals import Request
 from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.rows import FINAL
@@ -20,11 +21,13 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import closing_lines, failed_row, version_in_force
 from mainspring.surfaces.cli.documents import read_document, read_inputs
 from mainspring.surfaces.cli.follow import Follower
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.reading import find
 from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.summary import introduction
 from mainspring.surfaces.cli.timeline import Line, paint
 from mainspring.surfaces.cli.words import count, hint
+from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save
 
 if TYPE_CHECKING:
@@ -51,18 +54,23 @@ class Wanted:
 
 async def run_file(
     desk: Desk, screen: Screen, file: str, words: Sequence[str], whole: str | None,
-    seconds: float | None,
+    seconds: float | None, mode: Mode = "live",
 ) -> int:  # fmt: skip
     """Judges the file and the inputs, saves, runs, and shows how it goes."""
     wanted = _judged(desk, screen, file, words, whole)
     async with _open(desk, screen) as rooms:
         await _tell_of_earlier_runs(rooms, screen)
-        async with rooms.database.transaction() as tx:
+        deed = Deed("create_automation")
+        async with local(rooms, deed).transaction() as tx:
             saved = await save(
                 tx, rooms.workspace_id, wanted.definition, wanted.grants, FIRST_MEMBER
             )
-        request = Request(rooms.workspace_id, saved.automation_id, inputs=wanted.inputs)
+            deed.subject = saved.automation_id
+            deed.detail = tell_saved(saved, wanted.definition.name)
+        request = Request(rooms.workspace_id, saved.automation_id, inputs=wanted.inputs, mode=mode)
         dispatched = await rooms.dispatcher.dispatch(request)
+        told = {"run_id": str(dispatched.run_id)}
+        await local(rooms, Deed("run_automation", saved.automation_id, told)).note()
         return await _see_through(rooms, screen, dispatched.run_id, seconds)
 
 
@@ -88,6 +96,7 @@ async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: f
         run_id = await find(rooms, text)
         before = await _read(rooms, run_id)
         await rooms.control.retry(rooms.workspace_id, run_id)
+        await local(rooms, Deed("retry_run", run_id)).note()
         if not wait:
             screen.say(f"The run {run_id} is in the queue again; a worker goes on with it.")
             if screen.for_programs:
@@ -118,7 +127,7 @@ async def _see_through(
 
 
 async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         return await read_run(connection, rooms.workspace_id, run_id)
 
 
@@ -161,7 +170,7 @@ async def _tell_of_earlier_runs(rooms: Rooms, screen: Screen) -> None:
     """Only the owner of the database can tell: nobody else is at work then."""
     if rooms.database.server is None:
         return
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         found = 0
         for status in ("pending", "running"):
             rows = await list_runs(

@@ -10,6 +10,7 @@ import typer
 
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.options import (
+    DryRun,
     Inputs,
     InputWords,
     Json,
@@ -17,6 +18,7 @@ from mainspring.surfaces.cli.options import (
     Named,
     RunId,
     Seconds,
+    Verify,
     Wait,
     desk_of,
 )
@@ -65,6 +67,8 @@ def _run(
     ],
     words: InputWords = None,
     inputs: Inputs = None,
+    dry_run: DryRun = False,
+    verify: Verify = False,
     timeout: Seconds = None,
     for_programs: Json = False,
 ) -> int:
@@ -73,11 +77,13 @@ def _run(
     The exit code says what the run came to. Ctrl-C cancels the run.
     Ctrl-C again leaves it unfinished; the next worker goes on with it.
     """
+    from mainspring.gate.policy import mode_of
     from mainspring.surfaces.cli.run import run_file
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
-    return finish(run_file(desk, screen, file, words or (), inputs, timeout))
+    mode = mode_of(dry_run=dry_run, verify=verify)
+    return finish(run_file(desk, screen, file, words or (), inputs, timeout, mode))
 
 
 def _fire(
@@ -91,6 +97,8 @@ def _fire(
             metavar="JSON", help="What a webhook or an event would bring: the run's `trigger`."
         ),
     ] = None,
+    dry_run: DryRun = False,
+    verify: Verify = False,
     wait: Wait = False,
     timeout: Seconds = None,
     for_programs: Json = False,
@@ -99,11 +107,15 @@ def _fire(
 
     With --wait the exit code says what the run came to. Ctrl-C leaves it; `cancel` ends it.
     """
+    from mainspring.gate.policy import mode_of
     from mainspring.surfaces.cli.firing import fire
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
-    work = fire(desk, screen, automation, words or (), inputs, payload, wait=wait, seconds=timeout)
+    work = fire(
+        desk, screen, automation, words or (), inputs, payload,
+        mode=mode_of(dry_run=dry_run, verify=verify), wait=wait, seconds=timeout,
+    )  # fmt: skip
     return finish(work)
 
 

@@ -1,21 +1,58 @@
-"""``secrets``: names go in as words, values only by a pipe or a hidden prompt."""
+"""``secrets``: names go in as words, values only by a pipe or a hidden prompt.
+
+The commands call the same capabilities as every other surface, as the local owner.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import typer
 
 from mainspring.contracts.errors import Invalid, Missing
+from mainspring.gate.direct import Visitor
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.words import date_time
+from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.screen import Screen, clean, one_line
+from mainspring.surfaces.cli.words import date_time, hint
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.surfaces.cli.desk import Desk
-    from mainspring.workspace.vault import StoredSecret
+    from mainspring.surfaces.rooms import Rooms
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Which secrets a command is about: one's own, another member's, the publisher's."""
+
+    owner: UUID | None = None
+    publisher: bool = False
+
+    def arguments(self) -> dict[str, str]:
+        return {} if self.owner is None else {"owner_user_id": str(self.owner)}
+
+    def capability(self, deed: str) -> str:
+        return f"{'publisher' if self.publisher else 'automation'}_secret_{deed}"
+
+
+def whose(owner: str | None, publisher: bool) -> Whose:
+    """Reads the two options, which do not go together."""
+    if owner is None:
+        return Whose(publisher=publisher)
+    if publisher:
+        raise Invalid(
+            "A publisher secret belongs to the workspace, not to a member.", code="secret_owner"
+        )
+    try:
+        return Whose(UUID(owner))
+    except ValueError:
+        raise Invalid("--owner takes the id of a member.", code="secret_owner") from None
 
 
 def read_value(limits: Limits) -> str:
@@ -31,33 +68,40 @@ def read_value(limits: Limits) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-async def set_secret(desk: Desk, screen: Screen, name: str, description: str, value: str) -> int:
+async def set_secret(
+    desk: Desk, screen: Screen, about: Whose, name: str, description: str, value: str
+) -> int:
+    given = {"name": name, "value": value}
+    if description:
+        given["description"] = description
     async with desk.doors.open(desk.settings()) as rooms:
-        stored = await rooms.vault.set(rooms.workspace_id, name, value, description)
+        stored = await _call(rooms, about, "set", given)
     if screen.for_programs:
-        screen.answer(_told(stored))
+        screen.answer(stored)
     else:
-        screen.say(f"The secret {stored.name} is in the vault.")
+        screen.say(f"The secret {stored['name']} is in the vault.")
     return exits.DONE
 
 
-async def list_secrets(desk: Desk, screen: Screen) -> int:
+async def list_secrets(desk: Desk, screen: Screen, about: Whose) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        found = await rooms.vault.names(rooms.workspace_id)
+        found = await _call(rooms, about, "list", {})
     if screen.for_programs:
-        screen.answer({"secrets": [_told(stored) for stored in found]})
+        screen.answer(found)
         return exits.DONE
-    if not found:
+    if not found["secrets"]:
         screen.say("There are no secrets yet.")
-    for stored in found:
-        screen.say(f"{stored.name}  {date_time(stored.updated_at)}  {one_line(stored.description)}")
+    for stored in found["secrets"]:
+        moment = date_time(datetime.fromisoformat(stored["updated_at"]))
+        screen.say(f"{stored['name']}  {moment}  {one_line(stored['description'])}")
     return exits.DONE
 
 
-async def delete_secret(desk: Desk, screen: Screen, name: str) -> int:
+async def delete_secret(desk: Desk, screen: Screen, about: Whose, name: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        if not await rooms.vault.delete(rooms.workspace_id, name):
-            raise Missing(f"There is no secret called {name[:64]!r}.", code="secret_missing")
+        gone = await _call(rooms, about, "delete", {"name": name})
+    if not gone["deleted"]:
+        raise Missing(f"There is no secret called {name[:64]!r}.", code="secret_missing")
     if screen.for_programs:
         screen.answer({"name": name, "deleted": True})
     else:
@@ -65,11 +109,38 @@ async def delete_secret(desk: Desk, screen: Screen, name: str) -> int:
     return exits.DONE
 
 
-def _told(stored: StoredSecret) -> dict[str, object]:
-    """Everything about a secret but its value."""
-    return {
-        "name": stored.name,
-        "description": stored.description,
-        "created_at": stored.created_at,
-        "updated_at": stored.updated_at,
-    }
+async def rotate_key(desk: Desk, screen: Screen, new_key_file: Path | None) -> int:
+    """A new master key for every secret."""
+    from mainspring.workspace.key_rotation import rotate
+
+    async with desk.doors.open(desk.settings()) as rooms:
+        done = await rotate(rooms.database, rooms.vault.keyring, new_key_file)
+        deed = Deed("rotate_master_key", detail={"key": done.key_id, "secrets": done.resealed})
+        async with local(rooms, deed).transaction():
+            pass  # The entry of the audit log is all there is to write.
+    if screen.for_programs:
+        screen.answer(
+            {
+                "key_id": done.key_id,
+                "resealed": done.resealed,
+                "retired_file": None if done.retired is None else str(done.retired),
+                "command_is_behind": done.command_is_behind,
+            }
+        )
+        return exits.DONE
+    screen.say(f"Every secret is sealed with the key {done.key_id} ({done.resealed} were not).")
+    if done.retired is not None:
+        screen.say(f"The key before opens nothing any more; destroy {clean(str(done.retired))}")
+    if done.command_is_behind:
+        screen.say(
+            "Now make the key command print the new key, then finish with "
+            f"{hint('secrets', 'rotate')}"
+        )
+    return exits.DONE
+
+
+async def _call(rooms: Rooms, about: Whose, deed: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    visitor = Visitor(local_owner(rooms))
+    given = {**arguments, **about.arguments()}
+    answer: dict[str, Any] = await rooms.gate.direct(visitor, about.capability(deed), given)
+    return answer

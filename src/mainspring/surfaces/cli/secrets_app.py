@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,22 +23,31 @@ def build() -> typer.Typer:
     group.command(name="set")(_set_secret)
     group.command(name="list")(_list_secrets)
     group.command(name="delete")(_delete_secret)
+    group.command(name="rotate")(_rotate)
     return group
 
 
 SecretName = Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.")]
+Owner = Annotated[
+    str | None, typer.Option("--owner", metavar="ID", help="The member whose secrets are meant.")
+]
+Publisher = Annotated[
+    bool, typer.Option("--publisher", help="What the workspace publishes with; names in capitals.")
+]
 
 
 def _set_secret(
     ctx: typer.Context,
     name: SecretName,
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
+    owner: Owner = None,
+    publisher: Publisher = False,
     rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     for_programs: Json = False,
 ) -> int:
     """Keep a secret. Its value comes from a pipe or a hidden prompt, never as a word."""
     from mainspring.contracts.errors import Invalid
-    from mainspring.surfaces.cli.secrets import read_value, set_secret
+    from mainspring.surfaces.cli.secrets import read_value, set_secret, whose
 
     if rest:
         # Said here and not by the parser, which would show the value once more.
@@ -47,22 +57,51 @@ def _set_secret(
             suggestion="Leave it out and be asked for it, or send it by a pipe.",
         )
     desk = desk_of(ctx)
+    about = whose(owner, publisher)
     value = read_value(desk.limits())
     screen = desk.screen(for_programs=for_programs)
-    return finish(set_secret(desk, screen, name, description, value))
+    return finish(set_secret(desk, screen, about, name, description, value))
 
 
-def _list_secrets(ctx: typer.Context, for_programs: Json = False) -> int:
+def _list_secrets(
+    ctx: typer.Context,
+    owner: Owner = None,
+    publisher: Publisher = False,
+    for_programs: Json = False,
+) -> int:
     """List the names of secrets, never their values."""
-    from mainspring.surfaces.cli.secrets import list_secrets
+    from mainspring.surfaces.cli.secrets import list_secrets, whose
 
     desk = desk_of(ctx)
-    return finish(list_secrets(desk, desk.screen(for_programs=for_programs)))
+    screen = desk.screen(for_programs=for_programs)
+    return finish(list_secrets(desk, screen, whose(owner, publisher)))
 
 
-def _delete_secret(ctx: typer.Context, name: SecretName, for_programs: Json = False) -> int:
+def _delete_secret(
+    ctx: typer.Context,
+    name: SecretName,
+    owner: Owner = None,
+    publisher: Publisher = False,
+    for_programs: Json = False,
+) -> int:
     """Forget a secret."""
-    from mainspring.surfaces.cli.secrets import delete_secret
+    from mainspring.surfaces.cli.secrets import delete_secret, whose
 
     desk = desk_of(ctx)
-    return finish(delete_secret(desk, desk.screen(for_programs=for_programs), name))
+    screen = desk.screen(for_programs=for_programs)
+    return finish(delete_secret(desk, screen, whose(owner, publisher), name))
+
+
+def _rotate(
+    ctx: typer.Context,
+    new_key_file: Annotated[
+        Path | None,
+        typer.Option(help="A file with the new key; left out, a new key is made.", metavar="FILE"),
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Seal every secret with a new master key, while the server goes on working."""
+    from mainspring.surfaces.cli.secrets import rotate_key
+
+    desk = desk_of(ctx)
+    return finish(rotate_key(desk, desk.screen(for_programs=for_programs), new_key_file))

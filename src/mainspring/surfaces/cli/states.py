@@ -10,6 +10,7 @@ from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import token_hints, trigger_lines, with_address
 from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.presence import is_watched
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.words import hint
@@ -45,7 +46,8 @@ async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
             return await read_automation(tx, rooms.workspace_id, found["id"])
 
         held = [found["id"]] if act in ("pause", "archive") else ()
-        now = await change(rooms.database, rooms.limits, rooms.workspace_id, work, automations=held)
+        side = local(rooms, Deed(f"{act}_automation", found["id"]))
+        now = await change(side, rooms.limits, rooms.workspace_id, work, automations=held)
         if screen.for_programs:
             told = ("id", "name", "state", "version", "failures", "next_due_at")
             screen.answer({name: now[name] for name in told})

@@ -94,10 +94,18 @@ def described(trigger: TriggerEntry) -> str:
             words = f"{words} ({missed})" if missed else words
         case "webhook":
             words = f"when the webhook {trigger.id!r} is called"
+        case "board_change":
+            words = f"when the board {config.get('board_id')} changes"
+        case "page_ingested":
+            words = f"when a page is written{_of_type(config)}"
         case _:
             kept = " that passes a filter" if config.get("filters") else ""
             words = f"at an event {config.get('event_type')!r}{kept}"
     return words if trigger.enabled else f"{words} (switched off)"
+
+
+def _of_type(config: Mapping[str, Any]) -> str:
+    return f" of the type {config['page_type']!r}" if "page_type" in config else ""
 
 
 def step_counts(definition: Definition, vocabulary: Vocabulary) -> str:

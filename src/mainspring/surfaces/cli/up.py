@@ -70,8 +70,8 @@ def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
     try:
         with reserved(wanted) as settings, take_place(settings), _database(settings) as found:
             server, reached = found
-            token = _prepare(desk, reached)
-            shown = Shown(screen, settings, token, wishes.show_token)
+            token, link = _prepare(desk, reached)
+            shown = Shown(screen, settings, token, wishes.show_token, link)
             in_order = _supervise(desk, reached, server, shown)
     finally:
         # All that could be stopped has stopped; only words are left.
@@ -100,15 +100,15 @@ def _database(settings: Settings) -> Iterator[tuple[EmbeddedServer | None, Setti
         server.stop()
 
 
-def _prepare(desk: Desk, settings: Settings) -> Path:
-    """Tables, workspace and the owner's token, once for all parts; its loop is gone after."""
+def _prepare(desk: Desk, settings: Settings) -> tuple[Path, str | None]:
+    """Tables, workspace and the owner's way in, once for all parts; its loop is gone after."""
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         return runner.run(_make_ready(desk, settings))
 
 
-async def _make_ready(desk: Desk, settings: Settings) -> Path:
+async def _make_ready(desk: Desk, settings: Settings) -> tuple[Path, str | None]:
     async with desk.doors.open(settings) as rooms:
-        return await parts.owner_token(rooms)
+        return await parts.owner_token(rooms), await parts.first_link(rooms)
 
 
 def _supervise(desk: Desk, settings: Settings, server: EmbeddedServer | None, shown: Shown) -> bool:
@@ -160,6 +160,8 @@ class Shown:
     settings: Settings
     token: Path
     show_token: bool
+    # Signs the owner in; only while they have no other way.
+    link: str | None = None
 
     def change(self, change: Change) -> None:
         if self.screen.for_programs:
@@ -180,6 +182,11 @@ class Shown:
         database = "outside, from MAINSPRING_DATABASE_URL" if outside else "embedded"
         lines = [
             f"Mainspring is up. The API is at {clean(self.settings.address)}/api/v1",
+            *(
+                []
+                if self.link is None
+                else [f"  sign in   {clean(self.link)}  (once, for an hour)"]
+            ),
             f"  token     {self._token_words()}",
             f"  data      {clean(str(self.settings.home))}, Postgres {database}",
             f"  processes up {os.getpid()}, {named}",
@@ -202,6 +209,8 @@ class Shown:
         if change.state == "ready":
             told["address"] = self.settings.address
             told["token_file"] = str(self.token)
+            if self.link is not None:
+                told["sign_in"] = self.link
             told["database"] = "outside" if self.settings.database_url else "embedded"
             if self.show_token:
                 told["token"] = self.token.read_text().strip()

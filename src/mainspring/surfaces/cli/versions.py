@@ -14,10 +14,12 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import widened_lines
 from mainspring.surfaces.cli.columns import columns, moment
 from mainspring.surfaces.cli.finding import find_automation
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.summary import grant_lines
 from mainspring.surfaces.cli.words import hint
 from mainspring.triggers.changing import change
+from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.versions import diff, list_versions, rollback
@@ -39,7 +41,7 @@ _MOVED = (">", "cyan")
 async def show_versions(desk: Desk, screen: Screen, text: str, *, most: int) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             rows = await list_versions(connection, rooms.workspace_id, found["id"], most=most)
     if screen.for_programs:
         screen.answer({"id": found["id"], "name": found["name"], "versions": rows})
@@ -66,7 +68,7 @@ async def show_diff(
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
         old, new = _chosen(found, before, after)
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             told = await diff(connection, rooms.workspace_id, found["id"], old, new)
     if screen.for_programs:
         screen.answer({"id": found["id"], "name": found["name"], **told})
@@ -139,15 +141,19 @@ async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
         found = await find_automation(rooms, text)
         automation_id: UUID = found["id"]
 
+        deed = Deed("roll_back", automation_id)
+
         async def work(tx: Transaction) -> tuple[Saved, dict[str, Any]]:
             made = await rollback(
                 tx, rooms.workspace_id, automation_id, version, FIRST_MEMBER, rooms.registry,
                 rooms.limits,
             )  # fmt: skip
-            return made, await read_automation(tx, rooms.workspace_id, automation_id)
+            now = await read_automation(tx, rooms.workspace_id, automation_id)
+            deed.detail = {**tell_saved(made, now["name"]), "rollback_of": version}
+            return made, now
 
         saved, now = await change(
-            rooms.database, rooms.limits, rooms.workspace_id, work,
+            local(rooms, deed), rooms.limits, rooms.workspace_id, work,
             automations=[automation_id], names=(),
         )  # fmt: skip
     if screen.for_programs:

@@ -17,6 +17,7 @@ from uuid import UUID
 from mainspring.runs.history import read_run
 from mainspring.runs.progress import RunWatch
 from mainspring.runs.rows import FINAL
+from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.timeline import Going, Timeline, step_line
@@ -58,7 +59,7 @@ class Watching:
                 if deadline is not None and now > deadline:
                     break
                 await self._pause()
-            async with self._rooms.database.acquire() as connection:
+            async with local(self._rooms).acquire() as connection:
                 run = await read_run(connection, self._rooms.workspace_id, self._run_id)
             if run["status"] in FINAL:
                 # Steps of one moment may be committed in another order than they ended.
@@ -68,7 +69,7 @@ class Watching:
 
     async def _look(self) -> bool:
         """Tells what is new; True when that was the end."""
-        changes = await self._rooms.database.run_retrying(self._watch.look)
+        changes = await local(self._rooms).run_retrying(self._watch.look)
         for kind, row in changes:
             if kind == "step":
                 self._tell({**row, "output": None})

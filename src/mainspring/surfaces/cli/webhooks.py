@@ -15,6 +15,7 @@ from mainspring.definition.validate import read_definition
 from mainspring.definition.words import did_you_mean
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.words import hint
@@ -41,10 +42,12 @@ async def make_token(
         if old and not sure and not _agreed(screen, slug, old):
             screen.say("The token stays as it is.")
             return exits.FAILED
-        async with rooms.database.acquire() as connection:
+        async with local(rooms).acquire() as connection:
             now = await read_automation(connection, rooms.workspace_id, found["id"])
-        async with rooms.database.transaction() as tx:
+        deed = Deed("make_webhook_token", f"{found['id']}/{slug}")
+        async with local(rooms, deed).transaction() as tx:
             ending, plain = await rotate(tx, rooms.workspace_id, found["id"], slug)
+            deed.detail["hint"] = ending
         url = fire_url(rooms.settings, found["id"])
     if screen.for_programs:
         told = {"id": found["id"], "slug": slug, "token": plain, "hint": ending, "url": url}
@@ -111,7 +114,8 @@ async def end_token(desk: Desk, screen: Screen, text: str, slug: str | None) -> 
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_in_use(rooms, text)
         slug = (await _webhook(rooms, found, slug))["slug"]
-        async with rooms.database.transaction() as tx:
+        deed = Deed("end_webhook_token", f"{found['id']}/{slug}")
+        async with local(rooms, deed).transaction() as tx:
             await revoke(tx, rooms.workspace_id, found["id"], slug)
     if screen.for_programs:
         screen.answer({"id": found["id"], "slug": slug, "revoked": True})
@@ -122,7 +126,7 @@ async def end_token(desk: Desk, screen: Screen, text: str, slug: str | None) -> 
 
 async def _webhook(rooms: Rooms, found: Mapping[str, Any], slug: str | None) -> Mapping[str, Any]:
     """The trigger that is meant; it need not be said when there is one webhook only."""
-    async with rooms.database.acquire() as connection:
+    async with local(rooms).acquire() as connection:
         rows = await read_triggers(connection, rooms.workspace_id, found["id"])
     hooks = {str(row["slug"]): row for row in rows if row["type"] == "webhook"}
     if slug is None and len(hooks) == 1:

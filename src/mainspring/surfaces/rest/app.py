@@ -7,54 +7,75 @@ headers go along and how it all is described is decided here, once for all of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from types import MappingProxyType
 from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from mainspring import __version__
 from mainspring.contracts.errors import Fault
 from mainspring.surfaces.rest.answers import as_json
-from mainspring.surfaces.rest.door import Door, is_public, public
+from mainspring.surfaces.rest.beside import Beside
+from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.door import Door, is_marked, is_public, public
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.openapi import describe
+from mainspring.surfaces.rest.pages import pages
 from mainspring.surfaces.rest.problems import handle_problems
 from mainspring.surfaces.rest.routes import (
+    account,
+    administration,
     artifacts,
+    audit,
     automations,
+    boards,
     capabilities,
     events,
     health,
     inbox,
+    members,
     runs,
     schemas,
+    secrets,
+    session,
     streams,
+    tokens,
     triggers,
     versions,
     webhooks,
+    workspaces,
 )
+from mainspring.surfaces.rest.routes import pages as page_routes
 from mainspring.surfaces.rest.shell import Shell
 from mainspring.surfaces.rooms import Rooms
 
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
     webhooks, automations, versions, triggers, runs, streams, events, artifacts, inbox,
-    capabilities, schemas, health,
+    boards, page_routes, audit, capabilities, secrets, session, account, members, tokens,
+    workspaces, administration, schemas, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]
 
 
 def build_api(
-    rooms: Rooms, *, on_close: Sequence[Closing] = (), more: Sequence[APIRouter] = ()
+    rooms: Rooms,
+    *,
+    on_close: Sequence[Closing] = (),
+    more: Sequence[APIRouter] = (),
+    beside: Mapping[str, ASGIApp] = MappingProxyType({}),
 ) -> FastAPI:
     """The whole application over an open house.
 
     ``on_close`` is awaited when the last request has been answered. A stream must end by
-    itself when ``app.state.closing`` is set, which happens before that.
+    itself when ``app.state.closing`` is set, which happens before that. ``beside`` holds
+    other surfaces by their path.
     """
     routers = [*(module.routes(rooms) for module in MODULES), *more]
     app = FastAPI(
@@ -73,10 +94,15 @@ def build_api(
     for made in (*routers, _description(app)):
         _check(made)
         app.router.routes.extend(made.routes)
+    app.router.routes.extend(pages().routes)
     handle_problems(app)
     app.add_middleware(
-        Door, database=rooms.database, routes=list(iter_route_contexts(app.router.routes))
+        Door,
+        database=rooms.database,
+        browsers=Browsers(rooms.settings.address),
+        routes=list(iter_route_contexts(app.router.routes)),
     )
+    app.add_middleware(Beside, surfaces=beside)
     app.add_middleware(Shell)
     return app
 
@@ -89,6 +115,8 @@ def _check(made: APIRouter) -> None:
             raise Fault(f"The route {path!r} does not begin with {PREFIX}.")
         if not isinstance(route, APIRoute) and not is_public(getattr(route, "endpoint", None)):
             raise Fault(f"The route {path!r} is neither public nor made by ground.router.")
+        if not is_marked(getattr(route, "endpoint", None)):
+            raise Fault(f"The route {path!r} does not say who may use it.")
 
 
 def _lifespan(

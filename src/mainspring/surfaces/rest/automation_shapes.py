@@ -8,6 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mainspring.definition.model import TriggerType
+
 AutomationState = Literal["active", "paused", "archived"]
 
 
@@ -86,7 +88,7 @@ class TriggerSummary(_Shape):
 
     id: UUID
     slug: str = Field(description="Its id in the definition.")
-    type: Literal["schedule", "webhook", "event"]
+    type: TriggerType
     enabled: bool
     armed_at: datetime | None = Field(description="Since when it can go off; null: it cannot.")
     next_due_at: datetime | None

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
+from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import read_json
@@ -113,6 +115,13 @@ def limits_of(request: Request) -> Limits:
     limits = request.app.state.limits
     assert isinstance(limits, Limits)
     return limits
+
+
+def limits_for(request: Request, capability: Capability | None) -> Limits:
+    """The limits of a body that holds a capability's arguments, some of which may be larger."""
+    limits = limits_of(request)
+    most = None if capability is None else capability.annotations.arguments_bytes
+    return limits if most is None else replace(limits, json_bytes=max(most, limits.json_bytes))
 
 
 def _model_from(raw: bytes, model: type[Model], limits: Limits) -> Model:

@@ -2,15 +2,19 @@
 
 It stands before the routes, so that what nobody thought of (an unknown path, another
 method, a path spelt in capitals) is behind it too. A token comes in the header
-``Authorization: Bearer`` and nowhere else: an address ends up in histories and logs, and a
-cookie is sent by pages that the caller never meant to use. One look at an index answers
-who it is, so a revoked token is refused from the next request on.
+``Authorization: Bearer`` and nowhere else, because an address ends up in histories and logs.
+A browser shows the cookie of its session instead, and where both come the token decides. One
+look at an index answers who it is, so a revoked token, or somebody who was removed, is
+refused from the next request on.
 """
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 from uuid import UUID
 
@@ -19,10 +23,11 @@ from fastapi.routing import RouteContext
 from starlette.datastructures import Headers
 from starlette.routing import compile_path
 
-from mainspring.contracts.capability import Capability
+from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import (
     Denied,
+    Fault,
     Finding,
     Invalid,
     Missing,
@@ -31,10 +36,13 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.roles import LEAST, Permission
 from mainspring.gate.direct import Visitor
+from mainspring.gate.run_tokens import dead_token, find_pass, is_run_token
 from mainspring.store.audit import Entry, entry_by
 from mainspring.store.walls import Walled
+from mainspring.surfaces.rest.browser import Browsers
 from mainspring.surfaces.rest.problems import send_problem
-from mainspring.workspace.tokens import find_holder, is_token, token_hash
+from mainspring.workspace.people.sessions import csrf_token, find_session, touch_session
+from mainspring.workspace.tokens import find_holder, is_token, token_hash, touch_token
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -47,7 +55,12 @@ _PUBLIC: Final = "_mainspring_public"
 _NEEDS: Final = "_mainspring_needs"
 _FACE: Final = "_mainspring_face"
 _KNOWN: Final = "_mainspring_known"
+_RUNS: Final = "_mainspring_runs"
+# The one place outside of the routes where a run may show its token.
+_MCP: Final = "/mcp"
 _CALLER: Final = "caller"
+# What the audit log calls a refusal.
+DENIED: Final = "denied"
 # Methods that change nothing.
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -60,6 +73,13 @@ class Caller:
     database: Walled
     # Added to the entry that the audit log gets for this request.
     detail: dict[str, Any] = field(default_factory=dict)
+    # Set for a browser: its session, and what its pages must send along with a change.
+    session_id: UUID | None = None
+    csrf: str | None = None
+    # When the token that was shown ends by itself.
+    ends: datetime | None = None
+    # Whether it should be written down that the token or the session was used.
+    stale: bool = False
 
     @property
     def actor(self) -> Actor:
@@ -102,6 +122,16 @@ def anyone_known(endpoint: Endpoint) -> Endpoint:
     return endpoint
 
 
+def open_to_runs(endpoint: Endpoint) -> Endpoint:
+    """Marks a route that takes the token of a run, too; no other does."""
+    setattr(endpoint, _RUNS, True)
+    return endpoint
+
+
+def is_open_to_runs(endpoint: Callable[..., Any] | None) -> bool:
+    return getattr(endpoint, _RUNS, False)
+
+
 def faced(endpoint: Callable[..., Any] | None) -> Capability | None:
     """The capability that a route is a face of, if it is one."""
     found = getattr(endpoint, _FACE, None)
@@ -112,6 +142,30 @@ def needed(endpoint: Callable[..., Any] | None) -> Permission | None:
     """What a route needs; None for one that says nothing."""
     found = getattr(endpoint, _NEEDS, None)
     return found if isinstance(found, Permission) else None
+
+
+def asked_of(endpoint: Callable[..., Any] | None) -> str | None:
+    """The permission that a route or its capability needs, in one word; None: none at all."""
+    capability = faced(endpoint)
+    if capability is not None:
+        for_few = capability.annotations.audience is Audience.ADMINISTRATORS
+        return "administrator" if for_few else capability.permission.value
+    permission = needed(endpoint)
+    return None if permission is None else permission.value
+
+
+def is_marked(endpoint: Callable[..., Any] | None) -> bool:
+    """Whether a route says who may use it, in one of the ways there are."""
+    return (
+        is_public(endpoint)
+        or faced(endpoint) is not None
+        or needed(endpoint) is not None
+        or is_for_anyone_known(endpoint)
+    )
+
+
+def is_for_anyone_known(endpoint: Callable[..., Any] | None) -> bool:
+    return getattr(endpoint, _KNOWN, False)
 
 
 def is_public(endpoint: Callable[..., Any] | None) -> bool:
@@ -135,17 +189,23 @@ async def admitted(request: Request) -> None:
     if is_public(endpoint):
         return
     caller = await signed_in(request)
-    if faced(endpoint) is not None or getattr(endpoint, _KNOWN, False):
+    if caller.visitor.held is not None and not is_open_to_runs(endpoint):
+        raise unknown_caller()
+    if faced(endpoint) is not None or is_for_anyone_known(endpoint):
         return
-    check_role(caller, request, needed(endpoint))
+    try:
+        check_role(caller, needed(endpoint))
+    except Denied as refusal:
+        await _tell_refusal(caller, request, refusal)
+        raise
     if request.method not in _READING:
         caller.database = replace(caller.database, tell=lambda: [_entry(caller, request)])
 
 
-def check_role(caller: Caller, request: Request, permission: Permission | None) -> None:
+def check_role(caller: Caller, permission: Permission | None) -> None:
     """Refuses a caller whose role, or whose token, is not made for this route."""
     if permission is None:
-        permission = Permission.READ if request.method in _READING else Permission.EDIT
+        raise Fault("A route says nothing about who may use it.")
     if caller.visitor.capabilities is not None and permission is not Permission.ACCOUNT:
         raise Denied(
             "This token may call the capabilities it names, and nothing else.",
@@ -161,6 +221,12 @@ def check_role(caller: Caller, request: Request, permission: Permission | None) 
         )
 
 
+async def _tell_refusal(caller: Caller, request: Request, refusal: Denied) -> None:
+    route = getattr(request.scope.get("route"), "name", "unknown")
+    entry = entry_by(caller.actor, DENIED, route, {"code": refusal.code})
+    await replace(caller.database, tell=lambda: [entry]).note()
+
+
 def _entry(caller: Caller, request: Request) -> Entry:
     """What the audit log is told of a request that changed something."""
     route = request.scope.get("route")
@@ -170,17 +236,25 @@ def _entry(caller: Caller, request: Request) -> Entry:
 
 def unknown_caller() -> Unauthenticated:
     return Unauthenticated(
-        "This needs a token that is known here and has not been revoked.",
+        "This needs a token that is known here and has not been revoked, or a session.",
         code="unknown_token",
-        suggestion="Send it in the header 'Authorization: Bearer msk_…'.",
+        suggestion="Send it in the header 'Authorization: Bearer msk_…', or sign in.",
     )
 
 
-async def caller_of(database: Database, headers: Headers) -> Caller:
-    """Who shows the token in these headers, for a public route that may still ask for one."""
+async def reader_of(database: Database, browsers: Browsers, headers: Headers) -> Caller:
+    """Who asks to read on a route that is public: by a token, or by a browser's session."""
+    plain = None if "authorization" in headers else browsers.shown(headers)
+    return await (caller_of(database, headers) if plain is None else person_of(database, plain))
+
+
+async def caller_of(database: Database, headers: Headers, *, runs: bool = False) -> Caller:
+    """Who shows the token in these headers; the token of a run only where one is taken."""
     plain = _bearer(headers.getlist("authorization"))
     if plain is None:
         raise unknown_caller()
+    if is_run_token(plain):
+        return await _run_behind(database, plain, runs=runs)
     found = await find_holder(database, token_hash(plain))
     if found is None:
         raise unknown_caller()
@@ -188,20 +262,50 @@ async def caller_of(database: Database, headers: Headers) -> Caller:
         found.workspace_id, "client", found.member_id, found.token_id, found.role,
         found.administrator,
     )  # fmt: skip
-    return Caller(Visitor(actor, found.capabilities), Walled(database, found.workspace_id))
+    return Caller(
+        Visitor(actor, found.capabilities), Walled(database, found.workspace_id),
+        ends=found.expires_at, stale=found.stale,
+    )  # fmt: skip
+
+
+async def person_of(database: Database, plain: str) -> Caller:
+    """Who is signed in with what a browser shows."""
+    found = await find_session(database, plain)
+    if found is None:
+        raise unknown_caller()
+    actor = Actor(
+        found.workspace_id, "member", found.user_id, None, found.role, found.administrator
+    )
+    return Caller(
+        Visitor(actor), Walled(database, found.workspace_id), session_id=found.id,
+        csrf=csrf_token(plain), stale=found.stale,
+    )  # fmt: skip
+
+
+async def _run_behind(database: Database, plain: str, *, runs: bool) -> Caller:
+    held = await find_pass(database, plain) if runs else None
+    if held is None:
+        raise dead_token() if runs else unknown_caller()
+    return Caller(Visitor(held.actor, held=held), Walled(database, held.actor.workspace_id))
 
 
 class Door:
     """Lets a request through to a public route, or with a caller; refuses all others."""
 
-    def __init__(self, app: ASGIApp, *, database: Database, routes: Iterable[RouteContext]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        database: Database,
+        browsers: Browsers,
+        routes: Iterable[RouteContext],
+    ) -> None:
         self._app = app
         self._database = database
-        self._open = [
-            (frozenset(route.methods or ()), compile_path(route.path or "")[0])
-            for route in routes
-            if is_public(route.endpoint)
-        ]
+        self._browsers = browsers
+        listed = list(routes)
+        self._open = _marked(listed, is_public)
+        self._for_runs = _marked(listed, is_open_to_runs)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -215,12 +319,18 @@ class Door:
                 await send_problem(problem, scope, receive, send)
             else:
                 await self._app(scope, receive, send)
+                await self._write_down(scope)
+
+    async def _write_down(self, scope: Scope) -> None:
+        """That a token or a session is in use, once its answer is out: nobody waits for it."""
+        caller = scope.get("state", {}).get(_CALLER)
+        if isinstance(caller, Caller) and caller.stale:
+            with contextlib.suppress(Problem):
+                await _touch(self._database, caller)
 
     async def _admit(self, scope: Scope) -> None:
-        if not self._is_open(scope):
-            scope.setdefault("state", {})[_CALLER] = await caller_of(
-                self._database, Headers(scope=scope)
-            )
+        if not _among(self._open, scope):
+            scope.setdefault("state", {})[_CALLER] = await self._caller(scope)
         # No name that is kept here holds this character, and the database refuses it.
         if "\x00" in scope["path"]:
             raise Missing("There is nothing at this address.", code="no_route")
@@ -230,10 +340,37 @@ class Door:
                 findings=[Finding("/query", "NUL characters are not taken.", "nul")],
             )
 
-    def _is_open(self, scope: Scope) -> bool:
-        return any(
-            scope["method"] in methods and path.match(scope["path"]) for methods, path in self._open
-        )
+    async def _caller(self, scope: Scope) -> Caller:
+        headers = Headers(scope=scope)
+        plain = None if "authorization" in headers else self._browsers.shown(headers)
+        if plain is None:
+            runs = scope["path"] == _MCP or _among(self._for_runs, scope)
+            return await caller_of(self._database, headers, runs=runs)
+        caller = await person_of(self._database, plain)
+        if scope["method"] not in _READING:
+            self._browsers.check_change(headers, plain)
+        return caller
+
+
+async def _touch(database: Database, caller: Caller) -> None:
+    if caller.session_id is not None:
+        await touch_session(database, caller.session_id)
+    elif caller.actor.token_id is not None:
+        await touch_token(database, caller.workspace_id, caller.actor.token_id)
+
+
+def _marked(
+    routes: Iterable[RouteContext], marked: Callable[[Callable[..., Any] | None], bool]
+) -> list[tuple[frozenset[str], re.Pattern[str]]]:
+    return [
+        (frozenset(route.methods or ()), compile_path(route.path or "")[0])
+        for route in routes
+        if marked(route.endpoint)
+    ]
+
+
+def _among(routes: Iterable[tuple[frozenset[str], re.Pattern[str]]], scope: Scope) -> bool:
+    return any(scope["method"] in methods and path.match(scope["path"]) for methods, path in routes)
 
 
 def _bearer(shown: list[str]) -> str | None:
@@ -242,4 +379,8 @@ def _bearer(shown: list[str]) -> str | None:
         return None
     scheme, _, token = shown[0].partition(" ")
     token = token.strip(" ")
-    return token if scheme.lower() == "bearer" and is_token(token) else None
+    return token if scheme.lower() == "bearer" and _known_form(token) else None
+
+
+def _known_form(token: str) -> bool:
+    return is_token(token) or is_run_token(token)

@@ -18,7 +18,7 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Fault, Finding, Invalid
 from mainspring.definition.pointers import under
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.bodies import read_json_body, takes_schema
+from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
 from mainspring.surfaces.rest.door import SignedIn, face_of
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.queries import knows_query
@@ -76,7 +76,7 @@ def _endpoint(
         if queried is not None:
             arguments = _from_query(request, queried)
         else:
-            arguments = await _from_body(request)
+            arguments = await _from_body(request, capability)
         for name, value in request.path_params.items():
             arguments[(face.named or {}).get(name, name)] = value
         arguments |= face.fixed or {}
@@ -86,8 +86,8 @@ def _endpoint(
     return call
 
 
-async def _from_body(request: Request) -> dict[str, Any]:
-    body = await read_json_body(request)
+async def _from_body(request: Request, capability: Capability) -> dict[str, Any]:
+    body = await read_json_body(request, limits_for(request, capability))
     if not isinstance(body, dict):
         raise Invalid("The body must be an object.", findings=[Finding("", "An object.", "type")])
     held = request.path_params.keys() & body.keys()

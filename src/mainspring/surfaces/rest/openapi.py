@@ -6,7 +6,7 @@ token is needed, and the problems that come from the door and from reading a req
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -14,7 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from mainspring.contracts.errors import Fault
-from mainspring.surfaces.rest.door import is_public
+from mainspring.surfaces.rest.door import asked_of, is_public
 from mainspring.surfaces.rest.problems import documented
 
 _FINDING: Final = {
@@ -71,9 +71,9 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schemas.pop(name, None)
     schemas |= {"Problem": PROBLEM, "Finding": _FINDING}
     parts["securitySchemes"] = {"bearer": _BEARER}
-    open_ones = _public_operations(app)
+    endpoints = _endpoints(app)
     for path, method, operation in operations(made):
-        _complete(operation, (path, method) in open_ones)
+        _complete(operation, endpoints.get((path, method)))
         _lift_body(operation, schemas)
     return made
 
@@ -86,22 +86,27 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
                 yield path, method, item[method]
 
 
-def _public_operations(app: FastAPI) -> set[tuple[str, str]]:
+def _endpoints(app: FastAPI) -> dict[tuple[str, str], Callable[..., Any] | None]:
     return {
-        (route.path_format or "", method.lower())
+        (route.path_format or "", method.lower()): route.endpoint
         for route in iter_route_contexts(app.routes)
-        if isinstance(route.original_route, APIRoute) and is_public(route.endpoint)
+        if isinstance(route.original_route, APIRoute)
         for method in route.methods or ()
     }
 
 
-def _complete(operation: dict[str, Any], is_open: bool) -> None:
+def _complete(operation: dict[str, Any], endpoint: Callable[..., Any] | None) -> None:
     """What holds for a route because of what it is."""
+    is_open = is_public(endpoint)
     statuses = {422, 500} if not is_open else {500}
     places = {entry["in"] for entry in operation.get("parameters", ())}
     if not is_open:
         operation["security"] = [{"bearer": []}]
         statuses.add(401)
+    permission = asked_of(endpoint)
+    operation["x-permission"] = permission or ("open" if is_open else "known")
+    if permission is not None:
+        statuses.add(403)
     if "path" in places:
         statuses.add(404)
     if "requestBody" in operation:

@@ -21,6 +21,8 @@ GRACE_SECONDS: Final = 10
 HEADER_BYTES: Final = 32_768
 HEADERS: Final = 100
 HEADER_SECONDS: Final = 30.0
+# How often it is looked whether the last request has ended.
+_LOOK_SECONDS: Final = 0.01
 
 _UNREADABLE: Final = {
     **Invalid("What was sent is not an HTTP request.", code="not_http").as_dict(),
@@ -46,9 +48,9 @@ async def serve(
     ``ready`` is told the port, which for port 0 only the system knows.
     """
     server = _Server(_config(app, settings), settings)
-    watching = asyncio.create_task(_stop_after(server, app, stop))
+    watching = asyncio.create_task(_say_closing(app, stop))
     try:
-        await server.run_until_told(ready)
+        await server.run_until_told(ready, stop)
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
@@ -72,20 +74,22 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     )
 
 
-async def _stop_after(server: _Server, app: FastAPI, stop: asyncio.Event) -> None:
+async def _say_closing(app: FastAPI, stop: asyncio.Event) -> None:
     await stop.wait()
     app.state.closing.set()
-    server.should_exit = True
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its hands on signals, and with words for a port that is taken."""
+    """uvicorn without its hands on signals, and with words for a port that is taken.
+
+    It ends as soon as it is told to and nothing is under way, not at the next look.
+    """
 
     def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
         super().__init__(config)
         self._settings = settings
 
-    async def run_until_told(self, ready: Callable[[int], None]) -> None:
+    async def run_until_told(self, ready: Callable[[int], None], stop: asyncio.Event) -> None:
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
         await self.lifespan.startup()
@@ -97,8 +101,28 @@ class _Server(uvicorn.Server):
             await self.lifespan.shutdown()
             raise
         ready(self.servers[0].sockets[0].getsockname()[1])
-        await self.main_loop()
-        await self.shutdown()
+        # It keeps the date that answers carry.
+        ticking = asyncio.create_task(self.main_loop())
+        try:
+            await stop.wait()
+        finally:
+            ticking.cancel()
+        await self._close()
+
+    async def _close(self) -> None:
+        """Idle connections are closed at once; requests under way have their time."""
+        for listening in self.servers:
+            listening.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        try:
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                while self.server_state.connections or self.server_state.tasks:
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError:
+            for task in self.server_state.tasks:
+                task.cancel()
+        await self.lifespan.shutdown()
 
     async def _listen(self) -> None:
         config = self.config

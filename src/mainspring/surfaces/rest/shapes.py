@@ -6,7 +6,7 @@ An answer is written from rows as they are; tests hold it to these shapes.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,6 +54,9 @@ class RunSummary(_Shape):
     cost_usd: float
     attempt: int
     replay_of: UUID | None
+    mode: Literal["live", "verify", "dry_run"] = Field(
+        description="A dry run changes nothing; verify mode sends nothing outside."
+    )
     parent_id: UUID | None
 
 
@@ -90,12 +93,22 @@ class CallShape(_Shape):
     error: dict[str, Any] | None
 
 
+class Suppressed(_Shape):
+    """A call that was only pretended."""
+
+    step: str
+    capability: str
+    arguments: Any
+
+
 class Story(_Shape):
     """The run in a few sentences."""
 
     headline: str
     because: str | None = None
     step: str | None = None
+    trial: str | None = Field(None, description="What a dry run or verify mode did not do.")
+    suppressed: list[Suppressed] | None = None
     next: list[str] = Field(description="What can be asked of this run now.")
 
 

@@ -18,6 +18,7 @@ import time
 from typing import Any
 
 from mainspring.contracts.errors import Problem
+from mainspring.surfaces.cli import supervisor as supervising
 from mainspring.surfaces.cli.children import Line, Part
 from mainspring.surfaces.cli.logbook import keep_logbook
 from mainspring.surfaces.cli.supervisor import Change, Supervisor
@@ -60,6 +61,8 @@ def tell(echo: bool, change: Change) -> None:
 
 def main(stop_seconds: float, words: list[str]) -> int:
     keep_logbook("supervisor")
+    # Parts of a test have no runs to hand back.
+    supervising._HAND_BACK_SECONDS = min(stop_seconds, supervising._HAND_BACK_SECONDS)
     parts = []
     for word in words:
         name, how = word.split(":")

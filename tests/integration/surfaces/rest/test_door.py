@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
+from mainspring.contracts.errors import Fault
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.door import is_public
+from mainspring.surfaces.rest.ground import router
+from mainspring.wiring import rooms_of
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import list_tokens, make_token, revoke_token
 from tests.kit.api import Api
+from tests.kit.house import Bench
 
 ROOT = "/api/v1"
 AN_ID = "01900000-0000-7000-8000-000000000001"
@@ -26,6 +33,13 @@ PUBLIC = {
     ("POST", "/api/v1/automations/{automation_id}/hooks/{slug}"),
     # A signed link is handed on to people without a token.
     ("GET", "/api/v1/artifacts/{artifact_id}/content"),
+    # Whoever is about to say who they are, and the pages where they do: files, the same for all.
+    ("POST", "/api/v1/session"),
+    ("POST", "/api/v1/session/link"),
+    ("GET", "/"),
+    ("GET", "/sign-in"),
+    ("GET", "/assets/page.js"),
+    ("GET", "/assets/page.css"),
     # Whoever watches over the server, and whoever writes a client.
     ("GET", "/api/v1/openapi.json"),
     ("GET", "/api/v1/health"),
@@ -60,14 +74,20 @@ def _spellings(address: str) -> Iterator[str]:
     yield address + "%00"
     yield f"{head}/%2e/{last}"
     yield f"{head}%2f{last}"
+    # Each letter may be written by its number, once or twice over.
+    yield f"{head}/%{ord(last[0]):02x}{last[1:]}" if last else address
+    yield f"{head}/%25{ord(last[0]):02x}{last[1:]}" if last else address
+    yield address.replace("/api/", "/%61pi/")
+    yield f"{head}/..;/{last}"
+    yield f"{head}%5c{last}"
     yield f"{ROOT}/health/..{address.removeprefix(ROOT)}"
     yield f"{ROOT}/health/%2e%2e{address.removeprefix(ROOT)}"
     yield f"{ROOT}/health/live{address.removeprefix(ROOT)}"
     yield address + "?token=msk_x&access_token=msk_x"
-    for name in ("health", "ready", "live", "docs", "openapi.json", "health/live"):
-        yield f"{address}/{name}"
-        yield f"{address}%2F{name}"
-        yield f"{address}-{name}"
+    names = ("health", "ready", "live", "docs", "openapi.json", "health/live")
+    # Each address is tried with each name, and with each way to add it, in turns.
+    for number, name in enumerate(names, len(address)):
+        yield address + ("/", "%2F", "-")[number % 3] + name
 
 
 async def _status(api: Api, method: str, target: str, headers: Any = None) -> int:
@@ -113,6 +133,31 @@ async def test_without_a_token_only_the_public_routes_answer(api: Api) -> None:
         for method in METHODS
         for spelt in (_spellings(address) if method == "GET" else (address,))
         if not _is_open(method, spelt)
+    ]
+
+    assert [entry for entry in await _statuses(api, asked) if entry[2] not in {401, 400}] == []
+
+
+async def test_a_thing_that_is_called_like_a_public_address_is_not_one(api: Api) -> None:
+    names = ("health", "live", "ready", "docs", "openapi.json", "sign-in", "content", "session")
+    asked = [
+        (method, _filled(head) + "/" + name)
+        for method, path, _ in _table(api.app)
+        for head, _, last in [path.rpartition("/")]
+        for name in names
+        if last.startswith("{") and not _is_open(method, _filled(head) + "/" + name)
+    ]
+
+    assert len(asked) > 50
+    assert [entry for entry in await _statuses(api, asked) if entry[2] != 401] == []
+
+
+async def test_a_public_address_is_open_to_its_own_method_alone(api: Api) -> None:
+    asked = [
+        (method, _filled(path))
+        for _, path in PUBLIC
+        for method in METHODS
+        if not _is_open(method, _filled(path))
     ]
 
     assert [entry for entry in await _statuses(api, asked) if entry[2] not in {401, 400}] == []
@@ -207,3 +252,14 @@ async def test_every_route_that_is_not_public_has_the_second_lock(api: Api) -> N
     ]  # fmt: skip
 
     assert unlocked == []
+
+
+async def test_a_route_that_does_not_say_who_may_use_it_stops_the_start(bench: Bench) -> None:
+    made = router("test")
+
+    @made.get("/unsaid", summary="Say nothing")
+    async def read_unsaid() -> Answer:
+        return Answer({})
+
+    with pytest.raises(Fault, match="does not say who may use it"):
+        build_api(rooms_of(bench.house), more=[made])

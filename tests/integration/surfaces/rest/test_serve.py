@@ -15,6 +15,7 @@ from starlette.responses import StreamingResponse
 from mainspring.contracts.errors import Clash, Invalid
 from mainspring.surfaces.rest import serve as serving
 from mainspring.surfaces.rest.app import build_api
+from mainspring.surfaces.rest.door import anyone_known
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.serve import serve
 from mainspring.wiring import rooms_of
@@ -152,6 +153,7 @@ async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
     made = router("test")
 
     @made.get("/endless")
+    @anyone_known
     async def endless(request: Request) -> StreamingResponse:
         async def lines() -> AsyncIterator[bytes]:
             yield b"begun\n"
@@ -178,6 +180,7 @@ def _echo() -> APIRouter:
     made = router("test")
 
     @made.post("/echo")
+    @anyone_known
     async def echo(request: Request) -> Answer:
         return Answer(await read_json_body(request))
 

@@ -12,10 +12,11 @@ from typing import Annotated, Any, Final
 from urllib.parse import quote
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from mainspring.contracts.roles import Permission
 from mainspring.gate.artifacts.links import DEFAULT_SECONDS, MOST_SECONDS
 from mainspring.gate.artifacts.rows import (
     Artifact,
@@ -23,21 +24,23 @@ from mainspring.gate.artifacts.rows import (
     Retention,
     Visibility,
     delete_artifact,
+    home_of,
     list_artifacts,
     no_artifact,
     read_artifact,
     read_content,
 )
 from mainspring.runs.history import find_run
+from mainspring.store.walls import Walled
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import Caller, caller_of, public, signed_in
+from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.door import SignedIn, check_role, needs, public, reader_of
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
 
-SignedIn = Annotated[Caller, Depends(signed_in)]
 _BINARY: Final = "application/octet-stream"
 # Types that no browser takes for a program, even if it opens the file at once.
 _SAFE: Final = frozenset(
@@ -102,6 +105,7 @@ def _listing(made: APIRouter, rooms: Rooms) -> None:
         response_model=Page[ArtifactShown],
         responses=problems(401, 422),
     )
+    @needs(Permission.READ)
     async def get_artifacts(
         caller: SignedIn,
         run_id: Annotated[UUID | None, Query(description="Only what this run saved.")] = None,
@@ -110,7 +114,7 @@ def _listing(made: APIRouter, rooms: Rooms) -> None:
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             rows = await list_artifacts(
                 connection, caller.workspace_id, run_id=run_id, automation_id=automation_id,
                 kind=kind, before=cursor, most=limit + 1,
@@ -123,10 +127,11 @@ def _listing(made: APIRouter, rooms: Rooms) -> None:
         response_model=Page[ArtifactShown],
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.READ)
     async def get_artifacts_of_run(
         run_id: UUID, caller: SignedIn, cursor: Cursor = None, limit: Limit = PAGE
     ) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             rows = await list_artifacts(
                 connection, caller.workspace_id, run_id=run_id, before=cursor, most=limit + 1
             )
@@ -142,8 +147,9 @@ def _one(made: APIRouter, rooms: Rooms) -> None:
         response_model=ArtifactShown,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.READ)
     async def get_artifact(artifact_id: UUID, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             found = await read_artifact(connection, caller.workspace_id, artifact_id)
         return Answer(shown(found))
 
@@ -154,11 +160,13 @@ def _one(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 403, 404, 413, 415, 422),
         openapi_extra=takes(LinkWish),
     )
+    @needs(Permission.EDIT)
     async def link_artifact(artifact_id: UUID, request: Request, caller: SignedIn) -> Answer:
         wish = await read_body(request, LinkWish)
-        async with rooms.database.acquire() as connection:
-            found = await read_artifact(connection, caller.workspace_id, artifact_id)
-        link = await rooms.links.make(found, rooms.clock.now(), wish.seconds)
+        async with caller.database.transaction() as tx:
+            found = await read_artifact(tx, caller.workspace_id, artifact_id)
+            link = await rooms.links.make(found, rooms.clock.now(), wish.seconds)
+            caller.detail |= {"name": found.name, "expires_at": link.expires_at.isoformat()}
         return Answer({"url": link.url, "expires_at": link.expires_at})
 
     @made.delete(
@@ -168,8 +176,9 @@ def _one(made: APIRouter, rooms: Rooms) -> None:
         response_class=Response,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.EDIT)
     async def remove_artifact(artifact_id: UUID, caller: SignedIn) -> Response:
-        await delete_artifact(rooms.database, rooms.blobs, caller.workspace_id, artifact_id)
+        await delete_artifact(caller.database, rooms.blobs, caller.workspace_id, artifact_id)
         return Response(status_code=204)
 
 
@@ -192,23 +201,27 @@ def _content(made: APIRouter, rooms: Rooms) -> None:
     ) -> Response:
         linked = expires is not None or signature is not None
         if linked:
-            workspace_id = rooms.workspace_id
-            await _check_link(rooms, artifact_id, expires or "", signature or "")
+            side = await _linked(rooms, artifact_id, expires or "", signature or "")
         else:
-            workspace_id = (await caller_of(rooms.database, request.headers)).workspace_id
-        async with rooms.database.acquire() as connection:
-            found = await read_artifact(connection, workspace_id, artifact_id)
+            browsers = Browsers(rooms.settings.address)
+            caller = await reader_of(rooms.database, browsers, request.headers)
+            check_role(caller, Permission.READ)
+            side = caller.database
+        async with side.acquire() as connection:
+            found = await read_artifact(connection, side.workspace_id, artifact_id)
         if linked and found.visibility == "private":
             raise no_artifact()
         return _file(found, await read_content(rooms.blobs, found))
 
 
-async def _check_link(rooms: Rooms, artifact_id: UUID, expires: str, signature: str) -> None:
-    """A moment that is no number was never signed."""
+async def _linked(rooms: Rooms, artifact_id: UUID, expires: str, signature: str) -> Walled:
+    """The workspace of a link that was signed here. A moment that is no number never was."""
     if not _MOMENT.fullmatch(expires):
         raise no_artifact()
-    now = rooms.clock.now()
-    await rooms.links.check(rooms.workspace_id, artifact_id, int(expires), signature, now)
+    async with rooms.database.acquire() as connection:
+        home = await home_of(connection, artifact_id) or rooms.workspace_id
+    await rooms.links.check(home, artifact_id, int(expires), signature, rooms.clock.now())
+    return Walled(rooms.database, home)
 
 
 def _file(artifact: Artifact, content: bytes) -> Response:

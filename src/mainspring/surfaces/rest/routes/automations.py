@@ -19,9 +19,12 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field
 
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.roles import Permission
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.validate import Report, validate
+from mainspring.gate.policy import mode_of
 from mainspring.runs.arrivals import Request as Wish
+from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.automation_shapes import (
     AutomationDetail,
@@ -33,7 +36,7 @@ from mainspring.surfaces.rest.automation_shapes import (
     Verdict,
 )
 from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.door import SignedIn, needs
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
@@ -42,6 +45,7 @@ from mainspring.surfaces.rest.routes.runs import accepted
 from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
+from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import Saved, State, create, update
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
@@ -67,6 +71,16 @@ class RunNow(Body):
         min_length=1,
         max_length=200,
         description="A second request with it finds the first one's run, for 24 hours.",
+    )
+    dry_run: bool = Field(
+        False,
+        description="Change nothing: calls that would are only pretended, and listed in the "
+        "run's story. False is exactly what a trigger would start.",
+    )
+    verify_mode: bool = Field(
+        False,
+        description="Send nothing outside; what the workspace keeps is kept. With dry_run it "
+        "is a dry run.",
     )
 
 
@@ -95,6 +109,7 @@ def _judging(made: APIRouter, rooms: Rooms) -> None:
         response_model=Verdict,
         openapi_extra=DEFINITION,
     )
+    @needs(Permission.READ)
     async def validate_definition(request: Request, caller: SignedIn) -> Answer:
         del caller
         report = await judge(rooms, await read_json_body(request))
@@ -117,6 +132,7 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         summary="List automations, the newest first",
         response_model=Page[AutomationSummary],
     )
+    @needs(Permission.READ)
     async def get_automations(
         caller: SignedIn,
         state: Annotated[
@@ -128,7 +144,7 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             rows = await list_automations(
                 connection, caller.workspace_id, state=state, search=search, after=cursor,
                 most=limit + 1,
@@ -136,8 +152,9 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         return Answer(page(rows, limit))
 
     @made.get(_ONE, summary="Read an automation as it is now", response_model=AutomationDetail)
+    @needs(Permission.READ)
     async def get_automation(automation_id: UUID, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             found = await read_automation(connection, caller.workspace_id, automation_id)
         found["triggers"] = [
             {name: row[name] for name in TriggerSummary.model_fields} for row in found["triggers"]
@@ -154,17 +171,18 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409),
         openapi_extra=DEFINITION,
     )
+    @needs(Permission.EDIT)
     async def create_automation(request: Request, caller: SignedIn) -> Answer:
         report = await judge(rooms, await read_json_body(request))
         definition = report.accepted()
         space = caller.workspace_id
-        saved = await change(
-            rooms.database,
-            rooms.limits,
-            space,
-            lambda tx: create(tx, space, definition, report.grants, caller.member_id),
-            names=(),
-        )
+
+        async def work(tx: Connection) -> Saved:
+            saved = await create(tx, space, definition, report.grants, caller.member_id)
+            caller.detail |= tell_saved(saved, definition.name)
+            return saved
+
+        saved = await change(caller.database, rooms.limits, space, work, names=())
         shown = _saved(saved, definition.name, report)
         place = {"Location": f"{PREFIX}/automations/{saved.automation_id}"}
         return Answer(shown, status_code=201, headers={**place, **_etag(saved.version)})
@@ -177,6 +195,7 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409),
         openapi_extra=DEFINITION,
     )
+    @needs(Permission.EDIT)
     async def update_automation(
         automation_id: UUID,
         request: Request,
@@ -189,17 +208,18 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
         report = await judge(rooms, await read_json_body(request), automation_id)
         definition = report.accepted()
         space = caller.workspace_id
-        saved = await change(
-            rooms.database,
-            rooms.limits,
-            space,
-            lambda tx: update(
+
+        async def work(tx: Connection) -> Saved:
+            saved = await update(
                 tx, space, automation_id, definition, report.grants, caller.member_id,
                 expected_version=expected,
-            ),
-            automations=[automation_id],
-            names=(),
-        )  # fmt: skip
+            )  # fmt: skip
+            caller.detail |= tell_saved(saved, definition.name)
+            return saved
+
+        saved = await change(
+            caller.database, rooms.limits, space, work, automations=[automation_id], names=()
+        )
         return Answer(_saved(saved, definition.name, report), headers=_etag(saved.version))
 
 
@@ -207,17 +227,21 @@ def _changing(made: APIRouter, rooms: Rooms) -> None:
     async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
         return await activate(tx, workspace_id, automation_id, rooms.registry, rooms.limits)
 
-    offered: tuple[tuple[str, str, Act], ...] = (
-        ("activate", "Let triggers start an automation", start),
-        ("pause", "Keep triggers from starting an automation; runs under way go on", pause),
-        ("archive", "Put an automation away; its name is free and its history stays", archive),
-        ("restore", "Bring an archived automation back, paused", restore),
-        ("acknowledge", "Say that its failures so far are known", acknowledge),
-    )
-    for name, summary, act in offered:
+    may_switch, may_edit = needs(Permission.SWITCH), needs(Permission.EDIT)
+    offered = (
+        ("activate", "Let triggers start an automation", may_switch(_acting(rooms, start))),
+        ("pause", "Keep triggers from starting an automation; runs under way go on",
+         may_switch(_acting(rooms, pause))),
+        ("archive", "Put an automation away; its name is free and its history stays",
+         may_edit(_acting(rooms, archive))),
+        ("restore", "Bring an archived automation back, paused", may_edit(_acting(rooms, restore))),
+        ("acknowledge", "Say that its failures so far are known",
+         may_switch(_acting(rooms, acknowledge))),
+    )  # fmt: skip
+    for name, summary, endpoint in offered:
         made.add_api_route(
             f"{_ONE}/{name}",
-            _acting(rooms, act),
+            endpoint,
             methods=["POST"],
             name=f"{name}_automation",
             summary=summary,
@@ -230,7 +254,7 @@ def _acting(rooms: Rooms, act: Act) -> Callable[..., Awaitable[Answer]]:
     async def act_on(automation_id: UUID, caller: SignedIn) -> Answer:
         space = caller.workspace_id
         state = await change(
-            rooms.database,
+            caller.database,
             rooms.limits,
             space,
             lambda tx: act(tx, space, automation_id),
@@ -251,10 +275,14 @@ def _running(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409),
         openapi_extra=may_take(RunNow),
     )
+    @needs(Permission.RUN)
     async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_optional(request, RunNow)
-        wish = Wish(caller.workspace_id, automation_id, inputs=asked.inputs)
+        mode = mode_of(dry_run=asked.dry_run, verify=asked.verify_mode)
+        wish = Wish(caller.workspace_id, automation_id, inputs=asked.inputs, mode=mode)
         dispatched = await rooms.dispatcher.dispatch(_keyed(wish, asked, rooms))
+        caller.detail["run_id"] = str(dispatched.run_id)
+        await caller.database.note()
         return accepted(rooms, dispatched.run_id, dispatched.status, dispatched.reason)
 
 
@@ -265,7 +293,9 @@ def _keyed(wish: Wish, asked: RunNow, rooms: Rooms) -> Wish:
         wish,
         key=f"key:{asked.idempotency_key}",
         key_expires_at=rooms.clock.now() + _KEY_LIFETIME,
-        body_hash=content_hash(asked.inputs),
+        body_hash=content_hash(
+            asked.inputs if wish.mode == "live" else {"inputs": asked.inputs, "mode": wish.mode}
+        ),
     )
 
 
@@ -293,5 +323,5 @@ def _saved(saved: Saved, name: str, report: Report) -> dict[str, Any]:
         "changed": saved.changed,
         "state": saved.state,
         "widened": [grant.as_dict() for grant in saved.widened],
-        "warnings": [finding.as_dict() for finding in report.warnings],
+        "warnings": [finding.as_dict() for finding in (*report.warnings, *saved.warnings)],
     }

@@ -7,12 +7,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding, Invalid, Missing
-from mainspring.gate.direct import callable_by
+from mainspring.gate.pinned import Offer, schema_for
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.bodies import read_json_body, takes_schema
-from mainspring.surfaces.rest.door import SignedIn, anyone_known
+from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
+from mainspring.surfaces.rest.door import SignedIn, anyone_known, open_to_runs
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
@@ -56,9 +55,9 @@ def routes(rooms: Rooms) -> APIRouter:
         response_model=CapabilityList,
     )
     @anyone_known
+    @open_to_runs
     async def list_capabilities(caller: SignedIn) -> Answer:
-        found = callable_by(rooms.registry, caller.visitor)
-        return Answer({"capabilities": [_shown(entry) for entry in found]})
+        return Answer({"capabilities": list(map(_shown, rooms.gate.offers(caller.visitor)))})
 
     @made.get(
         "/capabilities/{capability_id}",
@@ -66,11 +65,12 @@ def routes(rooms: Rooms) -> APIRouter:
         response_model=CapabilityShape,
     )
     @anyone_known
+    @open_to_runs
     async def read_capability(capability_id: str, caller: SignedIn) -> Answer:
         found = rooms.registry.capabilities.get(capability_id)
         if found is None or not caller.visitor.sees(found):
             raise Missing("There is no such capability.", code="unknown_capability")
-        return Answer(_shown(found))
+        return Answer(_shown(Offer(found, schema_for(found, caller.visitor))))
 
     @made.post(
         "/capabilities/{capability_id}",
@@ -80,17 +80,20 @@ def routes(rooms: Rooms) -> APIRouter:
         openapi_extra=_ARGUMENTS,
     )
     @anyone_known
+    @open_to_runs
     async def call_capability(capability_id: str, request: Request, caller: SignedIn) -> Answer:
-        arguments = await read_json_body(request)
+        found = rooms.registry.capabilities.get(capability_id)
+        arguments = await read_json_body(request, limits_for(request, found))
         if not isinstance(arguments, dict):
             detail = "The arguments must be an object."
             raise Invalid(detail, findings=[Finding("", detail, "type")])
-        return Answer(await rooms.gate.direct(caller.visitor, capability_id, arguments))
+        return Answer(await rooms.gate.serve(caller.visitor, capability_id, arguments))
 
     return made
 
 
-def _shown(capability: Capability) -> dict[str, Any]:
+def _shown(offer: Offer) -> dict[str, Any]:
+    capability = offer.capability
     return {
         "id": capability.id,
         "label": capability.label,
@@ -98,6 +101,6 @@ def _shown(capability: Capability) -> dict[str, Any]:
         "effect": capability.annotations.effect.value,
         "permission": capability.permission.value,
         "confirmation": capability.write is not None,
-        "input_schema": capability.input_schema,
+        "input_schema": offer.input_schema,
         "output_schema": capability.output_schema,
     }

@@ -14,12 +14,13 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.event import Event, EventType, Wanted
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Permission
 from mainspring.definition.json_text import content_hash
 from mainspring.runs.events import keep_event_key
 from mainspring.store.events import EventTable, Herald
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.door import SignedIn, needs
 from mainspring.surfaces.rest.event_shapes import (
     EventDetail,
     EventShape,
@@ -66,10 +67,11 @@ def _telling(made: APIRouter, rooms: Rooms, log: EventTable, herald: Herald) -> 
         responses=problems(401, 413, 415, 422),
         openapi_extra=takes(NewEvent),
     )
+    @needs(Permission.RUN)
     async def post_event(request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, NewEvent)
         event_id = new_id()
-        async with rooms.database.transaction() as tx:
+        async with caller.database.transaction() as tx:
             known = event_id
             if asked.idempotency_key is not None:
                 told = {"type": asked.type, "payload": asked.payload, "source": asked.source_id}
@@ -81,6 +83,7 @@ def _telling(made: APIRouter, rooms: Rooms, log: EventTable, herald: Herald) -> 
                 await publish(
                     tx, caller.workspace_id, fact, rooms.limits, rooms.registry.events, event_id
                 )
+            caller.detail |= {"event_id": str(known), "type": asked.type}
         herald.tell()
         return Answer({"event_id": known, "existed": known != event_id}, status_code=202)
 
@@ -91,10 +94,12 @@ def _telling(made: APIRouter, rooms: Rooms, log: EventTable, herald: Herald) -> 
         status_code=202,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.RUN)
     async def replay_event(event_id: UUID, caller: SignedIn) -> Answer:
-        async with rooms.database.transaction() as tx:
+        async with caller.database.transaction() as tx:
             event = await log.one(tx, caller.workspace_id, event_id)
             again = await tell_again(tx, event)
+            caller.detail |= {"event_id": str(again), "type": event.type}
         herald.tell()
         return Answer({"event_id": again, "existed": False}, status_code=202)
 
@@ -106,6 +111,7 @@ def _reading(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
         response_model=Page[EventShape],
         responses=problems(401, 422),
     )
+    @needs(Permission.READ)
     async def get_events(
         caller: SignedIn,
         event_type: Annotated[
@@ -122,7 +128,7 @@ def _reading(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
         limit: Limit = PAGE,
     ) -> Answer:
         wanted = Wanted(event_type, source_id, _with_zone(since), cursor)
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             found = await log.list(connection, caller.workspace_id, wanted, limit + 1)
         return Answer(page([_shown(event) for event in found], limit))
 
@@ -132,8 +138,9 @@ def _reading(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
         response_model=EventDetail,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.READ)
     async def get_event(event_id: UUID, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             event = await log.one(connection, caller.workspace_id, event_id)
             consumed = await consumed_by(connection, caller.workspace_id, event_id)
         return Answer({**_shown(event), "consumed_by": consumed})
@@ -148,8 +155,9 @@ def _types(made: APIRouter, rooms: Rooms) -> None:
         response_model=EventTypesShape,
         responses=problems(401),
     )
+    @needs(Permission.READ)
     async def get_event_types(caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             declared = await declared_types(connection, caller.workspace_id)
         shown = [_type_shown(entry, built_in=True) for entry in built_in.values()]
         shown += [
@@ -164,10 +172,11 @@ def _types(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 413, 415, 422),
         openapi_extra=takes(NewEventType),
     )
+    @needs(Permission.EDIT)
     async def put_event_type(event_type: str, request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, NewEventType)
         declared = EventType(event_type, asked.description, asked.payload_schema)
-        async with rooms.database.transaction() as tx:
+        async with caller.database.transaction() as tx:
             await declare_type(
                 tx, caller.workspace_id, declared, rooms.limits, built_in, "/path/event_type"
             )
@@ -179,8 +188,9 @@ def _types(made: APIRouter, rooms: Rooms) -> None:
         status_code=204,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.EDIT)
     async def delete_event_type(event_type: str, caller: SignedIn) -> Response:
-        async with rooms.database.transaction() as tx:
+        async with caller.database.transaction() as tx:
             await forget_type(tx, caller.workspace_id, event_type)
         return Response(status_code=204)
 
@@ -196,13 +206,14 @@ def _trying(made: APIRouter, rooms: Rooms, log: EventTable) -> None:
         responses=problems(401, 413, 415, 422),
         openapi_extra=takes(FilterTrial),
     )
+    @needs(Permission.READ)
     async def test_filter(request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, FilterTrial)
         tried: list[tuple[UUID | None, Mapping[str, Any]]]
         if asked.payload is not None:
             tried = [(None, asked.payload)]
         else:
-            async with rooms.database.acquire() as connection:
+            async with caller.database.acquire() as connection:
                 wanted = Wanted(type=asked.event_type)
                 found = await log.list(connection, caller.workspace_id, wanted, asked.recent)
             tried = [(event.id, event.payload) for event in found]

@@ -20,11 +20,12 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from mainspring.contracts.ids import floor_id
+from mainspring.contracts.roles import Permission
 from mainspring.runs.health import Health, Vitals, due_runs, judge, read_vitals, recent_runs
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import Database
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.door import SignedIn, public
+from mainspring.surfaces.rest.door import SignedIn, needs, public
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rooms import Rooms
 
@@ -124,6 +125,7 @@ def routes(rooms: Rooms) -> APIRouter:
     @made.get(
         "/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT
     )
+    @needs(Permission.READ)
     async def read_metrics(caller: SignedIn) -> Response:
         begun = time.monotonic()
         async with rooms.database.acquire() as connection:

@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
+from mainspring.contracts.roles import Permission
 from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import RunStatus
 from mainspring.runs.story import tell
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import Body
-from mainspring.surfaces.rest.door import Caller, signed_in
+from mainspring.surfaces.rest.door import SignedIn, needs
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.shapes import Accepted, RunDetail, RunState, RunSummary
 from mainspring.surfaces.rooms import Rooms
-
-SignedIn = Annotated[Caller, Depends(signed_in)]
 
 
 class Replay(Body):
@@ -48,6 +47,7 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         response_model=Page[RunSummary],
         responses=problems(401, 422),
     )
+    @needs(Permission.READ)
     async def get_runs(
         caller: SignedIn,
         status: Annotated[RunStatus | None, Query(description="Only runs in this status.")] = None,
@@ -56,7 +56,7 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             rows = await list_runs(
                 connection, caller.workspace_id, status=status, automation_id=automation_id,
                 trigger_id=trigger_id, before=cursor, most=limit + 1,
@@ -69,8 +69,9 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         response_model=RunDetail,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.READ)
     async def get_run(run_id: UUID, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             run = await read_run(connection, caller.workspace_id, run_id)
         return Answer({**run, "story": tell(run)})
 
@@ -83,8 +84,10 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         status_code=202,
         responses=problems(401, 404, 409, 422),
     )
+    @needs(Permission.RUN)
     async def cancel_run(run_id: UUID, caller: SignedIn) -> Answer:
         status = await rooms.control.cancel(caller.workspace_id, run_id)
+        await caller.database.note()
         return Answer({"run_id": run_id, "status": status}, status_code=202)
 
     @made.post(
@@ -94,8 +97,10 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         status_code=202,
         responses=problems(401, 404, 409, 422),
     )
+    @needs(Permission.RUN)
     async def retry_run(run_id: UUID, caller: SignedIn) -> Answer:
         await rooms.control.retry(caller.workspace_id, run_id)
+        await caller.database.note()
         return Answer({"run_id": run_id, "status": "pending"}, status_code=202)
 
     @made.post(
@@ -106,12 +111,15 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 409, 413, 415, 422),
         openapi_extra=may_take(Replay),
     )
+    @needs(Permission.RUN)
     async def replay_run(run_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_optional(request, Replay)
         started = await replay(
-            rooms.database, rooms.dispatcher, rooms.limits, caller.workspace_id, run_id,
+            caller.database, rooms.dispatcher, rooms.limits, caller.workspace_id, run_id,
             version=asked.version, inputs=asked.inputs,
         )  # fmt: skip
+        caller.detail |= {"run_id": str(started.run_id), "version": asked.version}
+        await caller.database.note()
         return accepted(rooms, started.run_id, started.status, started.reason)
 
 

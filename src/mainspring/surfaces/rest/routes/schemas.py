@@ -10,10 +10,11 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from mainspring.contracts.registry import Registry
+from mainspring.contracts.roles import Permission
 from mainspring.definition.filters import FILTER_SCHEMA
 from mainspring.definition.schema import definition_schema
 from mainspring.surfaces.rest.answers import Answer, as_json
-from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.door import SignedIn, needs
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rooms import Rooms
 
@@ -85,16 +86,19 @@ def routes(rooms: Rooms) -> APIRouter:
     definition, filters = as_json(definition_schema()), as_json(FILTER_SCHEMA)
 
     @made.get("/schemas/definition", summary="The schema of a definition", response_model=Schema)
+    @needs(Permission.READ)
     async def read_definition_schema() -> Response:
         return _schema_answer(definition)
 
     @made.get("/schemas/filter", summary="The schema of a filter", response_model=Schema)
+    @needs(Permission.READ)
     async def read_filter_schema() -> Response:
         return _schema_answer(filters)
 
     @made.get("/vocabulary", summary="Every word of definitions", response_model=VocabularyAnswer)
+    @needs(Permission.READ)
     async def read_vocabulary(caller: SignedIn) -> Response:
-        declared = await rooms.database.fetch(_DECLARED, caller.workspace_id)
+        declared = await caller.database.fetch(_DECLARED, caller.workspace_id)
         shown = _words(rooms.registry)
         built_in = {entry["type"] for entry in shown["event_types"]}
         more = [dict(row) for row in declared if row["type"] not in built_in]

@@ -10,14 +10,16 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import APIRouter, Header, Request
 from starlette.responses import StreamingResponse
 
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.roles import Permission
 from mainspring.runs.history import read_run
 from mainspring.runs.progress import RunWatch, WorkspaceWatch
 from mainspring.runs.story import tell
-from mainspring.surfaces.rest.door import Caller, signed_in
+from mainspring.store.walls import Walled
+from mainspring.surfaces.rest.door import SignedIn, needs
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.sse import MEDIA_TYPE, Look, Streams, Told
@@ -26,7 +28,6 @@ from mainspring.surfaces.rooms import Rooms
 RUN_SECONDS: Final = 0.15
 WORKSPACE_SECONDS: Final = 0.4
 
-SignedIn = Annotated[Caller, Depends(signed_in)]
 LastEventId = Annotated[
     str | None,
     Header(alias="Last-Event-ID", max_length=64, description="Go on after this event."),
@@ -48,16 +49,17 @@ def routes(rooms: Rooms) -> APIRouter:
         response_class=StreamingResponse,
         responses=_stream("Events: step, run and at last end. Each id is the time of a step."),
     )
+    @needs(Permission.READ)
     async def stream_run(
         request: Request, run_id: UUID, caller: SignedIn, last_event_id: LastEventId = None
     ) -> StreamingResponse:
         watch = RunWatch(caller.workspace_id, run_id, seen=_moment(last_event_id) or _BEGINNING)
         # A run that is not there is said as a status, before the stream begins.
-        first = await _look_at_run(rooms, watch)
+        first = await _look_at_run(caller.database, watch)
         waiting = [first]
 
         async def look() -> Look:
-            return waiting.pop() if waiting else await _look_at_run(rooms, watch)
+            return waiting.pop() if waiting else await _look_at_run(caller.database, watch)
 
         return streams.open(request, look, RUN_SECONDS)
 
@@ -67,13 +69,14 @@ def routes(rooms: Rooms) -> APIRouter:
         response_class=StreamingResponse,
         responses=_stream("Events: run, for each run that is new or has changed."),
     )
+    @needs(Permission.READ)
     async def stream_runs(
         request: Request, caller: SignedIn, last_event_id: LastEventId = None
     ) -> StreamingResponse:
         watch = WorkspaceWatch(caller.workspace_id, since=_moment(last_event_id))
 
         async def look() -> Look:
-            async with rooms.database.acquire() as connection:
+            async with caller.database.acquire() as connection:
                 moment, runs = await watch.look(connection)
             return Look([Told("run", run, moment.isoformat()) for run in runs])
 
@@ -85,8 +88,8 @@ def routes(rooms: Rooms) -> APIRouter:
 _BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-async def _look_at_run(rooms: Rooms, watch: RunWatch) -> Look:
-    async with rooms.database.acquire() as connection:
+async def _look_at_run(side: Walled, watch: RunWatch) -> Look:
+    async with side.acquire() as connection:
         changes = await watch.look(connection)
         told = [_told(kind, row, watch) for kind, row in changes]
         over = bool(changes) and changes[-1][0] == "end"

@@ -6,18 +6,20 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
+from mainspring.contracts.roles import Permission
+from mainspring.definition.model import TriggerType
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import Caller, signed_in
+from mainspring.surfaces.rest.door import SignedIn, needs
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
 from mainspring.surfaces.rest.problems import problems
@@ -30,7 +32,6 @@ from mainspring.workspace.webhooks import revoke, rotate
 _LONGEST: Final = 400
 _ONE: Final = "/automations/{automation_id}/triggers/{slug}"
 
-SignedIn = Annotated[Caller, Depends(signed_in)]
 Slug = Annotated[str, Path(description="The trigger's id in the definition.", max_length=200)]
 
 
@@ -51,7 +52,7 @@ class TriggerShape(_Shape):
     id: UUID
     automation_id: UUID
     slug: str = Field(description="Its id in the definition.")
-    type: Literal["schedule", "webhook", "event"]
+    type: TriggerType
     config: dict[str, Any]
     inputs: dict[str, Any]
     enabled: bool
@@ -144,8 +145,9 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         response_model=TriggerList,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.READ)
     async def get_triggers(automation_id: UUID, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             found = await read_triggers(connection, caller.workspace_id, automation_id)
         return Answer({"items": [_shown(rooms, one) for one in found]})
 
@@ -155,8 +157,9 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         response_model=TriggerShape,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.READ)
     async def get_trigger(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
         return Answer(_shown(rooms, found))
 
@@ -170,18 +173,20 @@ def _switching(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(401, 404, 413, 415, 422),
         openapi_extra=takes(Switch),
     )
+    @needs(Permission.EDIT)
     async def patch_trigger(
         automation_id: UUID, slug: Slug, request: Request, caller: SignedIn
     ) -> Answer:
         asked = await read_body(request, Switch)
         where = (caller.workspace_id, automation_id, slug)
+        caller.detail["enabled"] = asked.enabled
 
         async def turn(tx: Connection) -> dict[str, Any]:
             await switch(tx, *where, enabled=asked.enabled)
             return await read_trigger(tx, *where)
 
         found = await change(
-            rooms.database, rooms.limits, caller.workspace_id, turn, automations=[automation_id]
+            caller.database, rooms.limits, caller.workspace_id, turn, automations=[automation_id]
         )
         return Answer(_shown(rooms, found))
 
@@ -195,9 +200,11 @@ def _tokens(made: APIRouter, rooms: Rooms) -> None:
         status_code=201,
         responses=problems(401, 404, 409, 422),
     )
+    @needs(Permission.EDIT)
     async def make_webhook_token(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
-        async with rooms.database.transaction() as tx:
+        async with caller.database.transaction() as tx:
             hint, plain = await rotate(tx, caller.workspace_id, automation_id, slug)
+            caller.detail["hint"] = hint
         shown = {"token": plain, "hint": hint, "url": _fire_url(rooms, automation_id)}
         return Answer(shown, status_code=201)
 
@@ -208,8 +215,9 @@ def _tokens(made: APIRouter, rooms: Rooms) -> None:
         response_model=None,
         responses=problems(401, 404, 409, 422),
     )
+    @needs(Permission.EDIT)
     async def end_webhook_token(automation_id: UUID, slug: Slug, caller: SignedIn) -> Response:
-        async with rooms.database.transaction() as tx:
+        async with caller.database.transaction() as tx:
             await revoke(tx, caller.workspace_id, automation_id, slug)
         return Response(status_code=204)
 
@@ -221,8 +229,9 @@ def _history(made: APIRouter, rooms: Rooms) -> None:
         response_model=Payload,
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.READ)
     async def get_last_payload(automation_id: UUID, slug: Slug, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
             return Answer(await last_payload(connection, caller.workspace_id, found))
 
@@ -232,6 +241,7 @@ def _history(made: APIRouter, rooms: Rooms) -> None:
         response_model=Page[Moment],
         responses=problems(401, 404, 422),
     )
+    @needs(Permission.READ)
     async def get_firings(
         automation_id: UUID,
         slug: Slug,
@@ -239,7 +249,7 @@ def _history(made: APIRouter, rooms: Rooms) -> None:
         cursor: Place = None,
         limit: Limit = PAGE,
     ) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
             rows = await list_moments(
                 connection, caller.workspace_id, found, before=cursor, most=limit + 1

@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 
+from mainspring.contracts.roles import Permission
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.automation_shapes import (
@@ -20,12 +21,13 @@ from mainspring.surfaces.rest.automation_shapes import (
     VersionSummary,
 )
 from mainspring.surfaces.rest.bodies import Body, read_body, read_json_body, takes, takes_schema
-from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.door import SignedIn, needs
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
+from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import Saved
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.portable import (
@@ -76,11 +78,12 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         summary="List the versions of an automation, the newest first",
         response_model=Page[VersionSummary],
     )
+    @needs(Permission.READ)
     async def get_versions(
         automation_id: UUID, caller: SignedIn, cursor: Cursor = None, limit: Limit = PAGE
     ) -> Answer:
         after = None if cursor is None else min(cursor.int, _LARGEST)
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             rows = await list_versions(
                 connection, caller.workspace_id, automation_id, after=after, most=limit + 1
             )
@@ -93,8 +96,9 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         summary="Read a version exactly as it was saved",
         response_model=VersionDetail,
     )
+    @needs(Permission.READ)
     async def get_version(automation_id: UUID, version: Number, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             return Answer(
                 await read_version(connection, caller.workspace_id, automation_id, version)
             )
@@ -104,13 +108,14 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         summary="See what changed between two versions",
         response_model=DiffShape,
     )
+    @needs(Permission.READ)
     async def get_diff(
         automation_id: UUID,
         caller: SignedIn,
         before: Annotated[int, Query(alias="from", ge=1, le=_LARGEST)],
         after: Annotated[int, Query(alias="to", ge=1, le=_LARGEST)],
     ) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             return Answer(await diff(connection, caller.workspace_id, automation_id, before, after))
 
 
@@ -122,11 +127,12 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409),
         openapi_extra=takes(Rollback),
     )
+    @needs(Permission.EDIT)
     async def roll_back(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, Rollback)
         space = caller.workspace_id
 
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             content = await judge_version(
                 connection, space, automation_id, asked.version, rooms.registry, rooms.limits
             )
@@ -135,10 +141,12 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
             saved = await bring_back(
                 tx, space, automation_id, asked.version, content, caller.member_id
             )
-            return saved, await read_automation(tx, space, automation_id)
+            found = await read_automation(tx, space, automation_id)
+            caller.detail |= {**tell_saved(saved, found["name"]), "rollback_of": asked.version}
+            return saved, found
 
         saved, found = await change(
-            rooms.database, rooms.limits, space, go_back, automations=[automation_id], names=()
+            caller.database, rooms.limits, space, go_back, automations=[automation_id], names=()
         )
         shown = {
             "id": automation_id,
@@ -147,7 +155,7 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
             "changed": saved.changed,
             "state": saved.state,
             "widened": [grant.as_dict() for grant in saved.widened],
-            "warnings": [],
+            "warnings": [finding.as_dict() for finding in saved.warnings],
         }
         return Answer(shown, headers={"ETag": f'"{saved.version}"'})
 
@@ -158,13 +166,15 @@ def _exporting(made: APIRouter, rooms: Rooms) -> None:
         summary="Export an automation: its definition as it is now",
         response_model=dict[str, Any],
     )
+    @needs(Permission.READ)
     async def export_one(automation_id: UUID, caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             return Answer(await export_automation(connection, caller.workspace_id, automation_id))
 
     @made.get("/export", summary="Export every automation in one file", response_model=ExportShape)
+    @needs(Permission.READ)
     async def export_every_automation(caller: SignedIn) -> Answer:
-        async with rooms.database.acquire() as connection:
+        async with caller.database.acquire() as connection:
             return Answer(await export_all(connection, caller.workspace_id))
 
 
@@ -176,6 +186,7 @@ def _importing(made: APIRouter, rooms: Rooms) -> None:
         responses=problems(409),
         openapi_extra=_IMPORT,
     )
+    @needs(Permission.EDIT)
     async def import_automations(
         request: Request,
         caller: SignedIn,
@@ -188,17 +199,18 @@ def _importing(made: APIRouter, rooms: Rooms) -> None:
         judged = await judge_import(bundle, rooms.registry, rooms.limits)
         space = caller.workspace_id
         if on_clash == "rename":
-            async with rooms.database.acquire() as connection:
+            async with caller.database.acquire() as connection:
                 judged = await with_spares(connection, space, judged, rooms.registry, rooms.limits)
-        made_of = await change(
-            rooms.database,
-            rooms.limits,
-            space,
-            lambda tx: import_judged(
+
+        async def work(tx: Connection) -> list[Imported]:
+            made_of = await import_judged(
                 tx, space, judged, caller.member_id, rooms.registry, rooms.limits, on_clash
-            ),
-            names=[one.name for one in judged] if on_clash == "new_version" else (),
-        )
+            )
+            caller.detail["imported"] = [tell_saved(one.saved, one.name) for one in made_of]
+            return made_of
+
+        names = [one.name for one in judged] if on_clash == "new_version" else ()
+        made_of = await change(caller.database, rooms.limits, space, work, names=names)
         return Answer({"imported": [_imported(one) for one in made_of]})
 
 

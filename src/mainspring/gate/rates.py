@@ -1,7 +1,8 @@
-"""How often one caller may come: a bucket that fills again, for each of them.
+"""How often somebody may come: a bucket that fills again, for each of them.
 
-The buckets live in one process and only so many are kept. One that was left alone until it
-is full again says nothing, so it can be dropped without anybody gaining by it.
+These buckets live in one process and only so many are kept. One that was left alone until
+it is full again says nothing, so it can be dropped without anybody gaining by it. What may
+be sent without a person asking is counted over all processes, in the database.
 """
 
 from __future__ import annotations
@@ -9,6 +10,14 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mainspring.contracts.errors import Exhausted
+from mainspring.store.buckets import Bucket, pour
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
 
 MOST_BUCKETS = 10_000
 
@@ -44,3 +53,19 @@ class Rate:
         if len(self._buckets) > self._most:
             self._buckets.popitem(last=False)
         return 0.0 if may else (1.0 - left) / self._per_second
+
+
+async def count_send(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, capability: str, a_minute: int
+) -> None:
+    """Refuses what an automation sends without a person more often than it may."""
+    key = f"send/{workspace_id}/{automation_id}/{capability}"
+    wait = await pour(tx, key, Bucket(a_minute, a_minute / 60))
+    if wait is not None:
+        raise Exhausted(
+            f"This automation has called {capability} {a_minute} times in a minute without a "
+            "person; the next one has to wait.",
+            code="send_rate",
+            suggestion="Make the plan send less often, or have a person agree: always_draft.",
+            retry_after=wait,
+        )

@@ -1,0 +1,139 @@
+"""What the gate adds to a call: against the bare handler, in the same run.
+
+A call by a step and a person's read touch no table before they answer. A capability that
+writes is given a transaction behind the wall of its workspace, and its record commits with
+it; beside that stands an ordinary transaction with the same statement, and a walled one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from bench.stage import NOOP, fresh_house
+from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.context import Actor, CallContext, RunRef
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.registry import Registry
+from mainspring.contracts.roles import Role
+from mainspring.gate.ask import Ask
+from mainspring.gate.budget import Purse
+from mainspring.gate.call import Gate
+from mainspring.gate.direct import Visitor
+from mainspring.gate.policy import Posture
+from mainspring.store.walls import Walled
+from mainspring.wiring import House
+from mainspring.workspace.automations import FIRST_MEMBER
+
+CALLS = 2_000
+WRITES = 300
+ROUNDS = 5
+MOST_ADDED_MS = 0.3
+
+_STATEMENT = "UPDATE workspaces SET name = name WHERE workspace_id = $1"
+_ARGUMENTS = {"say": "one of many"}
+
+
+async def _keep(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    await ctx.tx.execute(_STATEMENT, ctx.actor.workspace_id)
+    return {"said": arguments["say"]}
+
+
+KEEP = Capability(
+    "bench.keep", "Keep", NOOP.input_schema, NOOP.output_schema, _keep,
+    annotations=Annotations(effect=Effect.KEEP, transactional=True),
+)  # fmt: skip
+
+Work = Callable[[], Awaitable[object]]
+
+
+def measure() -> dict[str, float]:
+    """Milliseconds of one call, by what was measured."""
+    return asyncio.run(_measured())
+
+
+def show(found: Mapping[str, float]) -> None:
+    for name, value in found.items():
+        print(f"  {name:<42} {value:>8.4f} ms")
+    for name in ("a step's call, added", "a person's read, added"):
+        verdict = "met" if found[name] <= MOST_ADDED_MS else "MISSED"
+        print(f"  {name}: at most {MOST_ADDED_MS} ms, {verdict}")
+
+
+async def _measured() -> dict[str, float]:
+    async with fresh_house() as house:
+        gate = Gate(
+            Registry(capabilities=(NOOP, KEEP)), house.database, house.egress, house.vault,
+            house.clock, house.limits, mailer=house.mailer,
+        )  # fmt: skip
+        try:
+            return await _compared(house, gate)
+        finally:
+            await gate.aclose()
+
+
+async def _compared(house: House, gate: Gate) -> dict[str, float]:
+    space = house.workspace_id
+    visitor = Visitor(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+    ask = _ask(space)
+
+    async def bare() -> object:
+        return await NOOP.handler(_nobody(), _ARGUMENTS)
+
+    async def ordinary() -> None:
+        async with house.database.transaction() as tx:
+            await tx.execute(_STATEMENT, space)
+
+    async def walled() -> None:
+        async with Walled(house.database, space).transaction() as tx:
+            await tx.execute(_STATEMENT, space)
+
+    found = await _rounds(
+        {
+            "the bare handler": (bare, CALLS),
+            "a step's call": (lambda: gate.call(ask), CALLS),
+            "a person's read": (lambda: gate.serve(visitor, "bench.noop", _ARGUMENTS), CALLS),
+            "an ordinary transaction": (ordinary, WRITES),
+            "a walled transaction": (walled, WRITES),
+            "a person's write": (lambda: gate.serve(visitor, "bench.keep", _ARGUMENTS), WRITES),
+        }
+    )
+    return {
+        **found,
+        "a step's call, added": found["a step's call"] - found["the bare handler"],
+        "a person's read, added": found["a person's read"] - found["the bare handler"],
+        "a person's write, added": found["a person's write"] - found["a walled transaction"],
+    }
+
+
+def _ask(space: Any) -> Ask:
+    run = RunRef(new_id(), new_id(), "a")
+    grants = (Grant("bench.noop", {"say": [_ARGUMENTS["say"], "another"]}),)
+    actor = Actor(space, "run", run.id)
+    return Ask("bench.noop", _ARGUMENTS, actor, run, 1, Posture(grants), Purse(Decimal(1)))
+
+
+def _nobody() -> Any:
+    """The handler that does nothing looks at nothing."""
+    return None
+
+
+async def _rounds(works: Mapping[str, tuple[Work, int]]) -> dict[str, float]:
+    """The median over rounds in which everything takes its turn, so that none has a better time."""
+    seen: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(ROUNDS):
+        for name, (work, times) in works.items():
+            began = time.perf_counter()
+            for _ in range(times):
+                await work()
+            seen[name].append((time.perf_counter() - began) / times * 1000)
+    return {name: statistics.median(values) for name, values in seen.items()}
+
+
+if __name__ == "__main__":
+    show(measure())

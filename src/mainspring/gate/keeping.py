@@ -1,0 +1,88 @@
+"""Where the record of a call is kept, and when it is written.
+
+What changes anything is recorded in its own transaction, before its answer. A person's or a
+client's read is not worth a commit: its record is written a moment later, together with
+those of others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from mainspring.contracts.limits import Limits
+from mainspring.gate.ask import Ask
+from mainspring.gate.direct import DirectCall, read_direct, write_direct
+from mainspring.gate.fence import hold_run
+from mainspring.gate.record import CallRecord, RecordedCall, read_call, write_calls
+from mainspring.store.audit import append_audit, entry_by
+from mainspring.store.batch import GroupWriter, Patience
+from mainspring.store.walls import Walled
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Connection, Database
+
+log = logging.getLogger(__name__)
+
+# With so many records still to be written, whoever brings the next one waits for it.
+_MOST_WAITING: Final = 2_000
+
+
+class Keeping:
+    """Writes the records of calls that no step writes with its own."""
+
+    def __init__(self, database: Database, limits: Limits) -> None:
+        self._database = database
+        self._most_bytes = limits.call_result_bytes
+        self._reads: GroupWriter[DirectCall, None] = GroupWriter(
+            database, self._flush, patience=Patience()
+        )
+
+    async def keep(self, ask: Ask, record: CallRecord) -> None:
+        """Keeps a record that stands in no transaction yet."""
+        if ask.run is None and record.outcome == "read" and not record.audit:
+            await self._later(DirectCall(ask.actor, ask.id, record))
+            return
+        async with Walled(self._database, ask.actor.workspace_id).transaction() as tx:
+            await hold_run(tx, ask)
+            await self.write(tx, ask, record)
+
+    async def write(self, tx: Transaction, ask: Ask, record: CallRecord) -> None:
+        """The record of a call inside a transaction, where calls of its kind are kept."""
+        if ask.run is not None:
+            await write_calls(tx, [(ask.actor.workspace_id, record)], self._most_bytes)
+            return
+        await write_direct(tx, [DirectCall(ask.actor, ask.id, record)], self._most_bytes)
+        told = list(record.audit)
+        if record.outcome != "read":
+            detail = {"outcome": record.outcome}
+            told.append(entry_by(ask.actor, record.capability, ask.id, detail))
+        await append_audit(tx, told)
+
+    async def before(self, tx: Transaction, ask: Ask) -> RecordedCall | None:
+        """What this very call has on record, if it has anything."""
+        if ask.run is None:
+            return await read_direct(tx, ask.actor.workspace_id, ask.id)
+        return await read_call(tx, ask.actor.workspace_id, ask.run, ask.number)
+
+    async def aclose(self) -> None:
+        """Writes what is still to be written."""
+        await self._reads.aclose()
+
+    async def _later(self, call: DirectCall) -> None:
+        done = self._reads.submit(call)
+        done.add_done_callback(_told)
+        if self._reads.waiting > _MOST_WAITING:
+            await asyncio.wait({done})
+
+    async def _flush(self, connection: Connection, calls: Sequence[DirectCall]) -> Sequence[None]:
+        await write_direct(connection, calls, self._most_bytes)
+        return [None] * len(calls)
+
+
+def _told(done: asyncio.Future[None]) -> None:
+    if not done.cancelled() and done.exception() is not None:
+        log.warning("The record of a read was not kept: %s", done.exception())

@@ -1,0 +1,153 @@
+"""Money over all processes: a call that costs is promised its most, then settled.
+
+A promise is made under a lock of the workspace, where everything spent and everything
+promised is added up, so that no two calls are promised the same money. It is made at four
+places at once: the run, the automation's day, and the day of the whole workspace bound it,
+and a step can spend no more than its run. Settling books what a call really came to, also
+when that is more, and gives back the rest. A call that never came back keeps its promise
+for a while. A day is a day in UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Fault, OverBudget
+from mainspring.gate.ask import Ask
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_NOTHING: Final = Decimal(0)
+
+_LOCK = "SELECT cost_cap_daily_usd AS cap FROM workspaces WHERE workspace_id = $1 FOR NO KEY UPDATE"
+# What a person's own call came to belongs to no automation, so its promise is its record.
+_SUMS = """
+    WITH today AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day), booked AS (
+        SELECT coalesce(sum(s.usd), 0) AS space,
+            coalesce(sum(s.usd) FILTER (WHERE s.automation_id = $2), 0) AS automation
+        FROM spend s, today WHERE s.workspace_id = $1 AND s.day = today.day
+    ), promised AS (
+        SELECT
+            coalesce(sum(r.usd) FILTER (WHERE r.spent IS NULL), 0)
+                + coalesce(sum(r.spent) FILTER (WHERE r.automation_id IS NULL), 0) AS space,
+            coalesce(sum(r.usd) FILTER (WHERE r.spent IS NULL AND r.automation_id = $2), 0)
+                AS automation
+        FROM reservations r, today
+        WHERE r.workspace_id = $1 AND r.day = today.day
+          AND (r.spent IS NOT NULL OR r.expires_at > now())
+    ), run AS (
+        SELECT coalesce(sum(r.spent), 0) AS spent,
+            coalesce(sum(r.usd) FILTER (WHERE r.spent IS NULL AND r.expires_at > now()), 0) AS held
+        FROM reservations r WHERE r.workspace_id = $1 AND r.run_id = $3
+    )
+    SELECT booked.space + promised.space AS space, booked.automation + promised.automation
+        AS automation, run.spent AS run_spent, run.held AS run_held
+    FROM booked, promised, run
+"""
+_PROMISE = """
+    INSERT INTO reservations (workspace_id, id, automation_id, run_id, step, day, usd, expires_at)
+    VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE 'UTC')::date, $6, now() + $7::interval)
+"""
+# Booked once, however often it is sent: a promise that was settled stays as it is.
+_SETTLE = """
+    WITH settled AS (
+        INSERT INTO reservations (workspace_id, id, automation_id, run_id, step, day, usd, spent,
+            expires_at)
+        VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE 'UTC')::date, $6, $7, now())
+        ON CONFLICT (workspace_id, id) DO UPDATE SET spent = excluded.spent
+            WHERE reservations.spent IS NULL
+        RETURNING workspace_id, automation_id, day, spent
+    )
+    INSERT INTO spend (workspace_id, automation_id, day, usd)
+    SELECT workspace_id, automation_id, day, spent FROM settled WHERE automation_id IS NOT NULL
+    ON CONFLICT (workspace_id, automation_id, day) DO UPDATE SET usd = spend.usd + excluded.usd
+"""
+_FREE = "DELETE FROM reservations WHERE workspace_id = $1 AND id = $2 AND spent IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Money set aside for one call; none at all for a call that has no price."""
+
+    workspace_id: UUID
+    id: UUID
+    automation_id: UUID | None
+    run_id: UUID | None
+    step: str
+    usd: Decimal
+
+
+def promise_of(ask: Ask, promise_id: UUID, usd: Decimal) -> Promise:
+    """The promise that a call asks for."""
+    run, space = ask.run, ask.actor.workspace_id
+    if run is None:
+        return Promise(space, promise_id, None, None, "", usd)
+    return Promise(space, promise_id, run.automation_id, run.id, run.step, usd)
+
+
+def checked_price(capability: str, usd: Any) -> Decimal:
+    """The most a call can cost, as its capability says."""
+    if not isinstance(usd, Decimal) or not usd.is_finite() or usd < 0:
+        raise Fault(f"The price of {capability} is no sum of money.", retryable=False)
+    return usd
+
+
+async def make_promise(tx: Transaction, promise: Promise, ask: Ask, lasts: timedelta) -> None:
+    """Sets money aside inside the caller's short transaction, or says at which level it is gone."""
+    space = await tx.fetchrow(_LOCK, promise.workspace_id)
+    sums = await tx.fetchrow(_SUMS, promise.workspace_id, promise.automation_id, promise.run_id)
+    _check(promise, ask, sums, None if space is None else space["cap"])
+    await tx.execute(
+        _PROMISE, promise.workspace_id, promise.id, promise.automation_id, promise.run_id,
+        promise.step, promise.usd, lasts,
+    )  # fmt: skip
+
+
+async def settle(tx: Transaction, promise: Promise, spent: Decimal) -> None:
+    """Books what a call came to and gives back what was promised beyond it."""
+    if spent == 0:
+        await tx.execute(_FREE, promise.workspace_id, promise.id)
+        return
+    await tx.execute(
+        _SETTLE, promise.workspace_id, promise.id, promise.automation_id, promise.run_id,
+        promise.step, promise.usd, spent,
+    )  # fmt: skip
+
+
+def _check(promise: Promise, ask: Ask, sums: Any, space_cap: Decimal | None) -> None:
+    if promise.run_id is not None:
+        # The run's own purse knows of calls that are older than these records.
+        used = max(sums["run_spent"], ask.purse.spent) + sums["run_held"]
+        _refuse_over(
+            promise.usd, used, ask.purse.cap, "The run", "run_budget",
+            "Raise execution.budget_cap_usd or make the plan cheaper.",
+        )  # fmt: skip
+        _refuse_over(
+            promise.usd, sums["automation"], ask.purse.day_cap, "Today's runs", "day_budget",
+            "Raise execution.cost_cap_daily_usd or wait for the next day, which begins at "
+            "midnight UTC.",
+        )  # fmt: skip
+    if space_cap is not None:
+        _refuse_over(
+            promise.usd, sums["space"], space_cap, "The workspace", "workspace_budget",
+            "Ask an owner to raise the workspace's daily cap, or wait for the next day, which "
+            "begins at midnight UTC.",
+        )  # fmt: skip
+
+
+def _refuse_over(
+    asked: Decimal, used: Decimal, cap: Decimal, who: str, code: str, way_out: str
+) -> None:
+    if used + asked <= cap:
+        return
+    raise OverBudget(
+        f"{who} may spend ${cap}, ${used} of it are spent or promised, and this call can cost "
+        f"${asked}; it was not made.",
+        code=code,
+        suggestion=way_out,
+    )

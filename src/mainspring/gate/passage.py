@@ -1,0 +1,155 @@
+"""A call on its way through the stages, and what is written down about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.errors import Denied, Fault, Missing, OverBudget, Problem, from_dict
+from mainspring.contracts.ids import new_id
+from mainspring.definition.grants import match
+from mainspring.definition.hosts import listed_site
+from mainspring.definition.words import nearest
+from mainspring.gate.ask import Answer, Ask, digest, veiled
+from mainspring.gate.record import CallRecord, RecordedCall
+from mainspring.gate.redact import redact_arguments
+from mainspring.store.audit import Entry, entry_by
+
+NOT_GRANTED = "not_granted"
+
+
+@dataclass(slots=True)
+class Passage:
+    """One call, and what has been found out about it so far."""
+
+    ask: Ask
+    capability: Capability
+    shown: Mapping[str, Any]
+    text: bytes
+    started: float
+    # Known once the call has been admitted.
+    hosts: frozenset[str] | None = None
+    effect: Effect = Effect.READ
+    # What the call has cost so far, and what was set aside for it.
+    cost: Decimal = field(default=Decimal(0))
+    price: Decimal = field(default=Decimal(0))
+    # The name under which its money is promised and booked, once there is any.
+    _money_id: UUID | None = None
+    settled: bool = False
+    # It was booked in the call's own transaction.
+    booked: bool = False
+    # The secrets that left the house with it, each with the host that got it.
+    uses: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def money_id(self) -> UUID:
+        if self._money_id is None:
+            self._money_id = new_id()
+        return self._money_id
+
+    def record(
+        self, outcome: str, error: Problem | None, *, ms: int, at: datetime, most_bytes: int
+    ) -> CallRecord:
+        """What is kept of the call, with nothing in it that must not be shown."""
+        return CallRecord(
+            run=self.ask.run,
+            number=self.ask.number,
+            capability=self.capability.id,
+            outcome=outcome,
+            arguments=self._kept_arguments(most_bytes),
+            arguments_hash=digest(self.text),
+            ms=ms,
+            at=at,
+            error=error,
+            cost=self.cost,
+            audit=self._audit(error),
+        )
+
+    def _kept_arguments(self, most_bytes: int) -> Any:
+        if len(self.text) > most_bytes:
+            return {"left_out": f"{len(self.text)} bytes"}
+        return self.ask.known.masked(redact_arguments(veiled(self.shown, self.capability)))
+
+    def _audit(self, error: Problem | None) -> tuple[Entry, ...]:
+        """What the audit log is told of this call beside its record."""
+        refused = error is not None and error.code == NOT_GRANTED
+        if not self.uses and not refused:
+            return ()
+        ask = self.ask
+        told = {"capability": self.capability.id, "call": ask.key}
+        entries = [
+            entry_by(ask.actor, "secret.used", name, {**told, "host": host})
+            for name, host in sorted(self.uses)
+        ]
+        if error is not None and refused:
+            detail = {**told, "reason": error.detail}
+            entries.append(entry_by(ask.actor, "grant.refused", self.capability.id, detail))
+        return tuple(entries)
+
+
+def outcome_of(problem: Problem) -> str:
+    """The word in the record of a call that came to nothing."""
+    return "denied" if isinstance(problem, (Denied, OverBudget)) else "failed"
+
+
+def answered_before(passage: Passage, before: RecordedCall) -> Answer:
+    """The answer this call gave before the crash; a different question is a clear failure."""
+    if before.capability != passage.capability.id or before.arguments_hash != digest(passage.text):
+        return Answer(
+            error=Fault(
+                f"On resuming, call {passage.ask.key} asks "
+                f"something else than it did before: {passage.capability.id} now, "
+                f"{before.capability} then.",
+                code="call_mismatch",
+                retryable=False,
+            ),
+            outcome="failed",
+        )
+    if before.error is not None:
+        return Answer(error=from_dict(before.error), outcome=before.outcome)
+    return Answer(value=before.result, outcome=before.outcome)
+
+
+def _spelt_one_way(hosts: Iterable[object]) -> frozenset[str]:
+    return frozenset(str(site) for site in map(listed_site, hosts) if site is not None)
+
+
+def granted_hosts(passage: Passage) -> frozenset[str] | None:
+    """Denied without a grant that fits; with one, the hosts that may be reached.
+
+    These are the capability's own where it has fixed ones, else those of the grant.
+    """
+    capability = passage.capability
+    if not capability.grantable:
+        raise Denied(f"{capability.id} can never be granted to an automation.", code=NOT_GRANTED)
+    reason: str | None = None
+    for grant in passage.ask.posture.grants:
+        if grant.capability != capability.id:
+            continue
+        verdict = match(grant, capability.id, passage.shown)
+        reason = verdict.reason
+        if verdict:
+            if capability.annotations.hosts is not None:
+                return capability.annotations.hosts
+            hosts = grant.params.get("hosts")
+            return None if hosts is None else _spelt_one_way(hosts)
+    raise Denied(
+        reason or f"This automation was not granted {capability.id}.",
+        code=NOT_GRANTED,
+        suggestion="Add the grant to the definition and approve it.",
+    )
+
+
+def unknown(name: str, known: Mapping[str, Any]) -> Missing:
+    """There is no such capability; perhaps one of those that may be known was meant."""
+    suggestion = nearest(name, list(known))
+    return Missing(
+        f"There is no capability called {name!r}.",
+        code="unknown_capability",
+        suggestion=f"Did you mean {suggestion!r}?" if suggestion else None,
+    )

@@ -1,0 +1,93 @@
+"""What a visitor is offered: each capability with the schema as it stands for them.
+
+A run's grant pins arguments. Whoever calls as the run is shown the pins in the schema, so
+that a program need not find them out by being refused. The schema only tells: the gate
+judges every call by the grant itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.grant import Grant
+from mainspring.definition.grants import same
+
+if TYPE_CHECKING:
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.gate.direct import Visitor
+
+# They were written for the whole schema and may contradict a pin.
+_EXAMPLES: Final = frozenset({"examples", "x-mainspring-anti-examples"})
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One capability that a visitor may call, and what it takes from them."""
+
+    capability: Capability
+    input_schema: Mapping[str, Any]
+
+
+def offers_to(vocabulary: Vocabulary, visitor: Visitor) -> Iterator[Offer]:
+    """Everything a visitor may call, by name."""
+    for name in sorted(vocabulary.capabilities):
+        capability = vocabulary.capabilities[name]
+        if visitor.may_call(capability):
+            yield Offer(capability, schema_for(capability, visitor))
+
+
+def schema_for(capability: Capability, visitor: Visitor) -> Mapping[str, Any]:
+    """The input schema of a capability as it stands for one visitor."""
+    if visitor.held is None:
+        return capability.input_schema
+    grants = [g for g in visitor.held.posture.grants if g.capability == capability.id]
+    return pinned(capability.input_schema, grants)
+
+
+def pinned(schema: Mapping[str, Any], grants: Sequence[Grant]) -> Mapping[str, Any]:
+    """A schema with what all the grants bound; where they differ, each value is allowed."""
+    bounded = set(grants[0].params).intersection(*(grant.params for grant in grants))
+    if not bounded:
+        return schema
+    properties = dict(schema.get("properties", {}))
+    required = list(schema.get("required", ()))
+    for key in sorted(bounded):
+        name = "url" if key == "hosts" else key
+        if name not in properties:
+            continue
+        bounds = [grant.params[key] for grant in grants]
+        properties[name] = _narrowed(key, properties[name], bounds)
+        if name not in required:
+            required.append(name)
+    kept = {key: value for key, value in schema.items() if key not in _EXAMPLES}
+    return {**kept, "properties": properties, "required": required}
+
+
+def _narrowed(key: str, schema: Any, bounds: Sequence[Any]) -> Any:
+    shown: dict[str, Any] = dict(schema) if isinstance(schema, Mapping) else {}
+    if key == "hosts":
+        hosts = sorted({str(host) for bound in bounds for host in _listed(bound)})
+        granted = f"Only these hosts: {', '.join(hosts) or 'none'}."
+        shown["description"] = f"{shown.get('description', '')} {granted}".strip()
+        return shown
+    if key.startswith("max_"):
+        return {**shown, "maximum": max(bounds, key=_height)}
+    allowed: list[Any] = []
+    for value in (entry for bound in bounds for entry in _listed(bound)):
+        if not any(same(value, entry) for entry in allowed):
+            allowed.append(value)
+    if shown.get("type") == "array" and any(isinstance(bound, list) for bound in bounds):
+        return {**shown, "items": {**shown.get("items", {}), "enum": allowed}}
+    return {**shown, "const": allowed[0]} if len(allowed) == 1 else {**shown, "enum": allowed}
+
+
+def _listed(bound: Any) -> Sequence[Any]:
+    return bound if isinstance(bound, list) else [bound]
+
+
+def _height(bound: Any) -> float:
+    number = isinstance(bound, (int, float)) and not isinstance(bound, bool)
+    return float(bound) if number else float("-inf")

@@ -1,0 +1,296 @@
+"""The stages of a call.
+
+find → allowed? → arguments valid? → affordable? → perform, hold or pretend → perform →
+result valid? → settle → record. A handler knows none of this.
+
+The answer is a value, also when the call failed: its record must be written either way.
+A capability that writes our own tables is given a transaction, and the record of its call
+commits in that same transaction; every other record is handed back to the caller, who
+writes it together with the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.context import Mailer, Transaction
+from mainspring.contracts.errors import Fault, Invalid, Problem, as_problem
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.json_schema import Validator, compile_schema
+from mainspring.definition.json_text import check_value
+from mainspring.gate.ask import (
+    Answer,
+    Ask,
+    check_secret_places,
+    check_strays,
+    kept_result,
+    plain,
+    spelled,
+    veiled,
+)
+from mainspring.gate.context import GateContext
+from mainspring.gate.drafts import hold
+from mainspring.gate.egress import CallHttp, Egress
+from mainspring.gate.fence import hold_run
+from mainspring.gate.keeping import Keeping
+from mainspring.gate.money import checked_price, make_promise, promise_of, settle
+from mainspring.gate.passage import (
+    Passage,
+    answered_before,
+    granted_hosts,
+    outcome_of,
+    unknown,
+)
+from mainspring.gate.policy import decide, effect_of
+from mainspring.gate.rates import count_send
+from mainspring.gate.record import CallRecord
+from mainspring.gate.stub import stub_of
+from mainspring.store.database import Database, is_lost_connection
+from mainspring.store.walls import Walled
+from mainspring.workspace.vault import Vault
+
+_OUTCOME: Final = {Effect.READ: "read", Effect.KEEP: "kept", Effect.SEND: "sent"}
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """Grants, pinned arguments, drafts, budgets, secrets and records, in one place."""
+
+    vocabulary: Vocabulary
+    database: Database
+    egress: Egress
+    vault: Vault
+    clock: Clock
+    limits: Limits
+    mailer: Mailer
+    keeping: Keeping
+    draft_lifetime: timedelta
+    _validators: dict[str, tuple[Validator, Validator]] = field(default_factory=dict)
+
+    async def call(self, ask: Ask) -> Answer:
+        """Decides about one call and performs it if it may be performed."""
+        started = self.clock.monotonic()
+        capability = self.vocabulary.capabilities.get(ask.capability)
+        if capability is None:
+            return Answer(
+                error=unknown(ask.capability, self.vocabulary.capabilities), outcome="denied"
+            )
+        shown = plain(ask.arguments)
+        try:
+            text = self._spelled(capability, shown)
+        except Problem as problem:
+            return self.refused(Passage(ask, capability, {}, b"", started), problem)
+        passage = Passage(ask, capability, shown, text, started)
+        if ask.recorded is not None:
+            return answered_before(passage, ask.recorded)
+        try:
+            self._admit(passage)
+            passage.effect = effect_of(capability, shown)
+            ask.purse.reserve()
+            return await self._decided(passage)
+        except Problem as problem:
+            return self.refused(passage, problem)
+        except Exception as error:
+            return self.refused(passage, as_problem(error))
+
+    def turned_away(self, ask: Ask, capability: Capability, problem: Problem) -> Answer:
+        """A caller who may not call it at all; their arguments are not looked at."""
+        return self.refused(Passage(ask, capability, {}, b"", self.clock.monotonic()), problem)
+
+    def _spelled(self, capability: Capability, shown: Mapping[str, Any]) -> bytes:
+        """The arguments as text; what cannot be text or is too much of it goes no further."""
+        check_strays(shown, capability)
+        check_value(shown, self.limits)
+        text = spelled(shown)
+        most = capability.annotations.arguments_bytes or self.limits.call_arguments_bytes
+        if len(text) > most:
+            raise Invalid(
+                f"The arguments of {capability.id} are {len(text)} bytes; "
+                f"at most {most} are taken.",
+                code="arguments_too_large",
+            )
+        return spelled(veiled(shown, capability)) if _hides(capability) else text
+
+    def _admit(self, passage: Passage) -> None:
+        """Allowed, and valid. The grant is checked first: a refusal reveals no schema."""
+        if passage.ask.run is not None:
+            passage.hosts = granted_hosts(passage)
+        else:
+            passage.hosts = passage.capability.annotations.hosts
+        check_secret_places(passage.ask.arguments, passage.capability)
+        findings = self._checks(passage.capability)[0].findings(passage.shown, "")
+        if findings:
+            raise Invalid(
+                f"The arguments of {passage.capability.id} are not valid: {findings[0].detail}",
+                code="arguments_invalid",
+                findings=findings,
+            )
+
+    def _checks(self, capability: Capability) -> tuple[Validator, Validator]:
+        found = self._validators.get(capability.id)
+        if found is None:
+            found = (
+                compile_schema(capability.input_schema, self.limits),
+                compile_schema(capability.output_schema, self.limits),
+            )
+            self._validators[capability.id] = found
+        return found
+
+    async def _decided(self, passage: Passage) -> Answer:
+        verdict = decide(passage.capability, passage.effect, passage.ask.posture)
+        if verdict == "pretend":
+            value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
+            return self._done(passage, value, "pretended")
+        if verdict == "hold":
+            return await self._in_transaction(passage, held=True)
+        await self._reserve(passage)
+        try:
+            if passage.capability.annotations.transactional:
+                return await self._in_transaction(passage, held=False)
+            value, outcome = await self._perform(passage, None)
+            return self._done(passage, value, outcome)
+        finally:
+            await self._settle(passage)
+
+    async def _reserve(self, passage: Passage) -> None:
+        """What has to be there before the handler is called: a turn to send, and money."""
+        ask, capability = passage.ask, passage.capability
+        if ask.run is not None and capability.write is not None:
+            await count_send(
+                self.database, ask.actor.workspace_id, ask.run.automation_id, capability.id,
+                self.limits.sends_per_minute,
+            )  # fmt: skip
+        price = capability.annotations.price
+        if price is None:
+            return
+        usd = checked_price(capability.id, price(passage.shown))
+        ask.purse.reserve(usd)
+        passage.price = usd
+        promise = promise_of(ask, passage.money_id, usd)
+        lasts = timedelta(seconds=self.limits.reservation_seconds)
+        try:
+            async with self.database.transaction() as tx:
+                await make_promise(tx, promise, ask, lasts)
+        except BaseException:
+            ask.purse.settle(usd, Decimal(0))
+            passage.settled = True
+            raise
+
+    async def _book(self, passage: Passage, tx: Transaction) -> None:
+        """Books the cost in the transaction that records the call."""
+        if passage.price or passage.cost:
+            promise = promise_of(passage.ask, passage.money_id, passage.price)
+            await settle(tx, promise, passage.cost)
+            passage.booked = True
+
+    async def _settle(self, passage: Passage) -> None:
+        """Books what the call came to, once; what had no price and cost nothing has no row."""
+        if passage.settled or not (passage.price or passage.cost):
+            return
+        passage.settled = True
+        passage.ask.purse.settle(passage.price, passage.cost)
+        if not passage.booked:
+            promise = promise_of(passage.ask, passage.money_id, passage.price)
+            await self.database.run_retrying(lambda link: settle(link, promise, passage.cost))
+
+    async def _perform(self, passage: Passage, tx: Transaction | None) -> tuple[Any, str]:
+        """The only place in the product where a capability's handler is called."""
+        ask = passage.ask
+
+        async def reveal(names: frozenset[str]) -> Mapping[str, str]:
+            values = await self.vault.reveal(ask.drawer, names)
+            ask.known.learn(values)
+            return values
+
+        http = self.egress.bound(passage.hosts, reveal)
+        context = GateContext(ask.actor, ask.run, self.clock, ask.key, http, self.mailer, tx)
+        try:
+            returned = await passage.capability.handler(context, ask.arguments)
+        finally:
+            passage.cost += context.spent
+            passage.uses |= http.uses
+        return self._checked(passage, returned, http)
+
+    def _checked(self, passage: Passage, returned: Any, http: CallHttp) -> tuple[Any, str]:
+        if isinstance(returned, (Unclear, Nothing)):
+            kind = "unclear" if isinstance(returned, Unclear) else "nothing"
+            return passage.ask.known.masked(returned.as_value()), kind
+        value = returned.value if isinstance(returned, (Done, Unchanged)) else returned
+        value = passage.ask.known.masked(http.masked(value))
+        check_value(value, self.limits)
+        findings = self._checks(passage.capability)[1].findings(value, "")
+        if findings:
+            raise Fault(
+                f"{passage.capability.id} answered in a shape it does not declare: "
+                f"{findings[0].detail}",
+                code="result_invalid",
+                findings=findings,
+            )
+        # A call that changed nothing came to no more than a read.
+        effect = Effect.READ if isinstance(returned, Unchanged) else passage.effect
+        return value, _OUTCOME[effect]
+
+    async def _in_transaction(self, passage: Passage, *, held: bool) -> Answer:
+        """Performs and records in one transaction.
+
+        When the connection breaks it is not known whether the commit happened, so the
+        next try looks for the record first.
+        """
+        in_doubt = False
+        while True:
+            try:
+                inside = Walled(self.database, passage.ask.actor.workspace_id)
+                async with inside.transaction() as tx:
+                    await hold_run(tx, passage.ask)
+                    before = await self.keeping.before(tx, passage.ask) if in_doubt else None
+                    if before is not None:
+                        return answered_before(passage, before)
+                    return await self._recorded(passage, tx, held=held)
+            except BaseException as error:
+                passage.booked = False
+                if not isinstance(error, Exception) or not is_lost_connection(error):
+                    raise
+                in_doubt = True
+                await self.database.recover()
+
+    async def _recorded(self, passage: Passage, tx: Transaction, *, held: bool) -> Answer:
+        if held:
+            expiry = self.clock.now() + self.draft_lifetime
+            draft = await hold(tx, passage.ask, passage.capability, passage.shown, expiry)
+            value, outcome = draft.as_value(), "held"
+        else:
+            value, outcome = await self._perform(passage, tx)
+            await self._book(passage, tx)
+        answer = self._done(passage, value, outcome)
+        assert answer.record is not None
+        kept = kept_result(value, passage.capability)
+        await self.keeping.write(tx, passage.ask, replace(answer.record, result=kept))
+        return replace(answer, record=None)
+
+    def _done(self, passage: Passage, value: Any, outcome: str) -> Answer:
+        return Answer(value=value, outcome=outcome, record=self._record(passage, outcome, None))
+
+    def refused(self, passage: Passage, problem: Problem) -> Answer:
+        passage.ask.known.hide_in(problem)
+        if isinstance(problem, Invalid) and _hides(passage.capability):
+            # What is not valid may be the hidden value itself, in the wrong place.
+            passage = replace(passage, shown={}, text=b"")
+        record = self._record(passage, outcome_of(problem), problem)
+        return Answer(error=problem, outcome=record.outcome, record=record)
+
+    def _record(self, passage: Passage, outcome: str, error: Problem | None) -> CallRecord:
+        ms = round((self.clock.monotonic() - passage.started) * 1000)
+        most = self.limits.call_result_bytes
+        return passage.record(outcome, error, ms=ms, at=self.clock.now(), most_bytes=most)
+
+
+def _hides(capability: Capability) -> bool:
+    return bool(capability.annotations.hidden_arguments)

@@ -1,0 +1,187 @@
+"""A run's own token: what it holds lets a program call as the run, while the run runs.
+
+It is made for one try at one step and dies with it, with the run, with the worker's lease
+and with a wish to cancel. Nothing of that is remembered in a process: each use asks the
+database, so a token is refused from the very moment on. Only its hash is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.context import Actor, RunRef
+from mainspring.contracts.errors import Exhausted, Unauthenticated
+from mainspring.contracts.grant import Grant
+from mainspring.definition.model import Execution
+from mainspring.gate.budget import Purse
+from mainspring.gate.fence import lost
+from mainspring.gate.known import secrets_named_in
+from mainspring.gate.policy import Posture
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# Calls with a token are numbered from here, apart from those that the step itself makes.
+FIRST_NUMBER: Final = 10_001
+# The largest number that the record of a call can have.
+_LAST_NUMBER: Final = 32_767
+_FORM: Final = re.compile(r"msr_[A-Za-z0-9_-]{43}")
+_USUAL: Final = Execution()
+
+_MINT = """
+    INSERT INTO run_tokens (hash, workspace_id, run_id, fence, step, item, attempt, calls)
+    SELECT $1, r.workspace_id, r.id, r.fence, $5, $6, $7, coalesce((
+        -- An earlier owner of the run may have come this far with the same try.
+        SELECT max(c.call) - $8 + 1 FROM calls c
+        WHERE c.workspace_id = r.workspace_id AND c.run_id = r.id AND c.step = $5
+          AND c.item = $6 AND c.attempt = $7 AND c.call >= $8), 0)
+    FROM runs r
+    WHERE r.workspace_id = $2 AND r.id = $3 AND r.fence = $4 AND r.status = 'running'
+    RETURNING 1 AS made
+"""
+# The run still belongs to the worker that it was made under, and nobody wants it to stop.
+_ALIVE = """
+    r.workspace_id = t.workspace_id AND r.id = t.run_id AND r.fence = t.fence
+    AND r.status = 'running' AND r.cancel_at IS NULL
+    AND w.id = r.worker AND w.lease_until > now()
+"""
+_FIND = f"""
+    SELECT t.workspace_id, t.run_id, t.fence, t.step, t.item, t.attempt, r.automation_id,
+        r.version, r.mode, v.grants, d.document, a.created_by,
+        greatest(r.cost_usd, (
+            SELECT sum(m.spent) FROM reservations m
+            WHERE m.workspace_id = t.workspace_id AND m.run_id = t.run_id)) AS spent
+    FROM run_tokens t
+    JOIN runs r ON r.workspace_id = t.workspace_id AND r.id = t.run_id
+    JOIN workers w ON {_ALIVE}
+    JOIN automation_versions v ON v.workspace_id = r.workspace_id
+        AND v.automation_id = r.automation_id AND v.version = r.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
+    WHERE t.hash = $1
+"""
+_NUMBER = f"""
+    UPDATE run_tokens t SET calls = t.calls + 1
+    FROM runs r, workers w
+    WHERE t.hash = $1 AND {_ALIVE}
+    RETURNING t.calls
+"""
+_END = "DELETE FROM run_tokens WHERE hash = $1"
+_MADE = """
+    SELECT call, outcome, cost_usd FROM calls
+    WHERE workspace_id = $1 AND run_id = $2 AND step = $3 AND item = $4 AND attempt = $5
+      AND call >= $6
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPass:
+    """What a run's token stands for: one try at a step, with what the run may do."""
+
+    hash: bytes
+    actor: Actor
+    run: RunRef
+    fence: int
+    posture: Posture
+    purse: Purse
+    # The secrets that its definition names.
+    secrets: frozenset[str]
+
+
+def is_run_token(text: str) -> bool:
+    """Whether a text has the form of a run's token."""
+    return _FORM.fullmatch(text) is not None
+
+
+def run_token_hash(plain: str) -> bytes:
+    """A token is random enough that a plain hash gives nothing away."""
+    return hashlib.sha256(plain.encode()).digest()
+
+
+async def mint(tx: Transaction, workspace_id: UUID, run: RunRef, fence: int) -> str:
+    """A new token for a try at a step; its text cannot be had again."""
+    plain = "msr_" + secrets.token_urlsafe(32)
+    made = await tx.fetchrow(
+        _MINT, run_token_hash(plain), workspace_id, run.id, fence, run.step, run.item,
+        run.attempt, FIRST_NUMBER,
+    )  # fmt: skip
+    if made is None:
+        raise lost()
+    return plain
+
+
+async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
+    """What a token stands for, if it works at this moment."""
+    if not is_run_token(plain):
+        return None
+    digest = run_token_hash(plain)
+    row = await tx.fetchrow(_FIND, digest)
+    if row is None:
+        return None
+    execution = _execution(row["document"])
+    grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
+    return RunPass(
+        hash=digest,
+        actor=Actor(row["workspace_id"], "run", row["run_id"]),
+        run=RunRef(row["run_id"], row["automation_id"], row["step"], row["item"], row["attempt"]),
+        fence=row["fence"],
+        posture=Posture(grants, execution.write_policy, row["mode"], row["created_by"]),
+        purse=Purse(
+            Decimal(execution.budget_cap_usd),
+            row["spent"],
+            day_cap=Decimal(execution.cost_cap_daily_usd),
+        ),
+        secrets=secrets_named_in(row["document"]),
+    )
+
+
+async def next_number(tx: Transaction, held: RunPass) -> int:
+    """The number of the next call with a token, which must work at this moment."""
+    row = await tx.fetchrow(_NUMBER, held.hash)
+    if row is None:
+        raise dead_token()
+    number = FIRST_NUMBER - 1 + int(row["calls"])
+    if number > _LAST_NUMBER:
+        raise Exhausted(
+            "This try at the step has made as many calls as a step may make.",
+            code="too_many_calls",
+            retryable=False,
+        )
+    return number
+
+
+async def end_token(tx: Transaction, plain: str) -> None:
+    """Forgets a token, when the try it was made for is over."""
+    await tx.execute(_END, run_token_hash(plain))
+
+
+async def made_with_tokens(
+    tx: Transaction, workspace_id: UUID, run: RunRef
+) -> Sequence[tuple[int, str, Decimal]]:
+    """Number, outcome and cost of each call that was made with a token in one try."""
+    rows = await tx.fetch(
+        _MADE, workspace_id, run.id, run.step, run.item, run.attempt, FIRST_NUMBER
+    )
+    return [(row["call"], row["outcome"], row["cost_usd"]) for row in rows]
+
+
+def dead_token() -> Unauthenticated:
+    """The one answer to every run token that does not work, whatever the reason."""
+    return Unauthenticated(
+        "This run token does not work, or does so no longer.",
+        code="unknown_token",
+        suggestion="A run's token lasts as long as the try at the step that asked for it.",
+    )
+
+
+def _execution(document: Mapping[str, Any]) -> Execution:
+    """The bounds of a version; its steps are nobody's business here."""
+    given = {k: v for k, v in (document.get("execution") or {}).items() if k != "on_failure"}
+    return Execution.model_validate(given) if given else _USUAL

@@ -1,0 +1,96 @@
+"""``email.notify_owner``: a word to the owner, at the one address that the operator set.
+
+No argument chooses who gets it, so it is on the list of safe writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.context import CallContext, Mail
+from mainspring.contracts.errors import Missing
+
+_SUBJECT = 200
+_TEXT = 10_000
+_SHOWN_TEXT = 200
+
+
+def notify_owner_capability(owner: str | None) -> Capability:
+    """The capability for an installation whose owner reads this address."""
+    return Capability(
+        id="email.notify_owner",
+        description="Mail a word to the owner\n\n"
+        "Sends a short mail to the address that the operator set for alerts, and to nobody "
+        "else. On the safe list: under auto_confirm_safe it leaves without a person.",
+        input_schema=_INPUT,
+        output_schema=_OUTPUT,
+        handler=partial(_notify, owner),
+        write=Write(preview=_preview, editable=("subject", "text"), safe=True),
+        annotations=Annotations(effect=Effect.SEND, seconds=2.0),
+    )
+
+
+async def _notify(
+    owner: str | None, ctx: CallContext, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    if owner is None:
+        raise Missing(
+            "No address of the owner is set, so there is nobody to tell.",
+            code="owner_mail_missing",
+            suggestion="Set MAINSPRING_OWNER_MAIL.",
+        )
+    mail = Mail(to=(owner,), subject=arguments["subject"], text=arguments["text"])
+    receipt = await ctx.mail.send(mail, key=ctx.key)
+    return {"message_id": receipt.message_id}
+
+
+def _preview(arguments: Mapping[str, Any]) -> str:
+    begins = " ".join(arguments["text"][: _SHOWN_TEXT * 2].split())
+    shown = begins[:_SHOWN_TEXT] + ("…" if len(begins) > _SHOWN_TEXT else "")
+    return f"Mail “{arguments['subject']}” to the owner: {shown}"
+
+
+_INPUT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["subject", "text"],
+    "properties": {
+        "subject": {"type": "string", "minLength": 1, "maxLength": _SUBJECT},
+        "text": {
+            "type": "string",
+            "description": "The mail as plain text.",
+            "minLength": 1,
+            "maxLength": _TEXT,
+        },
+    },
+    "examples": [{"subject": "The import is done", "text": "{{ steps.import.rows }} rows are in."}],
+    "x-mainspring-anti-examples": [
+        {"value": {"subject": "Done"}, "reason": "a mail says something"},
+        {"value": {"subject": "", "text": "x"}, "reason": "a mail has a subject"},
+        {
+            "value": {"to": ["ada@example.com"], "subject": "Done", "text": "x"},
+            "reason": "it goes to the owner and nobody else; send_email mails other people",
+        },
+    ],
+}
+
+_OUTPUT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["message_id"],
+    "properties": {
+        "message_id": {
+            "type": "string",
+            "description": "The mail's own name; a repeat of the same call has the same one.",
+        }
+    },
+    "examples": [{"message_id": "<0f2a6c1be0d94c0f8f0c6a4c1f3d5e77@example.com>"}],
+    "x-mainspring-anti-examples": [
+        {"value": {"accepted": []}, "reason": "the mail's own name is always told"}
+    ],
+}

@@ -1,0 +1,60 @@
+"""Leaking buckets in the database, for limits that hold over all processes.
+
+Each try pours one into its bucket, which leaks at a steady rate; a try that would make it
+run over is not taken. A database that crashed forgets them, which gives nobody more than
+one bucket's worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_LEFT = "greatest(0, b.level - extract(epoch FROM now() - b.at)::float8 * $2)"
+_POUR = f"""
+    INSERT INTO buckets AS b (key, level, at) VALUES ($1, 1, now())
+    ON CONFLICT (key) DO UPDATE SET level = {_LEFT} + 1, at = now()
+        WHERE {_LEFT} + 1 <= $3
+    RETURNING level
+"""
+_OVER = f"SELECT {_LEFT} + 1 - $3 AS over FROM buckets b WHERE key = $1"
+_SCOOP = "UPDATE buckets SET level = greatest(0, level - 1) WHERE key = $1"
+_EMPTY = "DELETE FROM buckets WHERE key = $1"
+# No bucket takes longer than this to run dry by itself.
+_SWEEP = "DELETE FROM buckets WHERE at < now() - interval '1 day'"
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """How much it holds, and how much leaks out of it in a second."""
+
+    most: float
+    per_second: float
+
+
+async def pour(tx: Transaction, key: str, bucket: Bucket) -> float | None:
+    """None when one more was taken; else the seconds after which the next one may be."""
+    held = key, float(bucket.per_second), float(bucket.most)
+    if await tx.fetchrow(_POUR, *held) is not None:
+        return None
+    row = await tx.fetchrow(_OVER, *held)
+    over = 0.0 if row is None else float(row["over"])
+    return max(over / bucket.per_second, 0.001)
+
+
+async def scoop(tx: Transaction, key: str) -> None:
+    """Takes one out again, for a try that is held against nobody."""
+    await tx.execute(_SCOOP, key)
+
+
+async def empty(tx: Transaction, key: str) -> None:
+    """Forgets everything that a bucket holds."""
+    await tx.execute(_EMPTY, key)
+
+
+async def sweep(tx: Transaction) -> None:
+    """Forgets buckets that have run dry since anybody used them."""
+    await tx.execute(_SWEEP)

@@ -1,0 +1,87 @@
+"""``audit``: what was done in the workspace and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Invalid
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, is_narrow, moment
+from mainspring.surfaces.cli.documents import check_text
+from mainspring.surfaces.cli.local import local
+from mainspring.surfaces.cli.screen import Screen, as_json, one_line
+from mainspring.workspace.audit import Sought, read_audit
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mainspring.surfaces.cli.desk import Desk
+
+_DETAIL_WIDE = 100
+
+
+def read_sought(
+    action: str | None, actor: str | None, since: str | None, before: str | None
+) -> Sought:
+    """What the words of the command ask for."""
+    if action is not None:
+        check_text(action, "action")
+    return Sought(action, _id(actor), _moment("since", since), _moment("before", before))
+
+
+async def show_audit(desk: Desk, screen: Screen, sought: Sought, *, most: int) -> int:
+    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
+        rows = await read_audit(connection, rooms.workspace_id, sought, most=most)
+    if screen.for_programs:
+        screen.answer({"entries": rows})
+    elif rows:
+        screen.say(_table(rows, screen))
+    else:
+        screen.say("There are no such entries.")
+    return exits.DONE
+
+
+def _table(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
+    heads: tuple[str, ...] = ("When", "Who", "Action", "Subject")
+    cells = [
+        [moment(row["at"], screen), _who(row), row["action"], one_line(row["subject"] or "", 80)]
+        for row in rows
+    ]
+    if not is_narrow(screen):
+        heads = (*heads, "Detail")
+        for cell, row in zip(cells, rows, strict=True):
+            shown = as_json(row["detail"], indent=None) if row["detail"] else ""
+            cell.append(one_line(shown, _DETAIL_WIDE))
+    return columns(heads, cells, whole=("When", "Action"))
+
+
+def _who(row: Mapping[str, Any]) -> str:
+    name = row["actor_name"] or row["actor_id"] or ""
+    return one_line(f"{row['actor_kind']} {name}".strip(), 60)
+
+
+def _id(text: str | None) -> UUID | None:
+    if text is None:
+        return None
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Invalid(f"{text[:60]!r} is not the id of a member or a run.", code="usage") from None
+
+
+def _moment(name: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    # The first and the last years cannot be written in UTC from every zone.
+    if found is None or found.tzinfo is None or not 1 < found.year < 9999:
+        raise Invalid(
+            f"--{name} is a moment with its zone, such as 2026-03-01T09:00:00Z.", code="usage"
+        )
+    return found

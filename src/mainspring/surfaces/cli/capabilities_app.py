@@ -1,0 +1,72 @@
+"""The commands about capabilities, and their words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import Json, desk_of
+
+_PANEL: Final = "Capabilities"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands, in the order in which a person meets them."""
+    app.command(name="capabilities", rich_help_panel=_PANEL)(_capabilities)
+    app.command(name="call", rich_help_panel=_PANEL)(_call)
+    app.command(name="mcp", rich_help_panel=_PANEL)(_mcp)
+
+
+def _capabilities(
+    ctx: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its schemas.")
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """List what can be called here, or show what one capability takes and answers."""
+    from mainspring.surfaces.cli.capabilities import show_capabilities
+
+    desk = desk_of(ctx)
+    return finish(show_capabilities(desk, desk.screen(for_programs=for_programs), name))
+
+
+def _call(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="CAPABILITY", help="Its name.")],
+    arguments: Annotated[
+        str | None,
+        typer.Argument(metavar="[JSON|-]", help="Its arguments, or - to read them from a pipe."),
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Call a capability as the owner, or as the holder of MAINSPRING_TOKEN."""
+    from mainspring.surfaces.cli.capabilities import call_capability, read_arguments
+
+    desk = desk_of(ctx)
+    given = read_arguments(arguments, desk.limits())
+    return finish(call_capability(desk, desk.screen(for_programs=for_programs), name, given))
+
+
+def _mcp(
+    ctx: typer.Context,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Speak to this server, instead of to this machine's."),
+    ] = None,
+    show_config: Annotated[
+        bool, typer.Option("--show-config", help="Print what an MCP client is to be told.")
+    ] = False,
+) -> int:
+    """Serve MCP on stdin and stdout, for a client that starts this command.
+
+    It acts as the owner of the data folder, or as the holder of MAINSPRING_TOKEN.
+    """
+    from mainspring.surfaces.cli import mcp
+
+    desk = desk_of(ctx)
+    if show_config:
+        return mcp.show_config(desk, desk.screen(), url)
+    return finish(mcp.serve_mcp(desk, url))

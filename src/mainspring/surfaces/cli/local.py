@@ -1,0 +1,45 @@
+"""The local workspace as a command sees it: behind its wall, and with the owner as the actor.
+
+A command acts for whoever owns this machine's data folder. What it changes is told to the
+audit log under the names that the other surfaces use for the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.roles import Role
+from mainspring.store.audit import entry_by
+from mainspring.store.walls import Walled
+from mainspring.workspace.automations import FIRST_MEMBER
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.rooms import Rooms
+
+
+@dataclass(slots=True)
+class Deed:
+    """Something that a command does; it may be completed until it is committed."""
+
+    action: str
+    subject: object = None
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+def local_owner(rooms: Rooms) -> Actor:
+    """Whoever gives commands on this machine."""
+    return Actor(rooms.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True)
+
+
+def local(rooms: Rooms, deed: Deed | None = None) -> Walled:
+    """The local workspace; with a deed, each transaction tells the audit log of it."""
+    if deed is None:
+        return Walled(rooms.database, rooms.workspace_id)
+    owner = local_owner(rooms)
+    return Walled(
+        rooms.database,
+        rooms.workspace_id,
+        tell=lambda: [entry_by(owner, deed.action, deed.subject, deed.detail)],
+    )

@@ -1,0 +1,91 @@
+"""``mcp``: the MCP server for a client that starts it, and what such a client is told."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import SplitResult, urlsplit
+
+from mainspring.contracts.errors import Invalid, Unauthenticated
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.presence import server_address
+from mainspring.surfaces.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from mainspring.settings import Settings
+    from mainspring.surfaces.cli.desk import Desk
+
+NAME: Final = "mainspring"
+_PATH: Final = "/mcp"
+_TOKEN: Final = "MAINSPRING_TOKEN"  # noqa: S105
+
+
+async def serve_mcp(desk: Desk, url: str | None) -> int:
+    """Speaks the protocol on stdin and stdout until stdin closes."""
+    settings = desk.settings()
+    if url is not None:
+        from mainspring.surfaces.mcp.bridge import bridge
+
+        await bridge(read_url(url), _token(settings))
+        return exits.DONE
+    from mainspring.surfaces.cli.visiting import visitor_here
+    from mainspring.surfaces.mcp.stdio import serve_stdio
+
+    async with desk.doors.open(settings) as rooms:
+        # Said before the client waits for an answer that cannot come.
+        await visitor_here(rooms)
+        await serve_stdio(rooms, lambda: visitor_here(rooms))
+    return exits.DONE
+
+
+def show_config(desk: Desk, screen: Screen, url: str | None) -> int:
+    """What to put into the settings of an MCP client: as a child, and over HTTP."""
+    settings = desk.settings()
+    address = read_url(url) if url else server_address(settings) + _PATH
+    child: dict[str, Any] = {
+        "command": sys.executable,
+        "args": ["-m", "mainspring", "--home", str(settings.home), "mcp"],
+    }
+    if url:
+        child["args"] = ["-m", "mainspring", "mcp", "--url", address]
+        child["env"] = {_TOKEN: "msk_…"}
+    http = {"type": "http", "url": address, "headers": {"Authorization": "Bearer msk_…"}}
+    screen.answer({"mcpServers": {NAME: child, f"{NAME}-http": http}})
+    return exits.DONE
+
+
+def read_url(text: str) -> str:
+    """The address of an MCP server; the path may be left out, a token may not be in it."""
+    split = _split(text)
+    if split is None:
+        raise Invalid(
+            "The address of the server is not one.",
+            code="bad_url",
+            suggestion="Write it like http://127.0.0.1:8420 or https://host/mcp.",
+        )
+    if split.username is not None or split.password is not None or split.query or split.fragment:
+        raise Invalid(
+            "The address may hold no user, query or fragment.",
+            code="bad_url",
+            suggestion=f"Set the token as {_TOKEN}; an address ends up in histories and logs.",
+        )
+    return text.rstrip("/") + ("" if split.path.strip("/") else _PATH)
+
+
+def _split(text: str) -> SplitResult | None:
+    try:
+        split = urlsplit(text)
+        usable = split.scheme in ("http", "https") and split.hostname and split.port != 0
+    except ValueError:
+        return None
+    return split if usable else None
+
+
+def _token(settings: Settings) -> str:
+    if settings.token is None:
+        raise Unauthenticated(
+            "A server elsewhere needs a token.",
+            code="no_token",
+            suggestion=f"Set {_TOKEN} to a token that it knows.",
+        )
+    return settings.token

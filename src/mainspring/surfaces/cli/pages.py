@@ -1,0 +1,155 @@
+"""``pages``: texts kept and found, through the gate like every other call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.documents import read_text
+from mainspring.surfaces.cli.screen import Screen, clean, one_line
+from mainspring.surfaces.cli.visiting import visitor_here
+from mainspring.surfaces.cli.words import date_time, hint
+from mainspring.workspace.pages.front_matter import split
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.surfaces.cli.desk import Desk
+
+_BECAME = {
+    "created": "The page {slug} is there.",
+    "updated": "The page {slug} is changed.",
+    "ingested_again": "The page {slug} came in anew, unchanged.",
+    "unchanged": "The page {slug} is there already, just so.",
+}
+
+
+async def _call(desk: Desk, capability: str, arguments: Mapping[str, Any]) -> Any:
+    given = {name: value for name, value in arguments.items() if value is not None}
+    async with desk.doors.open(desk.settings()) as rooms:
+        return await rooms.gate.serve(await visitor_here(rooms), capability, given)
+
+
+def _named(page: str) -> dict[str, str]:
+    """A page by its id where the word is one, else by its slug."""
+    try:
+        return {"id": str(UUID(page))}
+    except ValueError:
+        return {"slug": page}
+
+
+async def list_pages(desk: Desk, screen: Screen, kind: str | None, most: int) -> int:
+    found = await _call(desk, "list_pages", {"type": kind, "limit": most})
+    if screen.for_programs:
+        screen.answer(found)
+    elif found["pages"]:
+        rows = (
+            (
+                page["slug"],
+                page["type"],
+                one_line(page["title"], 80),
+                moment(datetime.fromisoformat(page["ingested_at"]), screen),
+            )
+            for page in found["pages"]
+        )
+        screen.say(columns(("Page", "Type", "Title", "Came in"), rows, whole=("Page", "Came in")))
+    else:
+        screen.say("There are no such pages." if kind else "There are no pages yet.")
+        screen.say(f"  {hint('pages', 'add', 'FILE')}")
+    return exits.DONE
+
+
+async def show_page(desk: Desk, screen: Screen, name: str, *, raw: bool) -> int:
+    page = await _call(desk, "get_page", _named(name))
+    if screen.for_programs:
+        screen.answer(page)
+    elif raw:
+        screen.say(clean(page["markdown"]))
+    else:
+        screen.say(*_lines(page))
+    return exits.DONE
+
+
+def _lines(page: Mapping[str, Any]) -> list[Text]:
+    from rich.text import Text
+
+    lines = [
+        Text(one_line(page["title"]), style="bold"),
+        Text(f"  {page['slug']}, {page['type']}, id {page['id']}", style="bright_black"),
+    ]
+    if page["source_ref"]:
+        lines.append(Text(f"  made from {one_line(page['source_ref'])}", style="bright_black"))
+    lines += [
+        Text(f"  {name}: {one_line(str(value), 120)}")
+        for name, value in page["frontmatter"].items()
+        if name not in {"title", "type", "slug", "source_ref"}
+    ]
+    lines += [Text(""), Text(clean(page["body"])), Text("")]
+    for entry in page["timeline"]:
+        at = date_time(datetime.fromisoformat(entry["at"]))
+        by = f"run {entry['run_id']}" if entry["run_id"] else entry["actor_kind"]
+        lines.append(Text(f"  {at}  {entry['action']} by {by}", style="bright_black"))
+    return lines
+
+
+async def add_page(desk: Desk, screen: Screen, file: str, said: Mapping[str, str | None]) -> int:
+    """A page from a file or a pipe."""
+    limits = desk.limits()
+    text = read_text(file, limits.page_bytes + limits.page_values_bytes)
+    arguments: dict[str, Any] = {**said, "markdown": text}
+    if said["type"] is None and "type" not in split(text)[2]:
+        arguments["type"] = "note"
+    made = await _call(desk, "create_page", arguments)
+    if screen.for_programs:
+        screen.answer(made)
+    else:
+        screen.say(_BECAME[made["became"]].format(slug=made["slug"]))
+        screen.say(f"  {hint('pages', 'show', made['slug'])}")
+    return exits.DONE
+
+
+async def find_pages(
+    desk: Desk, screen: Screen, way: str, asked: str, kind: str | None, most: int
+) -> int:
+    if not asked.strip():
+        detail = "There is nothing to look for."
+        raise Invalid(detail, code="usage", findings=[Finding("/q", detail, "empty")])
+    found = await _call(desk, way, {"q": asked, "type": kind, "limit": most})
+    if screen.for_programs:
+        screen.answer(found)
+        return exits.DONE
+    for page in found["pages"]:
+        screen.say(*_hit(page))
+    if not found["pages"]:
+        screen.say("Nothing was found.")
+    if found.get("note"):
+        screen.say(f"  {found['note']}")
+    return exits.DONE
+
+
+def _hit(page: Mapping[str, Any]) -> list[Text]:
+    from rich.text import Text
+
+    head = Text.assemble((one_line(page["title"], 100), "bold"), f"  {page['slug']}")
+    head.append(f"  {page['type']}", style="bright_black")
+    shown = Text(f"  {page['snippet']}")
+    for start, end in page["highlights"]:
+        shown.stylize("bold", start + 2, end + 2)
+    # The places were counted in the text as it is, so it is cleaned afterwards, sign by sign.
+    if clean(page["snippet"]) != page["snippet"]:
+        shown = Text(f"  {clean(page['snippet'])}")
+    return [head, shown]
+
+
+async def delete_page(desk: Desk, screen: Screen, name: str) -> int:
+    gone = await _call(desk, "delete_page", _named(name))
+    if screen.for_programs:
+        screen.answer(gone)
+    else:
+        screen.say(f"The page {gone['slug']} is deleted.")
+    return exits.DONE

@@ -1,0 +1,146 @@
+"""The commands about people and tokens, and their words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mainspring.contracts.roles import Role
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import Json, desk_of, help_alone, make_group
+
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Whom it is about.")]
+GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operator, editor, …")]
+
+
+def add_to(app: typer.Typer, panel: str) -> None:
+    """Adds ``sign-in``, ``members`` and ``tokens``."""
+    app.command(name="sign-in", rich_help_panel=panel)(_sign_in)
+    app.add_typer(_members(), name="members", rich_help_panel=panel)
+    app.add_typer(_tokens(), name="tokens", rich_help_panel=panel)
+
+
+def _members() -> typer.Typer:
+    group = make_group("Say who is in the workspace, and as what.")
+
+    @group.callback(invoke_without_command=True)
+    def members(ctx: typer.Context) -> None:
+        """Say who is in the workspace, and as what."""
+        help_alone(ctx)
+
+    group.command(name="list")(_list_members)
+    group.command(name="invite")(_invite)
+    group.command(name="role")(_role)
+    group.command(name="remove")(_remove)
+    return group
+
+
+def _tokens() -> typer.Typer:
+    group = make_group("Make and revoke access tokens for programs.")
+
+    @group.callback(invoke_without_command=True)
+    def tokens(ctx: typer.Context) -> None:
+        """Make and revoke access tokens for programs."""
+        help_alone(ctx)
+
+    group.command(name="list")(_list_tokens)
+    group.command(name="create")(_create)
+    group.command(name="revoke")(_revoke)
+    return group
+
+
+def _sign_in(
+    ctx: typer.Context,
+    forget_password: Annotated[
+        bool,
+        typer.Option(
+            "--forget-password", help="Forget the password and end all sessions when it is used."
+        ),
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Make a link that signs the local owner in to the web pages, once."""
+    from mainspring.surfaces.cli.people import show_link
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_link(desk, screen, forget=forget_password))
+
+
+def _list_members(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List members, and who was asked in."""
+    from mainspring.surfaces.cli.people import show_members
+
+    desk = desk_of(ctx)
+    return finish(show_members(desk, desk.screen(for_programs=for_programs)))
+
+
+def _invite(
+    ctx: typer.Context,
+    email: Email,
+    role: Annotated[Role, typer.Option(help="What they will be here.")] = Role.VIEWER,
+    for_programs: Json = False,
+) -> int:
+    """Ask somebody in; the link for them is shown once."""
+    from mainspring.surfaces.cli.people import invite_member
+
+    desk = desk_of(ctx)
+    return finish(invite_member(desk, desk.screen(for_programs=for_programs), email, role))
+
+
+def _role(ctx: typer.Context, email: Email, role: GivenRole, for_programs: Json = False) -> int:
+    """Change what a member is."""
+    from mainspring.surfaces.cli.people import set_role
+
+    desk = desk_of(ctx)
+    return finish(set_role(desk, desk.screen(for_programs=for_programs), email, role))
+
+
+def _remove(ctx: typer.Context, email: Email, for_programs: Json = False) -> int:
+    """Remove a member; their tokens end."""
+    from mainspring.surfaces.cli.people import drop_member
+
+    desk = desk_of(ctx)
+    return finish(drop_member(desk, desk.screen(for_programs=for_programs), email))
+
+
+def _list_tokens(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List tokens, never their texts."""
+    from mainspring.surfaces.cli.people import show_tokens
+
+    desk = desk_of(ctx)
+    return finish(show_tokens(desk, desk.screen(for_programs=for_programs)))
+
+
+def _create(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
+    role: Annotated[Role, typer.Option(help="It gives at most this.")] = Role.EDITOR,
+    capability: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="It may call this and nothing else; may be given again."),
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=3_650, help="It ends by itself after so many days.")
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Make a token; its text is printed once."""
+    from mainspring.surfaces.cli.people import create_token
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(create_token(desk, screen, name, role, capability or None, days))
+
+
+def _revoke(
+    ctx: typer.Context,
+    token: Annotated[str, typer.Argument(metavar="ID", help="Its id.")],
+    for_programs: Json = False,
+) -> int:
+    """End a token for ever."""
+    from mainspring.surfaces.cli.people import end_token
+
+    desk = desk_of(ctx)
+    return finish(end_token(desk, desk.screen(for_programs=for_programs), token))

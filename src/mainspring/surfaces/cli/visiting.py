@@ -1,0 +1,24 @@
+"""Who a command calls capabilities as: the owner of this data folder, or a token's holder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mainspring.gate.direct import Visitor
+from mainspring.surfaces.cli.local import local_owner
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.rooms import Rooms
+
+
+async def visitor_here(rooms: Rooms) -> Visitor:
+    """The holder of the token that is set, as it stands now; without one, the owner."""
+    token = rooms.settings.token
+    if token is None:
+        return Visitor(local_owner(rooms))
+    from starlette.datastructures import Headers
+
+    from mainspring.surfaces.rest.door import caller_of
+
+    shown = Headers({"authorization": f"Bearer {token}"})
+    return (await caller_of(rooms.database, shown, runs=True)).visitor

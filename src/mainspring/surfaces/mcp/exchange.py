@@ -1,0 +1,225 @@
+"""One HTTP exchange of the protocol: a message comes as a POST, its answer goes back as JSON.
+
+Nothing is remembered between two of them, so any process may answer any of them. The
+library's own transport starts tasks and queues for each request, which costs more than the
+request itself; here a message about tools is answered at once, and any other one goes
+straight to the library's kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from mcp.server.connection import Connection
+from mcp.server.runner import modern_error_data, serve_one
+from mcp.server.streamable_http import check_accept_headers
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    MCP_PROTOCOL_VERSION_HEADER,
+    InboundLadderRejection,
+    InboundModernRoute,
+    classify_inbound_request,
+    find_duplicated_routing_header,
+    unsupported_protocol_version_rejection,
+)
+from mcp.shared.transport_context import TransportContext
+from mcp_types import (
+    DEFAULT_NEGOTIATED_VERSION,
+    HEADER_MISMATCH,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    RequestId,
+)
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
+from mainspring.surfaces.mcp.server import METHODS, Context, Tools, build_server
+from mainspring.surfaces.rest.answers import as_json
+from mainspring.surfaces.rest.bodies import read_json_body
+from mainspring.surfaces.rest.problems import problem_answer
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.gate.direct import Visitor
+    from mainspring.surfaces.rest.door import Caller
+    from mainspring.surfaces.rooms import Rooms
+
+# What a message has around the arguments of a call.
+_AROUND: Final = 65_536
+_LEVELS_AROUND: Final = 2
+_TRANSPORT: Final = TransportContext(kind="streamable-http", can_send_request=False)
+
+
+class _Refused(Exception):
+    """The message is not one of the protocol; the answer says why."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.error: dict[str, Any] = {"code": code, "message": message}
+        if data is not None:
+            self.error["data"] = data
+
+
+@dataclass(slots=True)
+class _Back:
+    """The way back to the client while its message is answered: there is none."""
+
+    request_id: RequestId
+    message_metadata: None = None
+    transport: TransportContext = _TRANSPORT
+    can_send_request: bool = False
+    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: Any = None
+    ) -> dict[str, Any]:
+        raise NoBackChannelError(method)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
+        """An answer is one JSON document; a notification has no place in it."""
+
+    async def progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """The same holds for progress."""
+
+
+class Exchange:
+    """Answers one request of a known caller, and then the next."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._tools = Tools(rooms)
+        # Nobody asks it about tools, so it need not know who is asking.
+        self._server = build_server(self._tools, _nobody)
+        self._limits = message_limits(rooms.limits, rooms.registry)
+
+    async def answer(self, caller: Caller, request: Request) -> Response:
+        """The answer to whatever came."""
+        if request.method != "POST":
+            # There is no stream to open and no session to end.
+            return _turned_away(request, 405, "The MCP server is spoken to with POST alone.")
+        if request.scope["query_string"]:
+            raise Invalid(
+                "The address of the MCP server takes no query.",
+                code="query",
+                suggestion="Send the token in the header 'Authorization: Bearer …', never here.",
+            )
+        if "accept" in request.headers and not check_accept_headers(request)[0]:
+            return _turned_away(request, 406, "The answer is JSON, which 'Accept' does not take.")
+        version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
+        modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+        message_id: RequestId | None = None
+        try:
+            message = await _read(request, self._limits)
+            if "id" not in message or "method" not in message:
+                return _heard(message, version, modern=modern)
+            asked = _request(message)
+            message_id = asked.id
+            sender = _sender(request, message, version, modern=modern)
+            told = {"result": await self._served(caller, asked, sender)}
+        except _Refused as refused:
+            told = {"error": refused.error}
+        # Earlier versions say in the body alone that a request failed.
+        by_status = "error" in told and (modern or message_id is None)
+        status = ERROR_CODE_HTTP_STATUS.get(told["error"]["code"], 200) if by_status else 200
+        content = as_json({"jsonrpc": "2.0", "id": message_id, **told})
+        return Response(content, status, media_type="application/json")
+
+    async def _served(
+        self, caller: Caller, asked: JSONRPCRequest, sender: InboundModernRoute
+    ) -> dict[str, Any]:
+        version = sender.protocol_version
+        try:
+            if asked.method in METHODS:
+                return await self._tools.answer(caller.visitor, asked.method, version, asked.params)
+            connection = Connection.from_envelope(
+                version, sender.client_info, sender.client_capabilities
+            )
+            return await serve_one(
+                self._server, _Back(asked.id), asked.method, asked.params, connection=connection,
+                lifespan_state=None,
+            )  # fmt: skip
+        except Exception as error:
+            # The library's words for its own errors; anything else is logged and not shown.
+            told = modern_error_data(error)
+            raise _Refused(told.code, told.message, told.data) from None
+
+
+def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:
+    """Room for the largest arguments that any capability takes, and for what is around them."""
+    largest = (one.annotations.arguments_bytes or 0 for one in vocabulary.capabilities.values())
+    most = max(limits.json_bytes, *largest) + _AROUND
+    return replace(limits, json_bytes=most, json_depth=limits.json_depth + _LEVELS_AROUND)
+
+
+async def _nobody(ctx: Context) -> Visitor:
+    raise AssertionError(f"{ctx.method} was to be answered before")
+
+
+def _turned_away(request: Request, status: int, sentence: str) -> Response:
+    made = problem_answer(Invalid(sentence, code="wrong_request"), request.scope, status)
+    if status == 405:
+        made.headers["Allow"] = "POST"
+    return made
+
+
+async def _read(request: Request, limits: Limits) -> dict[str, Any]:
+    try:
+        found = await read_json_body(request, limits)
+    except (TooLarge, Unsupported):
+        raise
+    except Invalid as problem:
+        raise _Refused(PARSE_ERROR, problem.detail, problem.as_dict()) from None
+    if not isinstance(found, dict):
+        raise _Refused(INVALID_REQUEST, "One message is one JSON object; batches are not taken.")
+    return found
+
+
+def _heard(message: dict[str, Any], version: str | None, *, modern: bool) -> Response:
+    """A message that is owed no answer."""
+    if "method" in message:
+        try:
+            JSONRPCNotification.model_validate(message)
+        except ValidationError:
+            raise _Refused(INVALID_REQUEST, "This is no notification of JSON-RPC 2.0.") from None
+        refusal = unsupported_protocol_version_rejection(version or "") if modern else None
+        if refusal is not None:
+            raise _Refused(refusal.code, refusal.message, refusal.data)
+    elif modern or not message.keys() & {"result", "error"}:
+        raise _Refused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
+    return Response(status_code=202)
+
+
+def _request(message: dict[str, Any]) -> JSONRPCRequest:
+    try:
+        return JSONRPCRequest.model_validate(message)
+    except ValidationError:
+        raise _Refused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.") from None
+
+
+def _sender(
+    request: Request, message: dict[str, Any], version: str | None, *, modern: bool
+) -> InboundModernRoute:
+    """What is to be known about the other side, all of it said by the message."""
+    twice = find_duplicated_routing_header(request.headers.items())
+    if twice is not None:
+        raise _Refused(HEADER_MISMATCH, f"The header {twice} comes more than once.")
+    if not modern:
+        return InboundModernRoute(version or DEFAULT_NEGOTIATED_VERSION, None, None)
+    # Space around a header's value is no part of it, and the parser leaves it there.
+    headers = {name: value.strip(" \t") for name, value in request.headers.items()}
+    found = classify_inbound_request(message, headers=headers)
+    if isinstance(found, InboundLadderRejection):
+        raise _Refused(found.code, found.message, found.data)
+    return found

@@ -1,0 +1,75 @@
+"""The MCP server inside the API process: who comes in is decided before the library is loaded.
+
+Loading it takes most of a second and 24 MB, so it waits for the first caller who is known,
+and happens on a thread while others are served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from typing import TYPE_CHECKING, Final, Protocol
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from mainspring.contracts.errors import Invalid, Problem
+from mainspring.surfaces.mcp.addresses import check_address
+from mainspring.surfaces.rest.door import Caller, caller_of
+from mainspring.surfaces.rest.problems import problem_answer
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from mainspring.surfaces.rooms import Rooms
+
+PATH: Final = "/mcp"
+
+
+class Answering(Protocol):
+    """What answers once the library is there."""
+
+    async def answer(self, caller: Caller, request: Request) -> Response: ...
+
+
+class McpMount:
+    """An ASGI application for one path."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self._exchange: Answering | None = None
+        self._one_at_a_time = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            made = await self._answer(Request(scope, receive))
+        except Problem as problem:
+            made = problem_answer(problem, scope)
+        except HTTPException as error:
+            slow = Invalid("The body did not arrive in time.", code="slow_body")
+            made = problem_answer(slow, scope, error.status_code)
+            made.headers["Connection"] = "close"
+        except ClientDisconnect:
+            return
+        await made(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        check_address(request.scope, self._rooms.settings.public_url)
+        # A token in the header is all that counts here: a browser sends cookies by itself.
+        shown = [pair for pair in request.headers.raw if pair[0] == b"authorization"]
+        caller = await caller_of(self._rooms.database, Headers(raw=shown), runs=True)
+        exchange = self._exchange or await self._load()
+        return await exchange.answer(caller, request)
+
+    async def _load(self) -> Answering:
+        async with self._one_at_a_time:
+            if self._exchange is None:
+                self._exchange = await asyncio.to_thread(_load, self._rooms)
+        return self._exchange
+
+
+def _load(rooms: Rooms) -> Answering:
+    made: Answering = importlib.import_module("mainspring.surfaces.mcp.exchange").Exchange(rooms)
+    return made

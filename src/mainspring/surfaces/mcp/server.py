@@ -1,0 +1,122 @@
+"""The protocol's own low-level server, with our tools in it.
+
+It negotiates versions, checks each request against the schema of its version and knows
+which methods there are. Messages about tools are answered before they reach it: lists and
+results are made by the toolbox, and each tool was brought into the form of a version once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    SERVER_INFO_META_KEY,
+    CallToolRequestParams,
+)
+from mcp_types import PaginatedRequestParams as ListParams
+from mcp_types.methods import serialize_server_result, validate_client_request
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from mainspring import __version__
+from mainspring.contracts.errors import Fault, Problem
+from mainspring.surfaces.mcp.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from mainspring.gate.direct import Visitor
+    from mainspring.surfaces.rooms import Rooms
+
+Context = ServerRequestContext[Any, Any]
+# Says who sent a message: by what it came with, or always the same.
+Who = Callable[[Context], Awaitable["Visitor"]]
+
+METHODS: Final = frozenset({"tools/list", "tools/call"})
+NAME: Final = "mainspring"
+TITLE: Final = "Mainspring"
+INSTRUCTIONS: Final = (
+    "These tools are the capabilities of a Mainspring workspace: what it keeps, and what it may "
+    "do outside. You see the ones that your token may call. Arguments are checked strictly: an "
+    "unknown name or a value out of bounds is an error result that says where and what to do. "
+    "A tool that reaches outside may answer with a draft (kind: draft), which a person must "
+    "confirm before anything leaves."
+)
+# A list stays as it is for the life of the server, unless somebody's role or token changes.
+_LIST_MS: Final = 60_000
+
+
+class Tools:
+    """Answers the two methods about tools, in the words of any version."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._toolbox = Toolbox(rooms.registry, rooms.gate, _spelled)
+        self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
+
+    async def answer(
+        self, visitor: Visitor, method: str, version: str, params: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """The result; errors of the protocol are raised as the library's."""
+        given = params or {}
+        # Raises what the library makes an error for wrong parameters of.
+        validate_client_request(method, version, given)
+        try:
+            if method == "tools/list":
+                made = self._list(visitor, version, given.get("cursor"))
+            else:
+                arguments = given.get("arguments") or {}
+                made = await self._toolbox.call(visitor, given["name"], arguments)
+        except Problem as problem:
+            code = INTERNAL_ERROR if isinstance(problem, Fault) else INVALID_PARAMS
+            raise MCPError(code, problem.detail, problem.as_dict()) from None
+        if version in MODERN_PROTOCOL_VERSIONS:
+            made |= {"resultType": "complete", "_meta": dict(self._stamp)}
+        return made
+
+    def _list(self, visitor: Visitor, version: str, cursor: str | None) -> dict[str, Any]:
+        tools, following = self._toolbox.page(visitor, version, cursor)
+        made: dict[str, Any] = {"tools": tools}
+        if following is not None:
+            made["nextCursor"] = following
+        if version in MODERN_PROTOCOL_VERSIONS:
+            made |= {"ttlMs": _LIST_MS, "cacheScope": "private"}
+        return made
+
+
+def build_server(tools: Tools, who: Who) -> Server[Any]:
+    """The library's server with these tools; ``who`` is asked for each message about them."""
+
+    async def answer(ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method not in METHODS or ctx.request_id is None:
+            return await call_next(ctx)
+        return await tools.answer(await who(ctx), ctx.method, ctx.protocol_version, ctx.params)
+
+    made: Server[Any] = Server(
+        NAME, version=__version__, title=TITLE, instructions=INSTRUCTIONS,
+        cache_hints={"server/discover": CacheHint(_LIST_MS, "private")},
+    )  # fmt: skip
+    made.add_request_handler("tools/list", ListParams, _never)
+    made.add_request_handler("tools/call", CallToolRequestParams, _never)
+    # Nobody is set up to receive the library's telemetry, and it costs every message.
+    made.middleware[:] = [answer]
+    return made
+
+
+def _spelled(version: str, tool: dict[str, Any]) -> dict[str, Any]:
+    """A tool as this version of the protocol writes it; a wrong one is a mistake of ours."""
+    whole = {"tools": [tool], "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
+    try:
+        made: dict[str, Any] = serialize_server_result("tools/list", version, whole)["tools"][0]
+    except ValidationError:
+        raise Fault(f"The tool {tool['name']} does not fit the protocol.") from None
+    return made
+
+
+async def _never(ctx: Context, params: Any) -> HandlerResult:
+    """Only says that there are tools; messages about them are answered before they come here."""
+    raise AssertionError(f"{ctx.method} was not answered: {type(params).__name__}")

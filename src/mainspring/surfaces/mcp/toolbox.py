@@ -1,0 +1,94 @@
+"""The tools of one caller: what the gate offers them, and a call served by the gate.
+
+Who is asking may differ from message to message, and so may the answer; a tool's text is
+the same for everybody who is offered it without pins, so it is made once.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
+from mainspring.surfaces.mcp.results import failure_of, result_of
+from mainspring.surfaces.mcp.tool import PAGE, describe, wraps
+
+if TYPE_CHECKING:
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.gate.call import Gate
+    from mainspring.gate.direct import Visitor
+    from mainspring.gate.pinned import Offer
+
+# Brings a tool into the form of one version of the protocol.
+Spelling = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+class Toolbox:
+    """Lists and calls, for any caller and any version of the protocol."""
+
+    def __init__(self, vocabulary: Vocabulary, gate: Gate, spell: Spelling) -> None:
+        self._vocabulary = vocabulary
+        self._gate = gate
+        self._spell = spell
+        self._made: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def page(
+        self, visitor: Visitor, version: str, cursor: str | None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """The tools after the cursor, and the cursor of the next page if there is one."""
+        offers = self._gate.offers(visitor)
+        begin = 0 if cursor is None else _after(offers, cursor)
+        shown = offers[begin : begin + PAGE]
+        more = begin + PAGE < len(offers)
+        tools = [self._tool(offer, version) for offer in shown]
+        return tools, _cursor(shown[-1].capability.id) if more else None
+
+    async def call(
+        self, visitor: Visitor, name: str, arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The result of a call, also when it failed; ``Missing`` for a tool that is not offered."""
+        found = self._vocabulary.capabilities.get(name)
+        try:
+            value = await self._gate.serve(visitor, name, arguments)
+        except Problem as problem:
+            if found is None or not visitor.sees(found):
+                raise unknown_tool(name) from None
+            return failure_of(problem)
+        assert found is not None
+        return result_of(value, wrapped=wraps(found))
+
+    def _tool(self, offer: Offer, version: str) -> dict[str, Any]:
+        capability = offer.capability
+        if offer.input_schema is not capability.input_schema:
+            return self._spell(version, describe(capability, offer.input_schema))
+        made = self._made.get((capability.id, version))
+        if made is None:
+            made = self._spell(version, describe(capability, offer.input_schema))
+            self._made[capability.id, version] = made
+        return made
+
+
+def unknown_tool(name: str) -> Missing:
+    """The same for what does not exist and for what this caller may not know of."""
+    return Missing(
+        f"There is no tool called {name[:100]!r}.",
+        code="unknown_tool",
+        suggestion="Ask for tools/list to see what you may call.",
+    )
+
+
+def _cursor(name: str) -> str:
+    return base64.urlsafe_b64encode(name.encode()).decode()
+
+
+def _after(offers: Sequence[Offer], cursor: str) -> int:
+    """Where the page begins; a tool that is gone since then breaks nothing."""
+    try:
+        name = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        detail = "The cursor was not given out by this server."
+        raise Invalid(detail, findings=[Finding("/cursor", detail, "cursor")]) from None
+    return bisect_right(offers, name, key=lambda offer: offer.capability.id)

@@ -1,0 +1,224 @@
+"""The shapes of requests and answers about people, for the published document."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from mainspring.contracts.roles import Role
+from mainspring.surfaces.rest.bodies import Body
+from mainspring.workspace.people.passwords import LONGEST as LONGEST_PASSWORD
+from mainspring.workspace.people.users import LONGEST_EMAIL, LONGEST_NAME
+
+Email = Annotated[str, Field(min_length=3, max_length=LONGEST_EMAIL, examples=["ada@example.org"])]
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+Title = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Password = Annotated[str, Field(min_length=1, max_length=LONGEST_PASSWORD)]
+
+
+class Credentials(Body):
+    """What somebody signs in with."""
+
+    email: Email
+    password: Password
+
+
+class LinkToken(Body):
+    """What stands after the # of a link that signs in."""
+
+    token: str = Field(min_length=1, max_length=200)
+
+
+class ChosenWorkspace(Body):
+    """The workspace to look at."""
+
+    workspace_id: UUID
+
+
+class NewPassword(Body):
+    """A new password, and the old one where there is one."""
+
+    password: Password
+    current_password: Password | None = None
+
+
+class ChangedPerson(Body):
+    """What somebody changes about themselves; what is left out stays."""
+
+    name: Name | None = None
+    email: Email | None = None
+    default_workspace_id: UUID | None = Field(
+        None, description="The workspace that is meant when none is named."
+    )
+    current_password: Password | None = Field(
+        None, description="Needed for another email, where there is a password."
+    )
+
+
+class InvitedMember(Body):
+    """Who is asked in, and as what."""
+
+    email: Email
+    role: Role
+
+
+class ChangedMember(Body):
+    """What a member is from now on."""
+
+    role: Role
+
+
+class NewToken(Body):
+    """A token's name, and what it gives."""
+
+    name: Title
+    role: Role | None = Field(None, description="At most this; left out: the role you have.")
+    capabilities: list[str] | None = Field(
+        None, max_length=500, description="The only capabilities it may call; null: no such list."
+    )
+    expires_at: AwareDatetime | None = Field(None, description="Null: it works until revoked.")
+
+
+class NewWorkspace(Body):
+    """A workspace to be made."""
+
+    name: Title
+
+
+class ChangedWorkspace(Body):
+    """What changes about a workspace; what is left out stays."""
+
+    name: Title | None = None
+    cost_cap_daily_usd: Decimal | None = Field(
+        None, ge=0, description="What its automations may spend in a day; null: no bound."
+    )
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PersonShape(_Shape):
+    """A person, as they see themselves."""
+
+    id: UUID
+    email: str
+    name: str
+    administrator: bool = Field(description="Whether they look after the installation.")
+    has_password: bool
+    default_workspace_id: UUID | None
+
+
+class OwnWorkspaceShape(_Shape):
+    """A workspace that somebody is in."""
+
+    id: UUID
+    name: str
+    role: Role = Field(description="What they are there.")
+    cost_cap_daily_usd: float | None
+    created_at: datetime
+
+
+class WorkspaceList(_Shape):
+    """Every workspace that somebody is in."""
+
+    workspaces: list[OwnWorkspaceShape]
+
+
+class WhoShape(_Shape):
+    """Who is asking, and where they are."""
+
+    user: PersonShape
+    workspace: OwnWorkspaceShape
+    role: Role = Field(description="What they may do here and now.")
+    workspaces: list[OwnWorkspaceShape]
+    session_id: UUID | None = Field(description="Null for a token.")
+    csrf_token: str | None = Field(
+        description="Goes into the header X-CSRF-Token of every change; null for a token."
+    )
+
+
+class SessionShape(_Shape):
+    """One browser where somebody is signed in."""
+
+    id: UUID
+    workspace_id: UUID
+    label: str = Field(description="What the browser calls itself.")
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+    current: bool
+
+
+class SessionList(_Shape):
+    """Every place where somebody is signed in."""
+
+    sessions: list[SessionShape]
+
+
+class MemberShape(_Shape):
+    """A member of a workspace."""
+
+    id: UUID
+    email: str
+    name: str
+    role: Role
+    joined_at: datetime
+    disabled: bool = Field(description="Shut out of the installation.")
+
+
+class InvitationShape(_Shape):
+    """Somebody who was asked in and has not come yet."""
+
+    id: UUID
+    email: str
+    role: Role
+    invited_by: UUID
+    created_at: datetime
+    expires_at: datetime
+
+
+class MemberList(_Shape):
+    """Who is in a workspace, and who was asked in."""
+
+    members: list[MemberShape]
+    invitations: list[InvitationShape]
+
+
+class InvitedShape(_Shape):
+    """An invitation, and its link, which is shown this once."""
+
+    invitation: InvitationShape
+    link: str
+
+
+class TokenShape(_Shape):
+    """What is kept of a token."""
+
+    id: UUID
+    member_id: UUID
+    name: str
+    hint: str = Field(description="Its last four characters.")
+    role: Role
+    capabilities: list[str] | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+class TokenList(_Shape):
+    """Tokens, in the order of their making."""
+
+    tokens: list[TokenShape]
+
+
+class MadeToken(_Shape):
+    """A new token, and its text, which is shown this once."""
+
+    token: TokenShape
+    text: str

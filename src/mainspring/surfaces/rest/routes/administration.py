@@ -1,0 +1,33 @@
+"""People and workspaces of the whole installation, for whoever looks after it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+FACES: Final = (
+    Face("GET", "/admin/users", "admin_list_users", "List the people of the installation"),
+    Face("POST", "/admin/users", "admin_create_user", "Add a person", status_code=201),
+    Face(
+        "POST", "/admin/users/{user_id}/disable", "admin_disable_user", "Shut a person out",
+    ),
+    Face(
+        "POST", "/admin/users/{user_id}/enable", "admin_enable_user", "Let a person in again",
+    ),
+    Face(
+        "POST", "/admin/users/{user_id}/reset-password", "admin_reset_password",
+        "Make a link for somebody who lost their password",
+    ),
+    Face("GET", "/admin/workspaces", "admin_list_workspaces", "List every workspace"),
+)  # fmt: skip
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("administration")
+    add_faces(made, rooms, FACES)
+    return made

@@ -1,0 +1,49 @@
+"""Boards: their rows, columns, skills, forms, dashboard and versions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+_ONE: Final = "/boards/{board_id}"
+
+FACES: Final = (
+    Face("POST", "/boards", "create_board", "Create a board", 201),
+    Face("GET", "/boards", "list_boards", "List boards"),
+    Face("GET", _ONE, "get_board", "Read a board and a page of its rows"),
+    Face("PATCH", _ONE, "update_board", "Change its name, description or datasets"),
+    Face("DELETE", _ONE, "archive_board", "Archive a board"),
+    Face(
+        "GET", f"{_ONE}/rows", "get_board", "Read a page of rows, with the board around it",
+        name="get_board_rows",
+    ),
+    Face("POST", f"{_ONE}/rows", "append_board_rows", "Append up to 5,000 rows"),
+    Face("PATCH", f"{_ONE}/rows", "update_board_rows", "Change fields of rows"),
+    Face("DELETE", f"{_ONE}/rows", "delete_board_rows", "Delete rows"),
+    Face(
+        "POST", f"{_ONE}/rows/delete", "delete_board_rows", "Delete many rows",
+        name="delete_many_board_rows",
+    ),
+    Face("POST", f"{_ONE}/rows/restore", "restore_board_rows", "Bring deleted rows back"),
+    Face("GET", f"{_ONE}/skills", "list_board_skills", "List its skills"),
+    Face("PUT", f"{_ONE}/skills/{{name}}", "set_board_skill", "Keep a skill"),
+    Face("DELETE", f"{_ONE}/skills/{{name}}", "delete_board_skill", "Delete a skill"),
+    Face("GET", f"{_ONE}/forms", "list_board_forms", "List its forms"),
+    Face("PUT", f"{_ONE}/forms/{{name}}", "set_board_form", "Keep a form"),
+    Face("DELETE", f"{_ONE}/forms/{{name}}", "delete_board_form", "Delete a form"),
+    Face("GET", f"{_ONE}/dashboard", "get_board_dashboard", "Read its dashboard"),
+    Face("PUT", f"{_ONE}/dashboard", "set_board_dashboard", "Keep its dashboard"),
+    Face("GET", f"{_ONE}/versions", "list_board_versions", "List what its parts were"),
+    Face("POST", f"{_ONE}/revert", "revert_board_part", "Bring back an earlier version of a part"),
+)  # fmt: skip
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("boards")
+    add_faces(made, rooms, FACES)
+    return made

@@ -1,0 +1,104 @@
+"""The members of a workspace: who is in it, who was asked in, and as what."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from mainspring.contracts.roles import Permission
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.people_shapes import (
+    ChangedMember,
+    InvitedMember,
+    InvitedShape,
+    MemberList,
+    MemberShape,
+)
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.people.invitations import invite, list_invitations, withdraw
+from mainspring.workspace.people.links import link_address
+from mainspring.workspace.people.members import change_role, list_members, remove_member
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("members")
+    _add_members(made)
+    _add_invitations(made, rooms)
+    return made
+
+
+def _add_members(made: APIRouter) -> None:
+    @made.get("/members", summary="List members and invitations", response_model=MemberList)
+    @needs(Permission.READ)
+    async def get_members(caller: SignedIn) -> Answer:
+        async with caller.database.acquire() as connection:
+            members = await list_members(connection, caller.workspace_id)
+            invited = await list_invitations(connection, caller.workspace_id)
+        return Answer({"members": members, "invitations": invited})
+
+    @made.patch(
+        "/members/{member_id}",
+        summary="Change a member's role",
+        response_model=MemberShape,
+        responses=problems(403, 409),
+        openapi_extra=takes(ChangedMember),
+    )
+    @needs(Permission.MEMBERS)
+    async def change_member(member_id: UUID, request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, ChangedMember)
+        async with caller.database.transaction() as tx:
+            before = await change_role(tx, caller.actor, member_id, asked.role)
+            caller.detail |= {"from": before.value, "to": asked.role.value}
+            members = await list_members(tx, caller.workspace_id)
+        return Answer(next(entry for entry in members if entry["id"] == member_id))
+
+    @made.delete(
+        "/members/{member_id}",
+        summary="Remove a member; their tokens and sessions here end",
+        status_code=204,
+        response_class=Response,
+        responses=problems(403, 409),
+    )
+    @needs(Permission.MEMBERS)
+    async def delete_member(member_id: UUID, caller: SignedIn) -> Response:
+        async with caller.database.transaction() as tx:
+            before = await remove_member(tx, caller.actor, member_id)
+            caller.detail["from"] = before.value
+        return Response(status_code=204)
+
+
+def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        "/invitations",
+        summary="Ask somebody in by their email",
+        status_code=201,
+        response_model=InvitedShape,
+        responses=problems(403, 409),
+        openapi_extra=takes(InvitedMember),
+    )
+    @needs(Permission.MEMBERS)
+    async def invite_member(request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, InvitedMember)
+        async with caller.database.transaction() as tx:
+            invitation, plain = await invite(tx, caller.actor, asked.email, asked.role)
+            caller.detail |= {"invitation": str(invitation["id"]), "role": asked.role.value}
+        link = link_address(rooms.settings.address, plain)
+        return Answer({"invitation": invitation, "link": link}, status_code=201)
+
+    @made.delete(
+        "/invitations/{invitation_id}",
+        summary="Take an invitation back",
+        status_code=204,
+        response_class=Response,
+    )
+    @needs(Permission.MEMBERS)
+    async def delete_invitation(invitation_id: UUID, caller: SignedIn) -> Response:
+        async with caller.database.transaction() as tx:
+            await withdraw(tx, caller.workspace_id, invitation_id)
+        return Response(status_code=204)

@@ -1,0 +1,207 @@
+"""Signing in and out, and who is asking."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from mainspring.contracts.errors import Clash, Denied
+from mainspring.contracts.roles import Permission
+from mainspring.store.audit import append_audit, entry_by
+from mainspring.store.database import Connection
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.door import Caller, SignedIn, needs, person_of, public
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.people_shapes import (
+    ChosenWorkspace,
+    Credentials,
+    LinkToken,
+    SessionList,
+    WhoShape,
+)
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.people import signing_in
+from mainspring.workspace.people.sessions import end_session, list_sessions, move_session
+from mainspring.workspace.people.users import User, read_user
+from mainspring.workspace.people.workspaces import role_in, workspaces_of
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("session")
+    browsers = Browsers(rooms.settings.address)
+    _add_coming(made, rooms, browsers)
+    _add_being(made, rooms)
+    _add_going(made, rooms, browsers)
+    return made
+
+
+def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
+    async def arrived(found: signing_in.SignedIn) -> Answer:
+        answer = Answer(await who(rooms, await person_of(rooms.database, found.plain)))
+        browsers.give(answer, found.plain)
+        return answer
+
+    @made.post(
+        "/session",
+        summary="Sign in with an email and a password",
+        response_model=WhoShape,
+        responses=problems(401, 403, 429),
+        openapi_extra=takes(Credentials),
+    )
+    @public
+    async def sign_in(request: Request) -> Answer:
+        browsers.check_page(request.headers)
+        given = await read_body(request, Credentials)
+        visit = _visit(request, browsers)
+        return await arrived(
+            await signing_in.sign_in(
+                rooms.database, rooms.passwords, visit, given.email, given.password
+            )
+        )
+
+    @made.post(
+        "/session/link",
+        summary="Sign in with a link that works once",
+        response_model=WhoShape,
+        responses=problems(403, 410, 429),
+        openapi_extra=takes(LinkToken),
+    )
+    @public
+    async def sign_in_by_link(request: Request) -> Answer:
+        browsers.check_page(request.headers)
+        given = await read_body(request, LinkToken)
+        visit = _visit(request, browsers)
+        return await arrived(await signing_in.sign_in_by_link(rooms.database, visit, given.token))
+
+
+def _add_being(made: APIRouter, rooms: Rooms) -> None:
+    @made.get("/session", summary="Say who is asking", response_model=WhoShape)
+    @needs(Permission.ACCOUNT)
+    async def read_session(caller: SignedIn) -> Answer:
+        return Answer(await who(rooms, caller))
+
+    @made.post(
+        "/session/workspace",
+        summary="Look at another workspace",
+        response_model=WhoShape,
+        responses=problems(404, 409),
+        openapi_extra=takes(ChosenWorkspace),
+    )
+    @needs(Permission.ACCOUNT)
+    async def switch_workspace(request: Request, caller: SignedIn) -> Answer:
+        session_id = own_session(caller)
+        given = await read_body(request, ChosenWorkspace)
+        async with rooms.database.transaction() as tx:
+            await role_in(tx, given.workspace_id, caller.member_id)
+            await move_session(tx, session_id, given.workspace_id)
+            await tell(tx, caller, "switch_workspace", given.workspace_id)
+        plain = Browsers(rooms.settings.address).shown(request.headers) or ""
+        return Answer(await who(rooms, await person_of(rooms.database, plain)))
+
+    @made.get("/sessions", summary="List where you are signed in", response_model=SessionList)
+    @needs(Permission.ACCOUNT)
+    async def get_sessions(caller: SignedIn) -> Answer:
+        found = await list_sessions(rooms.database, caller.member_id)
+        return Answer(
+            {"sessions": [{**row, "current": row["id"] == caller.session_id} for row in found]}
+        )
+
+
+def _add_going(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
+    @made.delete(
+        "/session",
+        summary="Sign out",
+        status_code=204,
+        response_class=Response,
+        responses=problems(409),
+    )
+    @needs(Permission.ACCOUNT)
+    async def sign_out(caller: SignedIn) -> Response:
+        session_id = own_session(caller)
+        await ended(caller, session_id)
+        answer = Response(status_code=204)
+        browsers.take(answer)
+        return answer
+
+    @made.delete(
+        "/sessions/{session_id}",
+        summary="Sign out somewhere else",
+        status_code=204,
+        response_class=Response,
+    )
+    @needs(Permission.ACCOUNT)
+    async def delete_session(session_id: UUID, caller: SignedIn) -> Response:
+        check_whole(caller)
+        await ended(caller, session_id)
+        return Response(status_code=204)
+
+    async def ended(caller: Caller, session_id: UUID) -> None:
+        async with rooms.database.transaction() as tx:
+            await end_session(tx, caller.member_id, session_id)
+            await tell(tx, caller, "sign_out", session_id)
+
+
+async def who(rooms: Rooms, caller: Caller) -> dict[str, Any]:
+    """Whoever is asking, in the workspace where they are."""
+    async with rooms.database.acquire() as connection:
+        user = await read_user(connection, caller.member_id)
+        mine = await workspaces_of(connection, caller.member_id)
+    return {
+        "user": person(user),
+        "workspace": next(entry for entry in mine if entry["id"] == caller.workspace_id),
+        "role": caller.actor.role,
+        "workspaces": mine,
+        "session_id": caller.session_id,
+        "csrf_token": caller.csrf,
+    }
+
+
+def person(user: User) -> dict[str, Any]:
+    """A person, as they see themselves."""
+    return {
+        "id": user.id,
+        "email": user.email,
+        "name": user.name,
+        "administrator": user.administrator,
+        "has_password": user.has_password,
+        "default_workspace_id": user.default_workspace_id,
+    }
+
+
+def own_session(caller: Caller) -> UUID:
+    """The session of a browser; a token has none and cannot stand in for one."""
+    if caller.session_id is None:
+        raise Clash(
+            "This is done in a browser that is signed in, not with a token.",
+            code="needs_session",
+            suggestion="Sign in at /sign-in.",
+        )
+    return caller.session_id
+
+
+def check_whole(caller: Caller) -> None:
+    """Refuses a token that was made for a few capabilities: an account is more than those."""
+    if caller.visitor.capabilities is not None:
+        raise Denied(
+            "This token may call the capabilities it names, and nothing else.",
+            code="token_limited",
+        )
+
+
+async def tell(tx: Connection, caller: Caller, action: str, subject: object = None) -> None:
+    """The entry about a change that reaches beyond one workspace, in its own transaction."""
+    await append_audit(tx, [entry_by(caller.actor, action, subject, caller.detail)])
+
+
+def _visit(request: Request, browsers: Browsers) -> signing_in.Visit:
+    return signing_in.Visit(
+        request.client.host if request.client else "",
+        request.headers.get("user-agent", ""),
+        browsers.shown(request.headers),
+    )

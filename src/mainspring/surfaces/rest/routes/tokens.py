@@ -1,0 +1,102 @@
+"""Access tokens: made for programs, shown once, ended at any time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+
+from mainspring.contracts.errors import Denied
+from mainspring.contracts.roles import Permission
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.people_shapes import MadeToken, NewToken, TokenList, TokenShape
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.routes.session import check_whole
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.tokens import (
+    Bounds,
+    StoredToken,
+    check_bounds,
+    list_tokens,
+    make_token,
+    revoke_token,
+)
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("tokens")
+
+    @made.get("/tokens", summary="List tokens", response_model=TokenList, responses=problems(403))
+    @needs(Permission.ACCOUNT)
+    async def get_tokens(
+        caller: SignedIn,
+        everybody: Annotated[
+            bool, Query(alias="all", description="Those of other members too.")
+        ] = False,
+    ) -> Answer:
+        check_whole(caller)
+        if everybody and not _may_see_others(caller):
+            raise Denied("Your role here shows you your own tokens.", code="role_too_small")
+        async with caller.database.acquire() as connection:
+            whose = None if everybody else caller.member_id
+            found = await list_tokens(connection, caller.workspace_id, whose)
+        return Answer({"tokens": [_shown(stored) for stored in found]})
+
+    @made.post(
+        "/tokens",
+        summary="Make a token; its text is shown once",
+        status_code=201,
+        response_model=MadeToken,
+        responses=problems(403),
+        openapi_extra=takes(NewToken),
+    )
+    @needs(Permission.ACCOUNT)
+    async def create_token(request: Request, caller: SignedIn) -> Answer:
+        check_whole(caller)
+        asked = await read_body(request, NewToken)
+        assert caller.actor.role is not None
+        named = None if asked.capabilities is None else tuple(asked.capabilities)
+        bounds = Bounds(asked.role or caller.actor.role, named, asked.expires_at)
+        known = rooms.registry.capabilities.keys()
+        check_bounds(bounds, caller.actor, known, rooms.clock.now(), caller.ends)
+        async with caller.database.transaction() as tx:
+            stored, plain = await make_token(
+                tx, caller.workspace_id, caller.member_id, asked.name, bounds
+            )
+            caller.detail |= {"token": str(stored.id), "role": stored.role.value}
+        return Answer({"token": _shown(stored), "text": plain}, status_code=201)
+
+    @made.delete("/tokens/{token_id}", summary="Revoke a token", response_model=TokenShape)
+    @needs(Permission.ACCOUNT)
+    async def delete_token(token_id: UUID, caller: SignedIn) -> Answer:
+        check_whole(caller)
+        whose = None if _may_see_others(caller) else caller.member_id
+        async with caller.database.transaction() as tx:
+            stored = await revoke_token(tx, caller.workspace_id, token_id, whose)
+        return Answer(_shown(stored))
+
+    return made
+
+
+def _may_see_others(caller: SignedIn) -> bool:
+    return caller.actor.role is not None and caller.actor.role.may(Permission.MEMBERS)
+
+
+def _shown(stored: StoredToken) -> dict[str, Any]:
+    """Everything about a token but its text, which nobody has."""
+    return {
+        "id": stored.id,
+        "member_id": stored.member_id,
+        "name": stored.name,
+        "hint": stored.hint,
+        "role": stored.role,
+        "capabilities": stored.capabilities,
+        "created_at": stored.created_at,
+        "expires_at": stored.expires_at,
+        "last_used_at": stored.last_used_at,
+        "revoked_at": stored.revoked_at,
+    }

@@ -1,0 +1,82 @@
+"""Workspaces: those somebody is in, a new one, and what its owner changes."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+
+from mainspring.contracts.roles import Permission, Role
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.people_shapes import (
+    ChangedWorkspace,
+    NewWorkspace,
+    OwnWorkspaceShape,
+    WorkspaceList,
+)
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.routes.session import check_whole, tell
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.people.workspaces import (
+    add_workspace,
+    no_workspace,
+    read_workspace,
+    rename_workspace,
+    set_cost_cap,
+    workspaces_of,
+)
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("workspaces")
+
+    @made.get("/workspaces", summary="List your workspaces", response_model=WorkspaceList)
+    @needs(Permission.ACCOUNT)
+    async def get_workspaces(caller: SignedIn) -> Answer:
+        check_whole(caller)
+        return Answer({"workspaces": await workspaces_of(rooms.database, caller.member_id)})
+
+    @made.post(
+        "/workspaces",
+        summary="Make a workspace; you own it",
+        status_code=201,
+        response_model=OwnWorkspaceShape,
+        responses=problems(403),
+        openapi_extra=takes(NewWorkspace),
+    )
+    @needs(Permission.ACCOUNT)
+    async def create_workspace(request: Request, caller: SignedIn) -> Answer:
+        check_whole(caller)
+        asked = await read_body(request, NewWorkspace)
+        async with rooms.database.transaction() as tx:
+            added = await add_workspace(tx, caller.member_id, asked.name, Role.OWNER)
+            await tell(tx, caller, "create_workspace", added)
+            found = await read_workspace(tx, added)
+        return Answer({**found, "role": Role.OWNER}, status_code=201)
+
+    @made.patch(
+        "/workspaces/{workspace_id}",
+        summary="Rename the workspace you are in, or bound what it spends in a day",
+        response_model=OwnWorkspaceShape,
+        responses=problems(403),
+        openapi_extra=takes(ChangedWorkspace),
+    )
+    @needs(Permission.OWN)
+    async def change_workspace(workspace_id: UUID, request: Request, caller: SignedIn) -> Answer:
+        asked = await read_body(request, ChangedWorkspace)
+        if workspace_id != caller.workspace_id:
+            raise no_workspace()
+        changed = asked.model_fields_set
+        async with caller.database.transaction() as tx:
+            if asked.name is not None:
+                await rename_workspace(tx, workspace_id, asked.name)
+            if "cost_cap_daily_usd" in changed:
+                await set_cost_cap(tx, workspace_id, asked.cost_cap_daily_usd)
+            found = await read_workspace(tx, workspace_id)
+            caller.detail["changed"] = sorted(changed)
+        return Answer({**found, "role": caller.actor.role})
+
+    return made

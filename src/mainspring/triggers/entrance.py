@@ -1,0 +1,93 @@
+"""Who may come in: the caller of a webhook, its signature, and how often it may call.
+
+Who calls is looked up before the body is read, and the limits of a webhook are spent by its
+own callers alone. Whoever may not come in gets one answer, whatever the reason is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.limits import Limits
+from mainspring.gate.rates import Rate
+from mainspring.store.database import Database
+from mainspring.triggers.callers import Callers, Source
+from mainspring.triggers.knock import Knock, unknown_webhook
+from mainspring.triggers.patience import SECONDS, patiently, too_late
+from mainspring.triggers.room import too_many
+from mainspring.triggers.signature import is_genuine
+from mainspring.triggers.signing_keys import SigningKeys
+from mainspring.workspace.vault import Drawer, Vault
+from mainspring.workspace.webhooks import Webhook
+
+
+class Entrance:
+    """Finds the webhook of a call, or refuses whoever calls."""
+
+    def __init__(self, database: Database, vault: Vault, limits: Limits) -> None:
+        self._rate = Rate(limits.webhook_burst, limits.webhook_per_second)
+        # Buckets of their own: nobody spends the limit of a webhook who may not call it.
+        self._strangers = Rate(limits.webhook_burst, limits.webhook_per_second)
+        self._callers = Callers(database)
+        self._signing = SigningKeys(vault)
+
+    @property
+    def waiting(self) -> int:
+        """Calls whose webhook nobody has begun to look up."""
+        return self._callers.waiting
+
+    async def find(self, knock: Knock, *, fresh: bool = False) -> Webhook:
+        """The webhook that is called, as it is now or, unless it must be fresh, was just now."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                webhook = None if fresh else await self._callers.find(knock.source)
+                if webhook is None or not knock.may_be_for(webhook):
+                    # What was remembered lets in, and never keeps out.
+                    webhook = await self._callers.look(knock.source)
+        except TimeoutError:
+            raise too_late() from None
+        if webhook is None or not knock.may_be_for(webhook):
+            raise self._refused(knock)
+        return webhook
+
+    async def again(self, knock: Knock) -> Knock:
+        """The same call for the webhook as it is now."""
+        webhook = await self.find(knock, fresh=True)
+        await self.check_signature(knock, webhook)
+        return replace(knock, webhook=webhook)
+
+    async def check_signature(self, knock: Knock, webhook: Webhook) -> None:
+        """Refuses a call that is not signed as its webhook asks; the body is there now."""
+        secret = webhook.signing_secret
+        if secret is None:
+            return
+        name = (Drawer(webhook.workspace_id, webhook.owner_id), secret)
+        key = await patiently(lambda: self._signing.read(name))
+        if key is None or knock.seal is None:
+            raise self._refused(knock)
+        if not is_genuine(knock.seal, knock.raw, key, webhook.now):
+            raise self._refused(knock)
+
+    def charge(self, webhook: Webhook) -> None:
+        """Counts a call against the limit of its webhook."""
+        seconds = self._rate.take(webhook.id)
+        if seconds:
+            raise _too_often(seconds)
+
+    def keep(self, source: Source, webhook: Webhook) -> None:
+        """Remembers a webhook for a moment, for whoever has just looked."""
+        self._callers.keep(source, webhook)
+
+    async def aclose(self) -> None:
+        await self._callers.aclose()
+
+    def _refused(self, knock: Knock) -> Problem:
+        """The answer to whoever may not come in, and to a flood of them."""
+        seconds = self._strangers.take(knock.source)
+        return _too_often(seconds) if seconds else unknown_webhook()
+
+
+def _too_often(seconds: float) -> Problem:
+    return too_many("This webhook was called more often than it may be.", seconds)

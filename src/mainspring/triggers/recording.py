@@ -1,0 +1,164 @@
+"""Recording calls of webhooks together: many moments in one transaction.
+
+Nothing in the transaction of a group depends on what one sender sent: inputs were judged
+before. The webhooks are looked up once more and held; a call whose webhook is not what it was
+prepared for is not recorded but prepared again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing, Problem, from_dict
+from mainspring.definition.json_values import same
+from mainspring.runs.arrivals import Request
+from mainspring.runs.dispatch import Dispatched, Dispatcher
+from mainspring.triggers.callers import Source, find_all
+from mainspring.triggers.knock import Knock, unknown_webhook
+from mainspring.workspace.webhooks import Webhook, note_fired
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Dedicated
+
+KEY_LIFE: Final = timedelta(hours=24)
+# How exact the moment of a webhook's last firing is.
+_FIRED_SECONDS: Final = 1.0
+
+_ERRORS = "SELECT id, error FROM runs WHERE workspace_id = $1 AND id = ANY($2::uuid[])"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The run that stands for a call."""
+
+    run_id: UUID
+    status: str
+    reason: str | None = None
+    # The sender's key was there before.
+    repeated: bool = False
+    # Its inputs did not fit; the run is kept as failed.
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A knock that may come in, prepared for the webhook as it was found."""
+
+    knock: Knock
+    webhook: Webhook
+    request: Request
+
+
+class Changed:
+    """The webhook is not what the call was prepared for."""
+
+
+Answer = Accepted | Problem | Changed
+
+
+class MomentRecorder:
+    """Writes groups of moments; it is told who keeps what was seen of their webhooks."""
+
+    def __init__(self, dispatcher: Dispatcher, keep: Callable[[Source, Webhook], None]) -> None:
+        self._dispatcher = dispatcher
+        self._keep = keep
+
+    async def flush(self, connection: Dedicated, moments: Sequence[Moment]) -> Sequence[Answer]:
+        """What became of each; a group whose commit was lost from sight finds its own."""
+        async with connection.transaction():
+            sources = {one.knock.source for one in moments}
+            found = await find_all(connection, sources, hold=True)
+            judged = [_judged(one, found.get(one.knock.source)) for one in moments]
+            good = [one for one in judged if isinstance(one, Moment)]
+            taken, problems = await self._taken(connection, good)
+        self._dispatcher.wake(list(taken.values()))
+        fired = await _note(connection, good)
+        for source, webhook in found.items():
+            last = fired.get(webhook.id, webhook.last_fired_at)
+            self._keep(source, replace(webhook, last_fired_at=last))
+        return [
+            _answer(one, taken[one.knock.run_id], problems) if isinstance(one, Moment) else one
+            for one in judged
+        ]
+
+    async def _taken(
+        self, tx: Transaction, moments: Sequence[Moment]
+    ) -> tuple[dict[UUID, Dispatched | Problem], dict[UUID, Problem]]:
+        """What became of each moment, by the knock's own key, and what is wrong with which run.
+
+        Workspaces are taken one after another, in one order everywhere.
+        """
+        groups: dict[UUID, list[Moment]] = defaultdict(list)
+        for one in moments:
+            groups[one.webhook.workspace_id].append(one)
+        made: dict[UUID, Dispatched | Problem] = {}
+        problems: dict[UUID, Problem] = {}
+        for workspace_id in sorted(groups):
+            group = groups[workspace_id]
+            taken = await self._dispatcher.take(tx, [one.request for one in group])
+            made |= {one.knock.run_id: what for one, what in zip(group, taken, strict=True)}
+            problems |= await _input_problems(tx, workspace_id, taken)
+        return made, problems
+
+
+async def _note(tx: Transaction, moments: Sequence[Moment]) -> dict[UUID, datetime]:
+    """Best effort, after the commit: the runs are there, whatever becomes of this."""
+    late = timedelta(seconds=_FIRED_SECONDS)
+    due = {
+        (one.webhook.workspace_id, one.webhook.id)
+        for one in moments
+        if one.webhook.last_fired_at is None or one.webhook.now - one.webhook.last_fired_at > late
+    }
+    if due:
+        with contextlib.suppress(Exception):
+            return await note_fired(tx, sorted(due), seconds=_FIRED_SECONDS)
+    return {}
+
+
+def _judged(moment: Moment, webhook: Webhook | None) -> Moment | Problem | Changed:
+    """The moment with what is known of its webhook now, if that is what it was made for."""
+    if webhook is None or not moment.knock.may_be_for(webhook):
+        return unknown_webhook()
+    before = moment.webhook
+    if webhook.id != before.id or not same(webhook.config, before.config):
+        return Changed()
+    if not same(webhook.inputs, before.inputs):
+        return Changed()
+    request = replace(
+        moment.request,
+        key_expires_at=webhook.now + KEY_LIFE,
+        last_fired_at=webhook.last_fired_at,
+    )
+    return Moment(moment.knock, webhook, request)
+
+
+async def _input_problems(
+    tx: Transaction, workspace_id: UUID, taken: Sequence[Dispatched | Problem]
+) -> dict[UUID, Problem]:
+    """What was wrong with the inputs of runs that failed before they began."""
+    failed = {
+        one.run_id
+        for one in taken
+        if isinstance(one, Dispatched) and (one.status, one.reason) == ("failed", "invalid_inputs")
+    }
+    if not failed:
+        return {}
+    rows = await tx.fetch(_ERRORS, workspace_id, sorted(failed))
+    return {row["id"]: from_dict(row["error"]) for row in rows if row["error"]}
+
+
+def _answer(one: Moment, made: Dispatched | Problem, problems: Mapping[UUID, Problem]) -> Answer:
+    if isinstance(made, Missing):
+        # Archived in between: like a token that is gone.
+        return unknown_webhook()
+    if isinstance(made, Problem):
+        return made
+    repeated = made.existed
+    return Accepted(made.run_id, made.status, made.reason, repeated, problems.get(made.run_id))

@@ -1,0 +1,293 @@
+"""What boards offer to members, clients and runs alike: the same calls, the same rules."""
+
+from __future__ import annotations
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.limits import Limits
+from mainspring.workspace.boards.managing import (
+    DEFAULT_BOARDS,
+    MOST_BOARDS,
+    archive_handler,
+    create_handler,
+    list_handler,
+    update_handler,
+)
+from mainspring.workspace.boards.part_capabilities import part_capabilities
+from mainspring.workspace.boards.reading import MOST_ROWS, get_handler
+from mainspring.workspace.boards.row_capabilities import row_capabilities
+from mainspring.workspace.boards.shapes import (
+    BOARD_FIELDS,
+    BOARD_ID,
+    BOARD_SCHEMA,
+    COUNT,
+    DATASET,
+    DATASET_SCHEMA,
+    DATASETS,
+    ID,
+    KEEPS,
+    MOMENT,
+    NAME,
+    NUMBER,
+    READS,
+    SOME_BOARD,
+    SOME_COLUMNS,
+    SOME_FIELDS,
+    SOME_MEMBER,
+    SOME_ROW,
+    SOME_SCHEMA,
+    SOME_TIME,
+    Schema,
+    asked,
+    thing,
+)
+
+_DESCRIPTION: Schema = {"type": "string", "maxLength": 5_000}
+_DESCRIBED = asked(
+    {**BOARD_FIELDS, "schema": BOARD_SCHEMA},
+    [*BOARD_FIELDS, "schema"],
+    [{**SOME_FIELDS, "schema": SOME_SCHEMA}],
+    ({"id": SOME_BOARD}, "what is in it?"),
+)
+
+
+def capabilities(limits: Limits) -> tuple[Capability, ...]:
+    """Everything about boards, with the operator's limits."""
+    return (
+        _create(limits), _list(), _get(limits), _update(limits), _archive(),
+        *row_capabilities(limits), *part_capabilities(limits),
+    )  # fmt: skip
+
+
+def _create(limits: Limits) -> Capability:
+    return Capability(
+        id="create_board",
+        description="Create a board\n\n"
+        "A board holds datasets of rows. It always has the dataset called default; more of them, "
+        "with their columns, may be given here or later. Two boards may have the same name.",
+        input_schema=asked(
+            {"name": NAME, "description": _DESCRIPTION, "datasets": DATASETS},
+            ["name"],
+            [
+                {"name": "CRM"},
+                {
+                    "name": "CRM",
+                    "description": "Whom we talk to.",
+                    "datasets": [
+                        {
+                            "name": "default",
+                            "columns": SOME_COLUMNS,
+                            "dedupe_key_field": "company",
+                        }
+                    ],
+                },
+            ],
+            ({}, "a board has a name"),
+            ({"name": " "}, "a name that can be read"),
+            ({"name": "CRM", "datasets": [{"columns": []}]}, "a dataset has a name too"),
+            (
+                {
+                    "name": "CRM",
+                    "datasets": [{"name": "d", "columns": [{"key": "a", "type": "x"}]}],
+                },
+                "a column's type is called field_type",
+            ),
+        ),
+        output_schema=_DESCRIBED,
+        handler=create_handler(limits),
+        annotations=KEEPS,
+    )
+
+
+def _list() -> Capability:
+    total = thing({"name": {"type": "string"}, "total": COUNT}, ["name", "total"])
+    entry = thing(
+        {**BOARD_FIELDS, "datasets": {"type": "array", "items": total}},
+        [*BOARD_FIELDS, "datasets"],
+    )
+    return Capability(
+        id="list_boards",
+        description="List boards\n\n"
+        "In the order in which they were made, each with its datasets and how many rows they "
+        "have. next is where the next page begins, and null at the end.",
+        input_schema=asked(
+            {
+                "archived": {
+                    "description": "Show archived boards too.",
+                    "type": "boolean",
+                    "default": False,
+                },
+                "limit": {**NUMBER, "maximum": MOST_BOARDS, "default": DEFAULT_BOARDS},
+                "after": {"description": "The next of the page before.", **ID},
+            },
+            [],
+            [{}, {"limit": 20, "after": SOME_BOARD}],
+            ({"limit": 0}, "at least one"),
+            ({"after": "CRM"}, "an id, not a name"),
+        ),
+        output_schema=asked(
+            {
+                "boards": {"type": "array", "items": entry},
+                "next": {"type": ["string", "null"]},
+            },
+            ["boards", "next"],
+            [
+                {
+                    "boards": [{**SOME_FIELDS, "datasets": [{"name": "default", "total": 2}]}],
+                    "next": None,
+                }
+            ],
+            ({"boards": []}, "the end is said by next being null"),
+        ),
+        handler=list_handler(),
+        annotations=READS,
+    )
+
+
+def _get(limits: Limits) -> Capability:
+    return Capability(
+        id="get_board",
+        description="Read a board and a page of its rows\n\n"
+        "By board_id, or by name; an id always wins, and a name that several boards have is an "
+        "error that lists them. Answers the rows of one dataset, and none of the others. A page "
+        "ends early when its rows are large: next_offset says where to go on.",
+        input_schema=asked(
+            {
+                "board_id": BOARD_ID,
+                "name": NAME,
+                "dataset": DATASET,
+                "offset": {**COUNT, "maximum": 1_000_000_000, "default": 0},
+                "limit": {**NUMBER, "maximum": MOST_ROWS, "default": MOST_ROWS},
+                "after": {
+                    "description": "Begin after this row instead: pages stay whole while others "
+                    "delete rows.",
+                    **ID,
+                },
+                "include_deleted": {"type": "boolean", "default": False},
+            },
+            [],
+            [
+                {"board_id": SOME_BOARD},
+                {"name": "CRM", "dataset": "default", "offset": 1000, "limit": 500},
+            ],
+            ({}, "which board?"),
+            ({"dataset": "default"}, "of which board?"),
+            ({"name": "CRM", "limit": MOST_ROWS + 1}, "more than one page holds"),
+            ({"name": "CRM", "offset": -1}, "there is nothing before the first"),
+            anyOf=[{"required": ["board_id"]}, {"required": ["name"]}],
+        ),
+        output_schema=_board_shape(),
+        handler=get_handler(limits),
+        annotations=READS,
+    )
+
+
+def _board_shape() -> Schema:
+    # Rows are the workspace's own; that each is an object is all that is said of them.
+    page = thing(
+        {
+            "rows": {"type": "array", "items": {"type": "object"}, "maxItems": MOST_ROWS},
+            "schema": DATASET_SCHEMA,
+            "total": COUNT,
+            "offset": {"type": ["integer", "null"]},
+            "limit": NUMBER,
+            "next_offset": {"type": ["integer", "null"]},
+        },
+        ["rows", "schema", "total"],
+    )
+    part = thing(
+        {
+            "name": {"type": "string"},
+            "description": {"type": "string"},
+            "version": NUMBER,
+            "updated_at": MOMENT,
+        }
+    )
+    dashboard = thing({"version": NUMBER, "bytes": COUNT, "updated_at": MOMENT})
+    some_row = {
+        "row_id": SOME_ROW,
+        "company": "Acme",
+        "_src": f"member:{SOME_MEMBER}",
+        "_updated_at": SOME_TIME,
+    }
+    some_page = {
+        "rows": [some_row],
+        "schema": SOME_SCHEMA["datasets"][0],  # type: ignore[index]
+        "total": 1,
+        "offset": 0,
+        "limit": MOST_ROWS,
+        "next_offset": None,
+    }
+    properties = {
+        **BOARD_FIELDS,
+        "schema": BOARD_SCHEMA,
+        "data": thing({"datasets": {"type": "object", "additionalProperties": page}}, ["datasets"]),
+        "skills": {"type": "array", "items": part},
+        "forms": {"type": "array", "items": part},
+        "dashboard": {**dashboard, "type": ["object", "null"]},
+    }
+    example = {
+        **SOME_FIELDS,
+        "schema": SOME_SCHEMA,
+        "data": {"datasets": {"default": some_page}},
+        "skills": [],
+        "forms": [],
+        "dashboard": None,
+    }
+    return asked(properties, list(properties), [example], ({"rows": []}, "rows are in a dataset"))
+
+
+def _update(limits: Limits) -> Capability:
+    return Capability(
+        id="update_board",
+        description="Change a board's name, description or datasets\n\n"
+        "A dataset that is named and not there yet is added. Columns are replaced as a whole; "
+        "the values of a column that is gone stay in the rows. archived: false brings an "
+        "archived board back.",
+        input_schema=asked(
+            {
+                "board_id": BOARD_ID,
+                "name": NAME,
+                "description": _DESCRIPTION,
+                "archived": {"type": "boolean"},
+                "datasets": DATASETS,
+            },
+            ["board_id"],
+            [
+                {"board_id": SOME_BOARD, "name": "Customers"},
+                {
+                    "board_id": SOME_BOARD,
+                    "datasets": [{"name": "default", "columns": SOME_COLUMNS}],
+                },
+            ],
+            ({"name": "Customers"}, "which board?"),
+            ({"board_id": SOME_BOARD}, "nothing changes"),
+            ({"board_id": SOME_BOARD, "rows": []}, "rows have calls of their own"),
+            minProperties=2,
+        ),
+        output_schema=_DESCRIBED,
+        handler=update_handler(limits),
+        annotations=KEEPS,
+    )
+
+
+def _archive() -> Capability:
+    return Capability(
+        id="archive_board",
+        description="Archive a board\n\n"
+        "It is no longer found by its name and takes no changes; nothing in it is lost. "
+        "update_board with archived: false brings it back.",
+        input_schema=asked(
+            {"board_id": BOARD_ID},
+            ["board_id"],
+            [{"board_id": SOME_BOARD}],
+            ({"name": "CRM"}, "a name may mean several boards"),
+        ),
+        output_schema=asked(
+            {"board_id": ID, "archived": {"const": True}},
+            ["board_id", "archived"],
+            [{"board_id": SOME_BOARD, "archived": True}],
+            ({}, "it must say which board"),
+        ),
+        handler=archive_handler(),
+        annotations=KEEPS,
+    )

@@ -1,0 +1,187 @@
+"""Columns: what a dataset says about its fields, and whether rows keep to it.
+
+A column is a promise about one key. Keys that no column speaks of are free, so a row may
+carry whatever a source sends; what makes it up is still bounded. Null is no value and fits
+every column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.pointers import under
+from mainspring.definition.words import did_you_mean
+
+FIELD_TYPES: Final = ("text", "select", "number", "date", "tags", "user", "richtext")
+# Written by the server alone.
+SERVER_KEYS: Final = frozenset({"row_id", "_src", "_updated_at", "_deleted_at"})
+MOST_FINDINGS: Final = 100
+LONGEST_KEY: Final = 200
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].+)?")
+
+# What is wrong with a value and, perhaps, a way out; None when it fits.
+Fault = tuple[str, str | None]
+Check = Callable[[Any], Fault | None]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRow:
+    """One row as it will be kept."""
+
+    text: str
+    bytes: int
+
+
+def column_findings(columns: Sequence[Mapping[str, Any]], at: str) -> Iterator[Finding]:
+    """What a schema of columns cannot say about them."""
+    seen: set[str] = set()
+    for number, column in enumerate(columns):
+        key, place = column["key"], under(at, number)
+        if key in SERVER_KEYS:
+            detail = f"The server itself writes {key!r}; a column needs another key."
+            yield Finding(under(place, "key"), detail, "server_key")
+        if key in seen:
+            yield Finding(under(place, "key"), f"Two columns have the key {key!r}.", "key_twice")
+        seen.add(key)
+        is_select = column.get("field_type", "text") == "select"
+        if is_select and not column.get("options"):
+            detail = "A select needs its options."
+            yield Finding(under(place, "options"), detail, "no_options", 'As in ["open", "done"].')
+        elif not is_select and "options" in column:
+            yield Finding(under(place, "options"), "Only a select has options.", "options")
+
+
+def completed(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Columns with what was left out: the key is the label, and text is the type."""
+    return [
+        {
+            "key": column["key"],
+            "label": column.get("label", column["key"]),
+            "field_type": column.get("field_type", "text"),
+            **({"options": list(column["options"])} if "options" in column else {}),
+        }
+        for column in columns
+    ]
+
+
+class RowCheck:
+    """Judges rows of one dataset and spells them for the store."""
+
+    def __init__(
+        self, columns: Sequence[Mapping[str, Any]], limits: Limits, key_field: str | None = None
+    ) -> None:
+        self._checks = [(column["key"], _check_of(column)) for column in columns]
+        self._limits = limits
+        self._key_field = key_field
+        self.findings: list[Finding] = []
+
+    def values(self, row: Mapping[str, Any], at: str) -> None:
+        """Notes every value that its column does not take, and every key that is not theirs."""
+        if not SERVER_KEYS.isdisjoint(row):
+            for key in row:
+                if key in SERVER_KEYS:
+                    detail = f"{key} is written by the server alone."
+                    self._note(under(at, key), detail, "server_key", "Leave it out.")
+        for key, check in self._checks:
+            value = row.get(key)
+            if value is not None:
+                fault = check(value)
+                if fault is not None:
+                    self._note(under(at, key), fault[0], "column_type", fault[1])
+
+    def whole(self, row: Mapping[str, Any], at: str) -> WrittenRow:
+        """The row as text; notes what keeps it from being kept."""
+        field = self._key_field
+        if field is not None and row.get(field) is None:
+            self._note(under(at, field), f"Doubles are recognised by {field!r}; this row has none.",
+                       "no_dedupe_key")  # fmt: skip
+        if len(row) > self._limits.board_row_keys:
+            most = self._limits.board_row_keys
+            self._note(at, f"A row has at most {most} keys; this has {len(row)}.", "row_keys")
+        if "" in row or max(map(len, row), default=0) > LONGEST_KEY:
+            self._note(at, f"A key has 1 to {LONGEST_KEY} characters.", "row_key")
+        text = self._spelled(row, at)
+        if len(text) > self._limits.board_row_bytes:
+            most = self._limits.board_row_bytes
+            self._note(at, f"A row is at most {most:,} bytes; this is {len(text):,}.", "row_bytes")
+        return WrittenRow(text.decode(), len(text))
+
+    def _spelled(self, row: Mapping[str, Any], at: str) -> bytes:
+        try:
+            return orjson.dumps(row)
+        except orjson.JSONEncodeError:
+            # It would come back rounded.
+            self._note(at, "The row holds a whole number beyond 64 bits.", "row_number")
+            return b"{}"
+
+    def _note(self, pointer: str, detail: str, code: str, suggestion: str | None = None) -> None:
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(Finding(pointer, detail, code, suggestion))
+
+    def settle(self) -> None:
+        """Refuses everything when anything is wrong: nothing is kept by halves."""
+        if self.findings:
+            raise Invalid(
+                f"The rows do not fit: {self.findings[0].detail}",
+                code="rows_invalid",
+                findings=self.findings,
+            )
+
+
+def _check_of(column: Mapping[str, Any]) -> Check:
+    kind = column["field_type"]
+    if kind == "select":
+        return _one_of(column["options"])
+    return {"number": _number, "date": _date, "tags": _tags}.get(kind, _text)
+
+
+def _one_of(options: Sequence[str]) -> Check:
+    allowed = frozenset(options)
+
+    def check(value: Any) -> Fault | None:
+        if isinstance(value, str) and value in allowed:
+            return None
+        shown = ", ".join(options[:20])
+        hint = did_you_mean(value, options) if isinstance(value, str) else None
+        return f"This must be one of: {shown}.", hint
+
+    return check
+
+
+def _number(value: Any) -> Fault | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return None
+    return "This must be a number.", "Write it without quotes, as in 12.5."
+
+
+def _date(value: Any) -> Fault | None:
+    if isinstance(value, str) and _DATE.fullmatch(value):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            pass
+        else:
+            return None
+    return "This must be a date.", "As in 2026-01-31 or 2026-01-31T09:00:00Z."
+
+
+def _tags(value: Any) -> Fault | None:
+    if isinstance(value, list) and all(isinstance(tag, str) for tag in value):
+        return None
+    return "This must be a list of texts.", 'As in ["new", "urgent"].'
+
+
+def _text(value: Any) -> Fault | None:
+    # Sources send numbers where people see text; only what cannot stand in a cell is refused.
+    if isinstance(value, (str, int, float)):
+        return None
+    return "This must be text.", None

@@ -1,0 +1,180 @@
+"""Datasets: their columns and the field by which doubles are recognised.
+
+Columns may change at any time and never touch a row: a column that is gone leaves its values
+where they are. When the key field changes, every row gets its new key first, and two rows
+with one key are named instead of merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Exhausted, Finding, Invalid
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Unchanged
+from mainspring.definition.json_values import same
+from mainspring.definition.pointers import under
+from mainspring.workspace.boards.columns import SERVER_KEYS, column_findings, completed
+from mainspring.workspace.boards.events import tell
+from mainspring.workspace.boards.finding import DEFAULT, Board, Dataset, datasets_of, hold_dataset
+from mainspring.workspace.boards.versions import add_version, read_version
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+_ADD = """
+    INSERT INTO board_datasets (workspace_id, id, board_id, name, columns, dedupe_key_field)
+    VALUES ($1, $2, $3, $4, $5, $6)
+"""
+_CHANGE = """
+    UPDATE board_datasets SET columns = $3, dedupe_key_field = $4, version = $5, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_DOUBLES = """
+    SELECT key, rows FROM (
+        SELECT board_key($3, data) AS key, array_agg(row_id ORDER BY position) AS rows
+        FROM board_rows WHERE workspace_id = $1 AND dataset_id = $2 AND deleted_at IS NULL
+        GROUP BY 1
+    ) AS grouped
+    WHERE key IS NOT NULL AND cardinality(rows) > 1 LIMIT 10
+"""
+_REKEY = """
+    UPDATE board_rows SET dedupe_key = board_key($3, data)
+    WHERE workspace_id = $1 AND dataset_id = $2
+"""
+
+
+def check_datasets(datasets: Sequence[Mapping[str, Any]], at: str = "/datasets") -> None:
+    """Refuses columns and names that cannot be."""
+    findings: list[Finding] = []
+    names: set[str] = set()
+    for number, dataset in enumerate(datasets):
+        place = under(at, number)
+        if dataset["name"] in names:
+            detail = f"Two datasets are called {dataset['name']!r}."
+            findings.append(Finding(under(place, "name"), detail, "dataset_twice"))
+        names.add(dataset["name"])
+        findings += column_findings(dataset.get("columns", []), under(place, "columns"))
+        if dataset.get("dedupe_key_field") in SERVER_KEYS:
+            detail = "The server writes this field anew for each row; it recognises nothing."
+            findings.append(Finding(under(place, "dedupe_key_field"), detail, "server_key"))
+    if findings:
+        raise Invalid(
+            f"The datasets cannot be kept: {findings[0].detail}",
+            code="datasets_invalid",
+            findings=findings,
+        )
+
+
+async def keep_datasets(
+    ctx: CallContext, board: Board, wanted: Sequence[Mapping[str, Any]], limits: Limits
+) -> bool:
+    """Adds the datasets that are new and changes the others; whether anything changed."""
+    check_datasets(wanted)
+    known = {one.name for one in await datasets_of(ctx, board)}
+    adding = [one for one in wanted if one["name"] not in known]
+    if len(known) + len(adding) > limits.board_datasets:
+        raise Exhausted(
+            f"A board has at most {limits.board_datasets} datasets.",
+            code="board_full",
+            retryable=False,
+        )
+    changed = False
+    for entry in wanted:
+        if entry["name"] in known:
+            dataset = await hold_dataset(ctx, board, entry["name"])
+            columns = completed(entry["columns"]) if "columns" in entry else dataset.columns
+            field = entry.get("dedupe_key_field", dataset.dedupe_key_field)
+            content = {"columns": columns, "dedupe_key_field": field}
+            made = await change_columns(ctx, board, dataset, content, limits)
+        else:
+            await _add(ctx, board, entry, limits)
+            made = True
+        changed = changed or made
+    return changed
+
+
+async def add_first_datasets(
+    ctx: CallContext, board: Board, wanted: Sequence[Mapping[str, Any]], limits: Limits
+) -> None:
+    """Every board has the dataset that is meant when none is named."""
+    check_datasets(wanted)
+    first = [] if any(one["name"] == DEFAULT for one in wanted) else [{"name": DEFAULT}]
+    for entry in (*first, *wanted):
+        await _add(ctx, board, entry, limits, quiet=True)
+
+
+async def _add(
+    ctx: CallContext, board: Board, entry: Mapping[str, Any], limits: Limits, *, quiet: bool = False
+) -> None:
+    columns = completed(entry.get("columns", []))
+    field = entry.get("dedupe_key_field")
+    await ctx.tx.execute(
+        _ADD, ctx.actor.workspace_id, new_id(), board.id, entry["name"], columns, field
+    )
+    content = {"columns": columns, "dedupe_key_field": field}
+    await add_version(ctx, board.id, ("columns", entry["name"]), content, limits)
+    if not quiet:
+        await tell(ctx, board, "schema", dataset=entry["name"])
+
+
+async def change_columns(
+    ctx: CallContext,
+    board: Board,
+    dataset: Dataset,
+    content: dict[str, Any],
+    limits: Limits,
+    revert_of: int | None = None,
+) -> bool:
+    """Gives a held dataset other columns or another key field; False when it has them."""
+    field = content["dedupe_key_field"]
+    if same(content, {"columns": dataset.columns, "dedupe_key_field": dataset.dedupe_key_field}):
+        return False
+    if field != dataset.dedupe_key_field:
+        await _rekey(ctx, dataset, field)
+    version = await add_version(
+        ctx, board.id, ("columns", dataset.name), content, limits, revert_of
+    )
+    await ctx.tx.execute(
+        _CHANGE, ctx.actor.workspace_id, dataset.id, content["columns"], field, version
+    )
+    await tell(ctx, board, "schema", dataset=dataset.name)
+    return True
+
+
+async def revert_columns(
+    ctx: CallContext, board: Board, name: str, version: int, limits: Limits
+) -> dict[str, Any] | Unchanged:
+    """Brings the columns of an earlier version back; the rows stay as they are."""
+    dataset = await hold_dataset(ctx, board, name)
+    content = await read_version(ctx, board.id, ("columns", name), version)
+    assert content is not None
+    told = {"board_id": str(board.id), "part": "columns", "name": name}
+    if not await change_columns(ctx, board, dataset, content, limits, version):
+        return Unchanged({**told, "version": dataset.version})
+    return {**told, "version": (await hold_dataset(ctx, board, name)).version}
+
+
+async def _rekey(ctx: CallContext, dataset: Dataset, field: str | None) -> None:
+    where: tuple[UUID, UUID] = (ctx.actor.workspace_id, dataset.id)
+    if field is not None:
+        doubles = await ctx.tx.fetch(_DOUBLES, *where, field)
+        if doubles:
+            raise Clash(
+                f"Rows of {dataset.name!r} share a value of {field!r} already, so it cannot "
+                "tell them apart.",
+                code="key_taken",
+                suggestion="Change or delete the doubles first.",
+                findings=[
+                    Finding(
+                        "/dedupe_key_field",
+                        f"The rows {', '.join(str(one) for one in row['rows'][:5])} share a value.",
+                        "key_taken",
+                    )
+                    for row in doubles
+                ],
+            )
+    await ctx.tx.execute(_REKEY, *where, field)

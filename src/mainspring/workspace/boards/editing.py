@@ -1,0 +1,298 @@
+"""Changing rows: some fields of them, taking them away, and bringing them back.
+
+Rows are named by their ids. One that is not there is named in the answer, and then nothing
+is changed at all. A deleted row keeps its place and its values until it is restored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import CapabilityHandler
+from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Unchanged
+from mainspring.definition.json_values import same
+from mainspring.workspace.boards.appending import row_keys
+from mainspring.workspace.boards.columns import MOST_FINDINGS, RowCheck, WrittenRow
+from mainspring.workspace.boards.events import tell
+from mainspring.workspace.boards.finding import (
+    DEFAULT,
+    Board,
+    Dataset,
+    hold_dataset,
+    open_board,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+# How many positions one count of deleted rows covers.
+BLOCK: Final = 1_000
+
+_ROWS = """
+    SELECT row_id, data, dedupe_key, deleted_at
+    FROM board_rows JOIN unnest($3::uuid[]) AS named(row_id) USING (row_id)
+    WHERE workspace_id = $1 AND dataset_id = $2
+"""
+_STATES = """
+    SELECT row_id, dedupe_key, deleted_at
+    FROM board_rows JOIN unnest($3::uuid[]) AS named(row_id) USING (row_id)
+    WHERE workspace_id = $1 AND dataset_id = $2
+"""
+_HOLDERS = """
+    SELECT r.row_id, r.dedupe_key
+    FROM unnest($3::text[]) AS k(key) JOIN board_rows r ON r.dedupe_key = k.key
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 AND r.dedupe_key IS NOT NULL
+      AND r.deleted_at IS NULL
+"""
+# Two rows may exchange their keys; an index judges one row after the other.
+_FREE_KEYS = """
+    UPDATE board_rows r SET dedupe_key = NULL FROM unnest($3::uuid[]) AS named(row_id)
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 AND r.row_id = named.row_id
+"""
+_CHANGE = """
+    UPDATE board_rows r
+    SET data = g.data::jsonb, bytes = g.bytes, dedupe_key = g.key, updated_at = now()
+    FROM unnest($3::uuid[], $4::text[], $5::int4[], $6::text[]) AS g(row_id, data, bytes, key)
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 AND r.row_id = g.row_id
+"""
+_TOUCH = "UPDATE board_datasets SET updated_at = now() WHERE workspace_id = $1 AND id = $2"
+_DELETE = """
+    UPDATE board_rows r SET deleted_at = now(), updated_at = now()
+    FROM unnest($3::uuid[]) AS named(row_id)
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 AND r.row_id = named.row_id
+    RETURNING r.position
+"""
+_RESTORE = """
+    UPDATE board_rows r SET deleted_at = NULL, updated_at = now()
+    FROM unnest($3::uuid[]) AS named(row_id)
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 AND r.row_id = named.row_id
+    RETURNING r.position
+"""
+_GAPS = """
+    INSERT INTO board_gaps AS gap (workspace_id, dataset_id, block, deleted)
+    SELECT $1, $2, g.block, g.deleted FROM unnest($3::int8[], $4::int4[]) AS g(block, deleted)
+    ON CONFLICT (workspace_id, dataset_id, block) DO UPDATE
+        SET deleted = gap.deleted + excluded.deleted
+"""
+_COUNT = """
+    UPDATE board_datasets SET live = live + $3, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+
+
+def update_handler(limits: Limits) -> CapabilityHandler:
+    async def update(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        board, dataset = await _held(ctx, arguments)
+        patches = _patches(arguments["rows"])
+        before = await _before(ctx, dataset, list(patches), "/rows/{}/row_id")
+        checks = RowCheck(dataset.columns, limits, dataset.dedupe_key_field)
+        changed: dict[UUID, tuple[dict[str, Any], WrittenRow]] = {}
+        for number, (row_id, patch) in enumerate(patches.items()):
+            at = f"/rows/{number}"
+            checks.values(patch, at)
+            data = before[row_id]["data"]
+            merged = {**data, **patch}
+            if not same(merged, data):
+                changed[row_id] = merged, checks.whole(merged, at)
+        checks.settle()
+        told = {"board_id": str(board.id), "dataset": dataset.name, "updated": len(changed),
+                "unchanged": len(patches) - len(changed),
+                "row_ids": [str(one) for one in changed]}  # fmt: skip
+        if not changed:
+            return Unchanged(told)
+        places = [f"/rows/{n}" for n, one in enumerate(patches) if one in changed]
+        keys = await _new_keys(ctx, dataset, before, changed, places)
+        await ctx.tx.execute(
+            _CHANGE, ctx.actor.workspace_id, dataset.id, list(changed),
+            [row.text for _, row in changed.values()], [row.bytes for _, row in changed.values()],
+            keys,
+        )  # fmt: skip
+        await ctx.tx.execute(_TOUCH, ctx.actor.workspace_id, dataset.id)
+        await tell(ctx, board, "rows_updated", dataset=dataset.name, row_ids=list(changed))
+        return told
+
+    return update
+
+
+def delete_handler() -> CapabilityHandler:
+    async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        board, dataset = await _held(ctx, arguments)
+        named = [UUID(one) for one in arguments["row_ids"]]
+        states = await _states(ctx, dataset, named)
+        going = [one for one in dict.fromkeys(named) if states[one]["deleted_at"] is None]
+        told = _moved(board, dataset, "deleted", going, dataset.live - len(going))
+        if not going:
+            return Unchanged(told)
+        rows = await ctx.tx.fetch(_DELETE, ctx.actor.workspace_id, dataset.id, going)
+        await _count(ctx, dataset, rows, 1)
+        await tell(ctx, board, "rows_deleted", dataset=dataset.name, row_ids=going)
+        return told
+
+    return delete
+
+
+def restore_handler() -> CapabilityHandler:
+    async def restore(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        board, dataset = await _held(ctx, arguments)
+        named = [UUID(one) for one in arguments["row_ids"]]
+        states = await _states(ctx, dataset, named)
+        coming = [one for one in dict.fromkeys(named) if states[one]["deleted_at"] is not None]
+        told = _moved(board, dataset, "restored", coming, dataset.live + len(coming))
+        if not coming:
+            return Unchanged(told)
+        keys = [states[one]["dedupe_key"] for one in coming]
+        first = {one: number for number, one in reversed(list(enumerate(named)))}
+        places = [f"/row_ids/{first[one]}" for one in coming]
+        await _check_free(ctx, dataset, coming, keys, places)
+        rows = await ctx.tx.fetch(_RESTORE, ctx.actor.workspace_id, dataset.id, coming)
+        await _count(ctx, dataset, rows, -1)
+        await tell(ctx, board, "rows_restored", dataset=dataset.name, row_ids=coming)
+        return told
+
+    return restore
+
+
+async def _held(ctx: CallContext, arguments: Mapping[str, Any]) -> tuple[Board, Dataset]:
+    board = await open_board(ctx, arguments)
+    return board, await hold_dataset(ctx, board, arguments.get("dataset", DEFAULT))
+
+
+def _moved(
+    board: Board, dataset: Dataset, word: str, rows: Sequence[UUID], total: int
+) -> dict[str, Any]:
+    return {
+        "board_id": str(board.id),
+        "dataset": dataset.name,
+        word: len(rows),
+        "row_ids": [str(one) for one in rows],
+        "total": total,
+    }
+
+
+def _patches(rows: Sequence[Mapping[str, Any]]) -> dict[UUID, dict[str, Any]]:
+    """What changes, by row."""
+    found: dict[UUID, dict[str, Any]] = {}
+    findings = []
+    for number, row in enumerate(rows):
+        row_id = UUID(row["row_id"])
+        at = f"/rows/{number}"
+        if row_id in found:
+            findings.append(Finding(f"{at}/row_id", "This row is named twice.", "row_twice"))
+        if len(row) == 1:
+            findings.append(Finding(at, "Nothing changes: send the changed fields.", "no_fields"))
+        found[row_id] = {key: value for key, value in row.items() if key != "row_id"}
+    if findings:
+        raise Invalid(
+            f"The rows cannot be changed: {findings[0].detail}",
+            code="rows_invalid",
+            findings=findings[:MOST_FINDINGS],
+        )
+    return found
+
+
+async def _before(
+    ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID], at: str
+) -> dict[UUID, Any]:
+    rows = await ctx.tx.fetch(_ROWS, ctx.actor.workspace_id, dataset.id, row_ids)
+    found = {row["row_id"]: row for row in rows}
+    _check_there(dataset, row_ids, found, at)
+    gone = [n for n, one in enumerate(row_ids) if found[one]["deleted_at"] is not None]
+    if gone:
+        raise Clash(
+            f"{len(gone)} of these rows are deleted.",
+            code="row_deleted",
+            suggestion="Bring them back with restore_board_rows first.",
+            findings=[
+                Finding(at.format(n), f"The row {row_ids[n]} is deleted.", "row_deleted")
+                for n in gone[:MOST_FINDINGS]
+            ],
+        )
+    return found
+
+
+async def _states(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> dict[UUID, Any]:
+    rows = await ctx.tx.fetch(_STATES, ctx.actor.workspace_id, dataset.id, row_ids)
+    found = {row["row_id"]: row for row in rows}
+    _check_there(dataset, row_ids, found, "/row_ids/{}")
+    return found
+
+
+def _check_there(
+    dataset: Dataset, row_ids: Sequence[UUID], found: Mapping[UUID, Any], at: str
+) -> None:
+    lacking = [n for n, one in enumerate(row_ids) if one not in found]
+    if lacking:
+        raise Missing(
+            f"{len(lacking)} of these rows are not in the dataset {dataset.name!r}, "
+            f"the first is {row_ids[lacking[0]]}.",
+            code="no_row",
+            findings=[
+                Finding(at.format(n), f"There is no row {row_ids[n]} here.", "no_row")
+                for n in lacking[:MOST_FINDINGS]
+            ],
+        )
+
+
+async def _new_keys(
+    ctx: CallContext,
+    dataset: Dataset,
+    before: Mapping[UUID, Any],
+    changed: Mapping[UUID, tuple[dict[str, Any], WrittenRow]],
+    places: Sequence[str],
+) -> list[str | None]:
+    """The keys of the changed rows; those that move must not meet another row's."""
+    if dataset.dedupe_key_field is None:
+        return [None] * len(changed)
+    rows = [merged for merged, _ in changed.values()]
+    keys = await row_keys(ctx, dataset.dedupe_key_field, rows)
+    moving = {
+        one: key for one, key in zip(changed, keys, strict=True) if before[one]["dedupe_key"] != key
+    }
+    if moving:
+        await _check_free(ctx, dataset, list(changed), keys, places)
+        await ctx.tx.execute(_FREE_KEYS, ctx.actor.workspace_id, dataset.id, list(moving))
+    return keys
+
+
+async def _check_free(
+    ctx: CallContext,
+    dataset: Dataset,
+    row_ids: Sequence[UUID],
+    keys: Sequence[str | None],
+    places: Sequence[str],
+) -> None:
+    """No two live rows may have one key."""
+    present = [key for key in keys if key is not None]
+    found = await ctx.tx.fetch(_HOLDERS, ctx.actor.workspace_id, dataset.id, present)
+    own = set(row_ids)
+    holders = {row["dedupe_key"]: row["row_id"] for row in found if row["row_id"] not in own}
+    counted = Counter(present)
+    findings = [
+        Finding(
+            place,
+            f"The row {holders.get(key, 'beside it')} has the same {dataset.dedupe_key_field!r}.",
+            "key_taken",
+        )
+        for place, key in zip(places, keys, strict=True)
+        if key is not None and (key in holders or counted[key] > 1)
+    ]
+    if findings:
+        raise Clash(
+            f"Two rows would have the same {dataset.dedupe_key_field!r}.",
+            code="key_taken",
+            findings=findings[:MOST_FINDINGS],
+        )
+
+
+async def _count(ctx: CallContext, dataset: Dataset, rows: Sequence[Any], sign: int) -> None:
+    """Keeps the counts by which offsets find their place."""
+    blocks = Counter(row["position"] // BLOCK for row in rows)
+    space = ctx.actor.workspace_id
+    counts = [sign * number for number in blocks.values()]
+    await ctx.tx.execute(_GAPS, space, dataset.id, list(blocks), counts)
+    await ctx.tx.execute(_COUNT, space, dataset.id, -sign * len(rows))

@@ -1,0 +1,298 @@
+"""What can be done with the skills, forms, dashboard and versions of a board."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.limits import Limits
+from mainspring.workspace.boards.managing import revert_handler
+from mainspring.workspace.boards.parts import (
+    MOST_VERSIONS,
+    Part,
+    dashboard_handler,
+    delete_part_handler,
+    list_parts_handler,
+    set_part_handler,
+    versions_handler,
+)
+from mainspring.workspace.boards.shapes import (
+    BOARD_ID,
+    BY,
+    COUNT,
+    DATASET,
+    FIELD,
+    ID,
+    KEEPS,
+    MOMENT,
+    NUMBER,
+    PART_NAME,
+    READS,
+    SOME_BOARD,
+    SOME_MEMBER,
+    SOME_TIME,
+    Schema,
+    asked,
+    thing,
+)
+
+_TEXT: Schema = {"type": "string", "maxLength": 2_000}
+_LONG: Schema = {"type": "string", "maxLength": 20_000}
+_SKILL: Schema = {
+    "description": _TEXT,
+    "prompt": {**_LONG, "minLength": 1},
+    "allowed_tools": {
+        "description": "The capabilities it may call.",
+        "type": "array",
+        "maxItems": 100,
+        "uniqueItems": True,
+        "items": {"type": "string", "pattern": r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$"},
+    },
+    "inputs_schema": {"description": "A JSON Schema of what it is given.", "type": "object"},
+}
+_FORM: Schema = {
+    "title": {"type": "string", "maxLength": 200},
+    "description": _TEXT,
+    "dataset": {**DATASET, "description": "Where each submission becomes a row."},
+    "instructions": {"description": "How the conversation is held.", **_LONG},
+    "fields": {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": 100,
+        "items": thing(
+            {
+                "key": FIELD,
+                "label": {"type": "string", "maxLength": 200},
+                "help": _TEXT,
+                "required": {"type": "boolean", "default": False},
+            },
+            ["key"],
+        ),
+    },
+}
+_SOME_SKILL = {"name": "score", "prompt": "Score {{ row.company }} from 1 to 5."}
+_SOME_FORM = {"name": "contact", "fields": [{"key": "company", "required": True}]}
+_PARTS = ["columns", "skill", "form", "dashboard"]
+
+
+def part_capabilities(limits: Limits) -> tuple[Capability, ...]:
+    """Skills, forms, the dashboard and versions, with the operator's limits."""
+    return (
+        _set("skill", _SKILL, ["prompt"], _SOME_SKILL, limits),
+        _list("skill", _SKILL, _SOME_SKILL),
+        _delete("skill", limits),
+        _set("form", _FORM, ["fields"], _SOME_FORM, limits),
+        _list("form", _FORM, _SOME_FORM),
+        _delete("form", limits),
+        _set_dashboard(limits),
+        _get_dashboard(),
+        _versions(),
+        _revert(limits),
+    )
+
+
+def _set(
+    part: Part, fields: Schema, needed: list[str], some: dict[str, Any], limits: Limits
+) -> Capability:
+    return Capability(
+        id=f"set_board_{part}",
+        description=f"Keep a {part} of a board\n\n"
+        f"In place of one of that name; the earlier versions of it are kept. A {part} is stored "
+        "as it is given.",
+        input_schema=asked(
+            {"board_id": BOARD_ID, "name": PART_NAME, **fields},
+            ["board_id", "name", *needed],
+            [{"board_id": SOME_BOARD, **some}],
+            ({"board_id": SOME_BOARD, "name": "a"}, f"what is the {part}?"),
+            ({"board_id": SOME_BOARD, **some, "name": "a/b"}, "a name has no slash"),
+        ),
+        output_schema=_kept(part, str(some["name"])),
+        handler=set_part_handler(part, limits),
+        annotations=KEEPS,
+    )
+
+
+def _list(part: Part, fields: Schema, some: dict[str, Any]) -> Capability:
+    around = {"name": {"type": "string"}, "version": NUMBER, "updated_at": MOMENT}
+    return Capability(
+        id=f"list_board_{part}s",
+        description=f"List the {part}s of a board\n\nWhole, by name.",
+        input_schema=_only_board(),
+        output_schema=asked(
+            {
+                "board_id": ID,
+                f"{part}s": {
+                    "type": "array",
+                    "items": thing({**around, **fields}, list(around)),
+                },
+            },
+            ["board_id", f"{part}s"],
+            [
+                {
+                    "board_id": SOME_BOARD,
+                    f"{part}s": [{**some, "version": 1, "updated_at": SOME_TIME}],
+                }
+            ],
+            ({}, "of which board?"),
+        ),
+        handler=list_parts_handler(part),
+        annotations=READS,
+    )
+
+
+def _delete(part: Part, limits: Limits) -> Capability:
+    return Capability(
+        id=f"delete_board_{part}",
+        description=f"Delete a {part} of a board\n\n"
+        "Its versions stay, and revert_board_part brings it back.",
+        input_schema=asked(
+            {"board_id": BOARD_ID, "name": PART_NAME},
+            ["board_id", "name"],
+            [{"board_id": SOME_BOARD, "name": "first"}],
+            ({"board_id": SOME_BOARD}, f"which {part}?"),
+        ),
+        output_schema=_kept(part, "first"),
+        handler=delete_part_handler(part, limits),
+        annotations=KEEPS,
+    )
+
+
+def _set_dashboard(limits: Limits) -> Capability:
+    return Capability(
+        id="set_board_dashboard",
+        description="Keep the dashboard of a board\n\n"
+        f"One HTML document of at most {limits.board_dashboard_bytes:,} bytes, stored as it is "
+        "given. The earlier versions of it are kept.",
+        input_schema=asked(
+            {"board_id": BOARD_ID, "html": {"type": "string", "minLength": 1}},
+            ["board_id", "html"],
+            [{"board_id": SOME_BOARD, "html": "<h1>CRM</h1>"}],
+            ({"board_id": SOME_BOARD, "html": ""}, "a document says something"),
+            ({"board_id": SOME_BOARD, "name": "a", "html": "x"}, "there is one, without a name"),
+        ),
+        output_schema=_kept("dashboard", ""),
+        handler=set_part_handler("dashboard", limits),
+        annotations=KEEPS,
+    )
+
+
+def _get_dashboard() -> Capability:
+    return Capability(
+        id="get_board_dashboard",
+        description="Read the dashboard of a board\n\nThe HTML as it was given.",
+        input_schema=_only_board(),
+        output_schema=asked(
+            {"board_id": ID, "html": {"type": "string"}, "version": NUMBER, "updated_at": MOMENT},
+            ["board_id", "html", "version", "updated_at"],
+            [
+                {
+                    "board_id": SOME_BOARD,
+                    "html": "<h1>CRM</h1>",
+                    "version": 1,
+                    "updated_at": SOME_TIME,
+                }
+            ],
+            ({"html": ""}, "of which board?"),
+        ),
+        handler=dashboard_handler(),
+        annotations=READS,
+    )
+
+
+def _versions() -> Capability:
+    entry = thing(
+        {
+            "part": {"enum": _PARTS},
+            "name": {"type": "string"},
+            "version": NUMBER,
+            "removed": {"description": "The part was taken away.", "type": "boolean"},
+            "revert_of": {"type": ["integer", "null"]},
+            "by": BY,
+            "created_at": MOMENT,
+        },
+        ["part", "name", "version", "removed", "revert_of", "by", "created_at"],
+    )
+    some = {
+        "part": "columns",
+        "name": "default",
+        "version": 2,
+        "removed": False,
+        "revert_of": None,
+        "by": {"kind": "member", "id": SOME_MEMBER},
+        "created_at": SOME_TIME,
+    }
+    return Capability(
+        id="list_board_versions",
+        description="List what the parts of a board were\n\n"
+        "Columns of each dataset, skills, forms and the dashboard, the newest version first.",
+        input_schema=asked(
+            {
+                "board_id": BOARD_ID,
+                "part": {"enum": _PARTS},
+                "name": {
+                    "description": "Of the dataset, skill or form.",
+                    "type": "string",
+                    "maxLength": 100,
+                },
+                "limit": {**NUMBER, "maximum": MOST_VERSIONS, "default": 100},
+            },
+            ["board_id"],
+            [{"board_id": SOME_BOARD}, {"board_id": SOME_BOARD, "part": "columns"}],
+            ({"board_id": SOME_BOARD, "part": "rows"}, "rows have no versions"),
+        ),
+        output_schema=asked(
+            {"board_id": ID, "versions": {"type": "array", "items": entry}},
+            ["board_id", "versions"],
+            [{"board_id": SOME_BOARD, "versions": [some]}],
+            ({}, "of which board?"),
+        ),
+        handler=versions_handler(),
+        annotations=READS,
+    )
+
+
+def _revert(limits: Limits) -> Capability:
+    return Capability(
+        id="revert_board_part",
+        description="Bring back an earlier version of a part of a board\n\n"
+        "As a new version. Columns come back without touching rows; a part that had been taken "
+        "away in that version is taken away again.",
+        input_schema=asked(
+            {
+                "board_id": BOARD_ID,
+                "part": {"enum": _PARTS},
+                "name": {
+                    "description": "Of the dataset, skill or form; none for the dashboard.",
+                    "type": "string",
+                    "maxLength": 100,
+                },
+                "version": NUMBER,
+            },
+            ["board_id", "part", "version"],
+            [{"board_id": SOME_BOARD, "part": "columns", "name": "default", "version": 1}],
+            ({"board_id": SOME_BOARD, "part": "columns"}, "which version?"),
+            ({"board_id": SOME_BOARD, "part": "dashboard", "version": 0}, "they begin with 1"),
+        ),
+        output_schema=_kept("columns", "default"),
+        handler=revert_handler(limits),
+        annotations=KEEPS,
+    )
+
+
+def _only_board() -> Schema:
+    return asked(
+        {"board_id": BOARD_ID},
+        ["board_id"],
+        [{"board_id": SOME_BOARD}],
+        ({}, "which board?"),
+        ({"board_id": "CRM"}, "an id, not a name"),
+    )
+
+
+def _kept(part: str, name: str) -> Schema:
+    return asked(
+        {"board_id": ID, "part": {"enum": _PARTS}, "name": {"type": "string"}, "version": COUNT},
+        ["board_id", "part", "name", "version"],
+        [{"board_id": SOME_BOARD, "part": part, "name": name, "version": 1}],
+        ({"version": 1}, "of what?"),
+    )

@@ -1,0 +1,234 @@
+"""Skills, forms and the dashboard of a board: kept, versioned, and brought back.
+
+They are stored here and nothing more: a skill is carried out, a form is served and a
+dashboard is shown by others, who read them as they are now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from mainspring.contracts.capability import CapabilityHandler
+from mainspring.contracts.errors import Exhausted, Finding, Invalid, Missing, TooLarge
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Unchanged
+from mainspring.definition.json_schema import check_schema
+from mainspring.definition.json_values import canonical, same
+from mainspring.workspace.boards.events import tell
+from mainspring.workspace.boards.finding import Board, find_board, open_board
+from mainspring.workspace.boards.versions import add_version, list_versions, read_version
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+Part = Literal["skill", "form", "dashboard"]
+MOST_VERSIONS: Final = 500
+
+_ONE = """
+    SELECT version, content, updated_at FROM board_parts
+    WHERE workspace_id = $1 AND board_id = $2 AND part = $3 AND name = $4
+"""
+_ALL = """
+    SELECT name, version, content, updated_at FROM board_parts
+    WHERE workspace_id = $1 AND board_id = $2 AND part = $3 ORDER BY name
+"""
+# A dashboard may be large, and whoever reads rows does not need it.
+_SHOWN = """
+    SELECT part, name, version, content ->> 'description' AS description,
+        content ->> 'title' AS title, updated_at,
+        CASE WHEN part = 'dashboard' THEN octet_length(content ->> 'html') END AS bytes
+    FROM board_parts WHERE workspace_id = $1 AND board_id = $2 ORDER BY part, name
+"""
+_COUNT = """
+    SELECT count(*) AS parts FROM board_parts
+    WHERE workspace_id = $1 AND board_id = $2 AND part = $3
+"""
+_KEEP = """
+    INSERT INTO board_parts (workspace_id, board_id, part, name, version, content)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (workspace_id, board_id, part, name) DO UPDATE
+        SET version = excluded.version, content = excluded.content, updated_at = now()
+"""
+_REMOVE = """
+    DELETE FROM board_parts
+    WHERE workspace_id = $1 AND board_id = $2 AND part = $3 AND name = $4
+"""
+
+
+def set_part_handler(part: Part, limits: Limits) -> CapabilityHandler:
+    async def put(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        board = await open_board(ctx, arguments, hold=True)
+        name = str(arguments.get("name", ""))
+        content = {k: v for k, v in arguments.items() if k not in ("board_id", "name")}
+        _check_content(part, content, limits)
+        return await keep_part(ctx, board, part, name, content, limits)
+
+    return put
+
+
+def list_parts_handler(part: Part) -> CapabilityHandler:
+    async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        board = await find_board(ctx, arguments)
+        rows = await ctx.tx.fetch(_ALL, ctx.actor.workspace_id, board.id, part)
+        found = [
+            {
+                "name": row["name"],
+                "version": row["version"],
+                "updated_at": row["updated_at"].isoformat(),
+                **row["content"],
+            }
+            for row in rows
+        ]
+        return {"board_id": str(board.id), f"{part}s": found}
+
+    return listed
+
+
+def delete_part_handler(part: Part, limits: Limits) -> CapabilityHandler:
+    async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        board = await open_board(ctx, arguments, hold=True)
+        name = str(arguments.get("name", ""))
+        answer = await remove_part(ctx, board, part, name, limits)
+        if isinstance(answer, Unchanged):
+            raise Missing(f"The board has no {part} called {name[:100]!r}.", code=f"no_{part}")
+        return answer
+
+    return delete
+
+
+def dashboard_handler() -> CapabilityHandler:
+    async def get(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        board = await find_board(ctx, arguments)
+        row = await ctx.tx.fetchrow(_ONE, ctx.actor.workspace_id, board.id, "dashboard", "")
+        if row is None:
+            raise Missing(f"The board {board.name!r} has no dashboard.", code="no_dashboard")
+        return {
+            "board_id": str(board.id),
+            "html": row["content"]["html"],
+            "version": row["version"],
+            "updated_at": row["updated_at"].isoformat(),
+        }
+
+    return get
+
+
+def versions_handler() -> CapabilityHandler:
+    async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        board = await find_board(ctx, arguments)
+        most = int(arguments.get("limit", 100))
+        found = await list_versions(
+            ctx, board.id, arguments.get("part"), arguments.get("name"), most
+        )
+        return {"board_id": str(board.id), "versions": found}
+
+    return listed
+
+
+async def keep_part(
+    ctx: CallContext,
+    board: Board,
+    part: Part,
+    name: str,
+    content: dict[str, Any],
+    limits: Limits,
+    revert_of: int | None = None,
+) -> dict[str, Any] | Unchanged:
+    """Makes a part what it should be; the board is held."""
+    where = (ctx.actor.workspace_id, board.id, part, name)
+    before = await ctx.tx.fetchrow(_ONE, *where)
+    if before is not None and same(before["content"], content):
+        return Unchanged(_told(board, part, name, before["version"]))
+    if before is None:
+        row = await ctx.tx.fetchrow(_COUNT, *where[:3])
+        if row["parts"] >= limits.board_parts:
+            raise Exhausted(
+                f"The board has {limits.board_parts} {part}s already.",
+                code="board_full",
+                suggestion="Delete one that is no longer needed.",
+                retryable=False,
+            )
+    version = await add_version(ctx, board.id, (part, name), content, limits, revert_of)
+    await ctx.tx.execute(_KEEP, *where, version, content)
+    await tell(ctx, board, part, name=name or None)
+    return _told(board, part, name, version)
+
+
+async def remove_part(
+    ctx: CallContext, board: Board, part: Part, name: str, limits: Limits,
+    revert_of: int | None = None,
+) -> dict[str, Any] | Unchanged:  # fmt: skip
+    """Takes a part away; its versions stay. The board is held."""
+    where = (ctx.actor.workspace_id, board.id, part, name)
+    before = await ctx.tx.fetchrow(_ONE, *where)
+    if before is None:
+        return Unchanged(_told(board, part, name, 0))
+    await ctx.tx.execute(_REMOVE, *where)
+    version = await add_version(ctx, board.id, (part, name), None, limits, revert_of)
+    await tell(ctx, board, part, name=name or None)
+    return _told(board, part, name, version)
+
+
+async def revert_part(
+    ctx: CallContext, board: Board, part: Part, name: str, version: int, limits: Limits
+) -> dict[str, Any] | Unchanged:
+    """Brings an earlier version back, as a new one."""
+    content = await read_version(ctx, board.id, (part, name), version)
+    if content is None:
+        return await remove_part(ctx, board, part, name, limits, version)
+    return await keep_part(ctx, board, part, name, content, limits, version)
+
+
+async def shown_parts(ctx: CallContext, board: Board) -> dict[str, Any]:
+    """What there is beside rows, without the long texts of it."""
+    shown: dict[str, Any] = {"skills": [], "forms": [], "dashboard": None}
+    for row in await ctx.tx.fetch(_SHOWN, ctx.actor.workspace_id, board.id):
+        entry = {"version": row["version"], "updated_at": row["updated_at"].isoformat()}
+        if row["part"] == "dashboard":
+            shown["dashboard"] = {**entry, "bytes": row["bytes"]}
+            continue
+        entry |= {"name": row["name"], "description": row["description"] or ""}
+        shown[f"{row['part']}s"].append(entry)
+    return shown
+
+
+def _told(board: Board, part: str, name: str, version: int) -> dict[str, Any]:
+    return {"board_id": str(board.id), "part": part, "name": name, "version": version}
+
+
+def _check_content(part: Part, content: Mapping[str, Any], limits: Limits) -> None:
+    """Bounds that a schema cannot say."""
+    if part == "dashboard":
+        size = len(str(content["html"]).encode())
+        if size > limits.board_dashboard_bytes:
+            detail = (
+                f"A dashboard is at most {limits.board_dashboard_bytes:,} bytes; this is {size:,}."
+            )
+            raise TooLarge(
+                detail, code="dashboard_bytes",
+                findings=[Finding("/html", detail, "dashboard_bytes")],
+            )  # fmt: skip
+        return
+    findings: list[Finding] = []
+    schema = content.get("inputs_schema")
+    if schema is not None:
+        findings += check_schema(schema, limits, "/inputs_schema")
+    if len(canonical(content)) > limits.board_row_bytes:
+        detail = f"A {part} is at most {limits.board_row_bytes:,} bytes."
+        findings.append(Finding("", detail, "part_bytes"))
+    if findings:
+        raise Invalid(
+            f"The {part} cannot be kept: {findings[0].detail}", code=findings[0].code,
+            findings=findings,
+        )  # fmt: skip
+
+
+def only_whole(part: str, name: str) -> None:
+    """A dashboard has no name, and everything else has one."""
+    if (part == "dashboard") == bool(name):
+        detail = (
+            "A board has one dashboard, without a name."
+            if name
+            else f"Which {part}? Give its name."
+        )
+        raise Invalid(detail, code="part_name", findings=[Finding("/name", detail, "part_name")])

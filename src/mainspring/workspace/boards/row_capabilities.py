@@ -1,0 +1,167 @@
+"""What can be done with the rows of a board."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mainspring.contracts.capability import Annotations, Capability
+from mainspring.contracts.limits import Limits
+from mainspring.workspace.boards.appending import append_handler
+from mainspring.workspace.boards.editing import delete_handler, restore_handler, update_handler
+from mainspring.workspace.boards.shapes import (
+    BOARD_ID,
+    COUNT,
+    DATASET,
+    FIELD,
+    ID,
+    KEEPS,
+    MOST_BATCH,
+    ROW_IDS,
+    SOME_BOARD,
+    SOME_ROW,
+    TOLD_ROW_IDS,
+    Schema,
+    asked,
+)
+
+
+def row_capabilities(limits: Limits) -> tuple[Capability, ...]:
+    """Append, change, delete and restore, with the operator's limits."""
+    return _append(limits), _update(limits), _delete(), _restore()
+
+
+def _append(limits: Limits) -> Capability:
+    some = {"board_id": SOME_BOARD, "rows": [{"company": "Acme"}]}
+    return Capability(
+        id="append_board_rows",
+        description="Append rows to a board\n\n"
+        f"Up to {MOST_BATCH:,} plain JSON objects. With a key field, given here or kept with the "
+        "dataset, a row that is there already is skipped, also when two callers bring it at "
+        "once. Values must fit the columns of the dataset; keys without a column are free. "
+        "Either all rows are taken or none.",
+        input_schema=asked(
+            {
+                "board_id": BOARD_ID,
+                "dataset": DATASET,
+                "rows": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MOST_BATCH,
+                    "items": {"type": "object", "minProperties": 1},
+                },
+                "dedupe_key_field": {
+                    "description": "Skip rows whose value of this field is there already.",
+                    **FIELD,
+                },
+            },
+            ["board_id", "rows"],
+            [some, {**some, "dataset": "default", "dedupe_key_field": "company"}],
+            ({"board_id": SOME_BOARD, "rows": []}, "nothing to append"),
+            ({"board_id": SOME_BOARD, "rows": [["Acme"]]}, "a row is an object"),
+            ({"name": "CRM", "rows": [{"a": 1}]}, "boards are written by id alone"),
+            ({**some, "row": {}}, "an argument that does not exist"),
+        ),
+        output_schema=asked(
+            {
+                **_TOLD,
+                "appended": COUNT,
+                "skipped": {"description": "Rows that were there already.", **COUNT},
+                "total": COUNT,
+            },
+            [*_TOLD, "appended", "skipped", "total"],
+            [{**_SOME, "appended": 1, "skipped": 0, "total": 1}],
+            ({"appended": 1}, "it must say which rows"),
+        ),
+        handler=append_handler(limits),
+        annotations=_large(limits),
+    )
+
+
+def _update(limits: Limits) -> Capability:
+    return Capability(
+        id="update_board_rows",
+        description="Change fields of rows\n\n"
+        "Each row is named by its row_id and has only the fields that change; the others stay. "
+        "A row that is not there is named, and then nothing is changed.",
+        input_schema=asked(
+            {
+                "board_id": BOARD_ID,
+                "dataset": DATASET,
+                "rows": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MOST_BATCH,
+                    "items": {
+                        "type": "object",
+                        "required": ["row_id"],
+                        "properties": {"row_id": ID},
+                    },
+                },
+            },
+            ["board_id", "rows"],
+            [{"board_id": SOME_BOARD, "rows": [{"row_id": SOME_ROW, "state": "won"}]}],
+            ({"board_id": SOME_BOARD, "rows": [{"state": "won"}]}, "which row?"),
+            ({"board_id": SOME_BOARD, "rows": []}, "nothing to change"),
+        ),
+        output_schema=asked(
+            {**_TOLD, "updated": COUNT, "unchanged": COUNT},
+            [*_TOLD, "updated", "unchanged"],
+            [{**_SOME, "updated": 1, "unchanged": 0}],
+            ({"updated": 1}, "it must say which rows"),
+        ),
+        handler=update_handler(limits),
+        annotations=_large(limits),
+    )
+
+
+def _delete() -> Capability:
+    return Capability(
+        id="delete_board_rows",
+        description="Delete rows of a board\n\n"
+        "They are no longer shown or counted and can be brought back with restore_board_rows. "
+        "Deleting a deleted row changes nothing.",
+        input_schema=_named_rows(),
+        output_schema=_moved("deleted"),
+        handler=delete_handler(),
+        annotations=KEEPS,
+    )
+
+
+def _restore() -> Capability:
+    return Capability(
+        id="restore_board_rows",
+        description="Bring deleted rows back\n\n"
+        "Each to its old place with its old values. A row whose key another row has taken since "
+        "stays deleted, and so do the others.",
+        input_schema=_named_rows(),
+        output_schema=_moved("restored"),
+        handler=restore_handler(),
+        annotations=KEEPS,
+    )
+
+
+def _named_rows() -> Schema:
+    return asked(
+        {"board_id": BOARD_ID, "dataset": DATASET, "row_ids": ROW_IDS},
+        ["board_id", "row_ids"],
+        [{"board_id": SOME_BOARD, "row_ids": [SOME_ROW]}],
+        ({"board_id": SOME_BOARD}, "which rows?"),
+        ({"board_id": SOME_BOARD, "row_ids": "all"}, "each by its id"),
+    )
+
+
+def _moved(word: str) -> Schema:
+    return asked(
+        {**_TOLD, word: COUNT, "total": COUNT},
+        [*_TOLD, word, "total"],
+        [{**_SOME, word: 1, "total": 0}],
+        ({word: True}, "how many, not whether"),
+    )
+
+
+_TOLD: Schema = {"board_id": ID, "dataset": {"type": "string"}, "row_ids": TOLD_ROW_IDS}
+_SOME = {"board_id": SOME_BOARD, "dataset": "default", "row_ids": [SOME_ROW]}
+
+
+def _large(limits: Limits) -> Annotations:
+    return replace(KEEPS, seconds=0.5, arguments_bytes=limits.board_append_bytes)

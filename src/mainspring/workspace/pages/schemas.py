@@ -1,0 +1,417 @@
+"""The shapes of what the capabilities about pages take and answer."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.contracts.limits import Limits
+from mainspring.workspace.pages.content import (
+    LONGEST_REF,
+    LONGEST_TITLE,
+    LONGEST_TYPE,
+    MOST_VALUES,
+    TYPE_PATTERN,
+)
+from mainspring.workspace.pages.slugs import LONGEST_SLUG, SLUG_PATTERN
+
+Schema = dict[str, Any]
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+LONGEST_QUESTION: Final = 2_000
+MOST_PAGES: Final = 100
+DEFAULT_LIST: Final = 50
+DEFAULT_SEARCH: Final = 20
+_EXAMPLE_ID: Final = "01900000-0000-7000-8000-00000000000a"
+
+SLUG: Final[Schema] = {
+    "description": "The page's name in this workspace.",
+    "type": "string",
+    "pattern": SLUG_PATTERN,
+    "maxLength": LONGEST_SLUG,
+}
+ID: Final[Schema] = {"type": "string", "format": "uuid"}
+TYPE: Final[Schema] = {"type": "string", "pattern": TYPE_PATTERN, "maxLength": LONGEST_TYPE}
+_TITLE: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_TITLE}
+_REF: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_REF}
+_VALUES: Final[Schema] = {"type": "object", "maxProperties": MOST_VALUES}
+_MOMENT: Final[Schema] = {"type": "string", "format": "date-time"}
+_SAID_MOMENT: Final[Schema] = {
+    "description": "A moment such as 2026-01-31T09:00:00Z, or a day, which begins in UTC.",
+    "type": "string",
+    "minLength": 8,
+    "maxLength": 40,
+}
+_QUESTION: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUESTION}
+_CURSOR: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 200}
+_NEXT: Final[Schema] = {
+    "type": ["string", "null"],
+    "description": "The cursor of what comes next; null at the end.",
+}
+_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
+
+
+def limit(default: int) -> Schema:
+    return {"type": "integer", "minimum": 1, "maximum": MOST_PAGES, "default": default}
+
+
+def shape(
+    properties: Schema,
+    *,
+    required: tuple[str, ...] = (),
+    examples: list[Any],
+    wrong: list[tuple[Any, str]],
+    **more: Any,
+) -> Schema:
+    """An object that has these properties and no others."""
+    return {
+        "$schema": _DIALECT,
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": properties,
+        **more,
+        "examples": examples,
+        "x-mainspring-anti-examples": [
+            {"value": value, "reason": reason} for value, reason in wrong
+        ],
+    }
+
+
+def one_of(*names: str) -> dict[str, Any]:
+    """Exactly one of these arguments."""
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
+NAMED: Final = one_of("slug", "id")
+_SUMMARY: Final[Schema] = {
+    "id": ID,
+    "slug": SLUG,
+    "type": TYPE,
+    "title": {"type": "string"},
+    "source_ref": _OR_NULL,
+    "source": {"type": "string"},
+    "created_at": _MOMENT,
+    "updated_at": _MOMENT,
+    "ingested_at": _MOMENT,
+}
+_SUMMARY_EXAMPLE: Final[Schema] = {
+    "id": _EXAMPLE_ID,
+    "slug": "weekly-report-12",
+    "type": "derived",
+    "title": "Weekly report 12",
+    "source_ref": None,
+    "source": "automation",
+    "created_at": "2026-01-02T00:00:00+00:00",
+    "updated_at": "2026-01-02T00:00:00+00:00",
+    "ingested_at": "2026-01-02T00:00:00+00:00",
+}
+
+
+def _entry(more: Schema | None = None) -> Schema:
+    properties = {**_SUMMARY, **(more or {})}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": properties,
+    }
+
+
+_TOLD: Final[Schema] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["id", "at", "action", "actor_kind", "actor_id", "run_id", "detail"],
+    "properties": {
+        "id": ID,
+        "at": _MOMENT,
+        "action": {"enum": ["created", "updated", "ingested_again", "deleted", "restored"]},
+        "actor_kind": {"type": "string"},
+        "actor_id": ID,
+        "run_id": _OR_NULL,
+        "detail": {"type": "object"},
+    },
+}
+
+
+def create_input(limits: Limits) -> Schema:
+    text = {"type": "string", "maxLength": limits.page_bytes}
+    return shape(
+        {
+            "slug": {**SLUG, "description": "Its name here; left out, it is made from the title."},
+            "type": {**TYPE, "description": "Such as note or derived; not one of integrations'."},
+            "title": _TITLE,
+            "body": {**text, "description": "The text without front matter."},
+            "markdown": {
+                **text,
+                "description": "The whole text; its front matter may hold slug, type, title and "
+                "source_ref too.",
+                "maxLength": limits.page_bytes + limits.page_values_bytes,
+            },
+            "frontmatter": {**_VALUES, "description": "Values beside the text."},
+            "source_ref": {
+                **_REF,
+                "description": "What it is made from; the same one never makes a second page.",
+            },
+            "provenance": {**_VALUES, "description": "Where it came from, in your own words."},
+        },
+        examples=[
+            {"type": "note", "title": "Office hours", "body": "Mondays at nine."},
+            {
+                "slug": "weekly-report-12", "type": "derived", "title": "Weekly report 12",
+                "body": "All is well.", "frontmatter": {"week": 12},
+                "source_ref": "reports:2026-W12",
+            },
+            {"markdown": "---\ntitle: Office hours\ntype: note\n---\n\nMondays at nine."},
+        ],
+        wrong=[
+            ({"type": "note", "title": "x"}, "there is no text"),
+            ({"type": "note", "title": "x", "body": "a", "markdown": "a"}, "one text, not two"),
+            ({"type": "Note", "title": "x", "body": "a"}, "types are written in lower case"),
+            ({"type": "note", "title": "x", "body": "a", "slug": "A b"}, "not a slug"),
+            ({"markdown": "a", "frontmatter": {}}, "the text brings its front matter along"),
+        ],
+        oneOf=[
+            {"required": ["type", "title", "body"], "properties": {"markdown": False}},
+            {"required": ["markdown"], "properties": {"body": False, "frontmatter": False}},
+        ],
+    )  # fmt: skip
+
+
+KEPT: Final = shape(
+    {
+        "id": ID,
+        "slug": SLUG,
+        "became": {"enum": ["created", "updated", "ingested_again", "unchanged"]},
+    },
+    required=("id", "slug", "became"),
+    examples=[{"id": _EXAMPLE_ID, "slug": "weekly-report-12", "became": "created"}],
+    wrong=[({"id": _EXAMPLE_ID}, "it must say what became of the page")],
+)
+
+
+def update_input(limits: Limits) -> Schema:
+    text = {"type": "string", "maxLength": limits.page_bytes}
+    return shape(
+        {
+            "slug": SLUG,
+            "id": ID,
+            "title": _TITLE,
+            "type": TYPE,
+            "body": text,
+            "frontmatter": {**_VALUES, "description": "All values anew; those left out are gone."},
+            "content_hash": {
+                "type": "string",
+                "pattern": "^[0-9a-f]{64}$",
+                "description": "The content that is changed; refused when it is another by now.",
+            },
+        },
+        examples=[{"slug": "office-hours", "body": "Mondays at ten."}],
+        wrong=[
+            ({"body": "x"}, "which page?"),
+            ({"slug": "a", "id": _EXAMPLE_ID}, "one name, not two"),
+            ({"slug": "a", "source_ref": "x"}, "where it came from does not change"),
+        ],
+        **NAMED,
+    )
+
+
+_WHICH: Final[Schema] = {"slug": SLUG, "id": ID}
+_ONE_EXAMPLES: Final[list[Any]] = [{"slug": "weekly-report-12"}, {"id": _EXAMPLE_ID}]
+_ONE_WRONG: Final[list[tuple[Any, str]]] = [
+    ({}, "which page?"),
+    ({"slug": "a", "id": _EXAMPLE_ID}, "one name, not two"),
+    ({"slug": "Not a slug"}, "a slug has small letters, digits and dashes"),
+]
+ONE_INPUT: Final = shape(_WHICH, examples=_ONE_EXAMPLES, wrong=_ONE_WRONG, **NAMED)
+PART_NAMES: Final = ("markdown", "body", "timeline")
+GET_INPUT: Final = shape(
+    {
+        **_WHICH,
+        "include": {
+            "description": "Of the long parts, only these; for a step that needs less.",
+            "type": "array",
+            "items": {"enum": list(PART_NAMES)},
+            "uniqueItems": True,
+            "default": list(PART_NAMES),
+        },
+    },
+    examples=[*_ONE_EXAMPLES, {"slug": "weekly-report-12", "include": ["body"]}],
+    wrong=[*_ONE_WRONG, ({"slug": "a", "include": ["title"]}, "the short parts always come")],
+    **NAMED,
+)
+_WHOLE: Final[Schema] = {
+    **_SUMMARY,
+    "markdown": {"type": "string", "description": "The whole text with its front matter."},
+    "body": {"type": "string", "description": "The text without front matter."},
+    "frontmatter": {"type": "object"},
+    "provenance": {"type": "object"},
+    "content_hash": {"type": "string"},
+    "created_by": ID,
+    "run_id": _OR_NULL,
+    "timeline": {"type": "array", "items": _TOLD},
+}
+WHOLE_OUTPUT: Final = shape(
+    _WHOLE,
+    required=tuple(name for name in _WHOLE if name not in PART_NAMES),
+    examples=[
+        {
+            **_SUMMARY_EXAMPLE, "markdown": "---\ntitle: Weekly report 12\n---\n\nAll is well.",
+            "body": "All is well.", "frontmatter": {}, "provenance": {"source": "automation"},
+            "content_hash": "0" * 64, "created_by": _EXAMPLE_ID, "run_id": None, "timeline": [],
+        }
+    ],
+    wrong=[({"body": "x"}, "which page?")],
+)  # fmt: skip
+DELETED: Final = shape(
+    {"id": ID, "slug": SLUG, "changed": {"type": "boolean"}},
+    required=("id", "slug", "changed"),
+    examples=[{"id": _EXAMPLE_ID, "slug": "weekly-report-12", "changed": True}],
+    wrong=[({}, "which page?")],
+)
+LIST_INPUT: Final = shape(
+    {
+        "type": TYPE,
+        "ingested_after": _SAID_MOMENT,
+        "ingested_before": _SAID_MOMENT,
+        "limit": limit(DEFAULT_LIST),
+        "cursor": _CURSOR,
+    },
+    examples=[{}, {"type": "note", "ingested_after": "2026-01-31", "limit": 10}],
+    wrong=[
+        ({"limit": MOST_PAGES + 1}, "more than one page holds"),
+        ({"limit": 0}, "at least one"),
+        ({"since": "2026-01-31"}, "it is called ingested_after"),
+    ],
+)
+
+
+def pages_output(entry: Schema, example: Schema, **more: Schema) -> Schema:
+    """A list of pages and what is said beside it."""
+    return shape(
+        {"pages": {"type": "array", "items": entry, "maxItems": MOST_PAGES}, **more},
+        required=("pages", *more),
+        examples=[example],
+        wrong=[({}, "an empty list is a list too")],
+    )
+
+
+LIST_OUTPUT: Final = pages_output(_entry(), {"pages": [_SUMMARY_EXAMPLE], "next": None}, next=_NEXT)
+EVENTS_INPUT: Final = shape(
+    {
+        "start": _SAID_MOMENT,
+        "end": _SAID_MOMENT,
+        "limit": limit(DEFAULT_LIST),
+        "cursor": _CURSOR,
+    },
+    required=("start", "end"),
+    examples=[{"start": "2026-01-31", "end": "2026-02-01"}],
+    wrong=[
+        ({"start": "2026-01-31"}, "until when?"),
+        ({"start": "x", "end": "y"}, "these are no moments"),
+    ],
+)
+EVENTS_OUTPUT: Final = pages_output(
+    _entry({"start": _MOMENT, "end": _OR_NULL, "frontmatter": {"type": "object"}}),
+    {
+        "pages": [
+            {
+                **_SUMMARY_EXAMPLE, "type": "calendar_event", "start": "2026-01-31T09:00:00+00:00",
+                "end": None, "frontmatter": {"start": "2026-01-31T09:00:00Z"},
+            }
+        ],
+        "next": None,
+    },
+    next=_NEXT,
+)  # fmt: skip
+TIMELINE_INPUT: Final = shape(
+    {
+        **_WHICH,
+        "limit": limit(DEFAULT_LIST),
+        "before": {**ID, "description": "Only what is older."},
+    },
+    examples=_ONE_EXAMPLES,
+    wrong=_ONE_WRONG,
+    **NAMED,
+)
+TIMELINE_OUTPUT: Final = shape(
+    {"entries": {"type": "array", "items": _TOLD, "maxItems": MOST_PAGES}},
+    required=("entries",),
+    examples=[{"entries": []}],
+    wrong=[({}, "what happened?")],
+)
+
+_ASKED: Final[Schema] = {
+    "q": {**_QUESTION, "description": "What to look for."},
+    "query": {**_QUESTION, "description": "Another name for q."},
+    "text": {**_QUESTION, "description": "Another name for q."},
+}
+_ASK_WRONG: Final[list[tuple[Any, str]]] = [
+    ({}, "what is looked for?"),
+    ({"q": "budget", "query": "budget"}, "one question, under one name"),
+    ({"q": "budget", "limit": MOST_PAGES + 1}, "more than one answer holds"),
+    ({"q": "budget", "kind": "note"}, "it is called type"),
+    ({"q": ""}, "what is looked for?"),
+]
+ASK_INPUT: Final = shape(
+    {**_ASKED, "type": TYPE, "limit": limit(DEFAULT_SEARCH)},
+    examples=[{"q": "budget"}, {"query": '"annual budget" -draft', "type": "note", "limit": 5}],
+    wrong=_ASK_WRONG,
+    **one_of("q", "query", "text"),
+)
+SPACE: Final[Schema] = {
+    "search_space_id": {**ID, "description": "This workspace; no other is there."},
+    "brain_id": {**ID, "description": "Another name for search_space_id."},
+}
+SPACE_ASK_INPUT: Final = shape(
+    {**_ASKED, "type": TYPE, "limit": limit(DEFAULT_SEARCH), **SPACE},
+    examples=[{"query": "When is the office open?"}],
+    wrong=_ASK_WRONG,
+    **one_of("q", "query", "text"),
+)
+FETCH_INPUT: Final = shape(
+    {"document_id": ID, **_WHICH, **SPACE},
+    examples=[{"document_id": _EXAMPLE_ID}, {"slug": "weekly-report-12"}],
+    wrong=[({}, "which page?"), ({"slug": "a", "document_id": _EXAMPLE_ID}, "one name, not two")],
+    **one_of("document_id", "slug", "id"),
+)
+_FOUND: Final[Schema] = {
+    "score": {"type": "number"},
+    "snippet": {"type": "string", "description": "A part of the body, as plain text."},
+    "highlights": {
+        "description": "Where words stand in the snippet: [start, end) in characters.",
+        "type": "array",
+        "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+    },
+}
+_USED: Final[Schema] = {
+    "description": "The ways that were taken.",
+    "type": "array",
+    "items": {"enum": ["text", "trigram", "embedding"]},
+}
+_FOUND_EXAMPLE: Final[Schema] = {
+    **_SUMMARY_EXAMPLE, "score": 0.6, "snippet": "All is well.", "highlights": [[0, 3]],
+}  # fmt: skip
+SEARCH_OUTPUT: Final = pages_output(
+    _entry(_FOUND), {"pages": [_FOUND_EXAMPLE], "used": ["text"]}, used=_USED
+)
+_PARTS: Final[Schema] = {
+    "description": "For each way that found it: its place there, and its score there.",
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "required": ["place", "score"],
+        "properties": {"place": {"type": "integer"}, "score": {"type": "number"}},
+    },
+}
+QUERY_OUTPUT: Final = pages_output(
+    _entry({**_FOUND, "parts": _PARTS}),
+    {
+        "pages": [{**_FOUND_EXAMPLE, "parts": {"text": {"place": 1, "score": 0.6}}}],
+        "used": ["text", "trigram"],
+        "model": None,
+        "note": "No embedding model is set, so pages were found by words and titles alone.",
+    },
+    used=_USED,
+    model={"type": ["string", "null"], "description": "The model behind the vectors, if used."},
+    note={"type": ["string", "null"], "description": "Why a way was not taken."},
+)

@@ -1,0 +1,41 @@
+"""Slugs: the name of a page in its workspace, the same on every surface."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from typing import Final
+
+LONGEST_SLUG: Final = 200
+SLUG_PATTERN: Final = r"^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$"
+_SLUG: Final = re.compile(SLUG_PATTERN.rstrip("$"))
+_OTHER: Final = re.compile(r"[^a-z0-9]+")
+_ROOM: Final = 80
+
+
+def is_slug(text: str) -> bool:
+    return len(text) <= LONGEST_SLUG and _SLUG.fullmatch(text) is not None
+
+
+def slug_of(title: str) -> str:
+    """A slug made from a title: the same title always makes the same one."""
+    plain = unicodedata.normalize("NFKD", title.replace("ß", "ss"))
+    letters = plain.encode("ascii", "ignore").decode().lower()
+    made = _OTHER.sub("-", letters).strip("-")
+    if len(made) > _ROOM:
+        # Long titles often differ only at their end.
+        made = f"{made[:_ROOM].rstrip('-')}-{mark_of(title)}"
+    elif sum(letter.isalnum() for letter in plain) > 2 * len(made.replace("-", "")):
+        # Most of the title is in letters that a slug does not have.
+        made = f"{made or 'page'}-{mark_of(title)}"
+    return made or f"page-{mark_of(title)}"
+
+
+def beside(slug: str, source_ref: str) -> str:
+    """Another slug, for a page of another source that has the same title."""
+    return f"{slug[: LONGEST_SLUG - 9]}-{mark_of(source_ref)}"
+
+
+def mark_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,207 @@
+"""What somebody may do who looks after the installation: people come, go and get back in.
+
+None of it shows what a workspace keeps, and none of it can be granted to an automation. These
+capabilities reach over the walls, so they are given the whole database and stand nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.errors import Fault, Finding, Invalid
+from mainspring.contracts.roles import Permission
+from mainspring.store.audit import INSTALLATION, Entry, append_audit
+from mainspring.workspace.people import administration_schemas as schemas
+from mainspring.workspace.people.links import drop_links, link_address, make_link
+from mainspring.workspace.people.sessions import end_sessions
+from mainspring.workspace.people.users import (
+    User,
+    create_user,
+    disable_user,
+    enable_user,
+    list_users,
+    read_user,
+)
+from mainspring.workspace.people.workspaces import list_workspaces
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext, Transaction
+    from mainspring.store.database import Database
+
+_READS: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
+_KEEPS: Final = Annotations(
+    effect=Effect.KEEP,
+    audience=Audience.ADMINISTRATORS,
+    permission=Permission.ACCOUNT,
+    hidden_results=frozenset({"link"}),
+)
+
+
+def administration(database: Database | None, address: str) -> tuple[Capability, ...]:
+    """Every capability of an administrator. Without a database they can only be described."""
+    office = _Office(database, address)
+    return (
+        _capability(
+            "admin_list_users",
+            "List the people of the installation",
+            "In the order of their coming, a page at a time.",
+            schemas.PAGE, schemas.USERS, office.list_users, _READS,
+        ),
+        _capability(
+            "admin_create_user",
+            "Add a person",
+            "They get a workspace of their own. The link signs them in once, within 7 days.",
+            schemas.NEW_USER, schemas.LINKED, office.create_user, _KEEPS,
+        ),
+        _capability(
+            "admin_disable_user",
+            "Shut a person out",
+            "Their sessions end, and their tokens stop working until they are let in again.",
+            schemas.ONE_USER, schemas.USER, office.disable_user, _KEEPS,
+        ),
+        _capability(
+            "admin_enable_user",
+            "Let a person in again",
+            "They sign in as before, and their tokens work again.",
+            schemas.ONE_USER, schemas.USER, office.enable_user, _KEEPS,
+        ),
+        _capability(
+            "admin_reset_password",
+            "Make a link for somebody who lost their password",
+            "Using the link, once and within an hour, forgets the old password and ends their "
+            "sessions.",
+            schemas.ONE_USER, schemas.LINKED, office.reset_password, _KEEPS,
+        ),
+        _capability(
+            "admin_list_workspaces",
+            "List the workspaces of the installation",
+            "Who owns them and how many are in them; nothing of what they keep.",
+            schemas.PAGE, schemas.WORKSPACES, office.list_workspaces, _READS,
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Office:
+    """The handlers, over the whole database."""
+
+    database: Database | None
+    address: str
+
+    async def list_users(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        del ctx
+        most = given.get("limit", schemas.USUAL_PAGE)
+        found = await list_users(self._whole(), _after(given), most + 1)
+        rows = [_person(user) for user in found]
+        return {"users": rows[:most], "next": _next(rows, most)}
+
+    async def list_workspaces(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        del ctx
+        most = given.get("limit", schemas.USUAL_PAGE)
+        rows = [_room(row) for row in await list_workspaces(self._whole(), _after(given), most + 1)]
+        return {"workspaces": rows[:most], "next": _next(rows, most)}
+
+    async def create_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        async with self._whole().transaction() as tx:
+            user = await create_user(
+                tx, given["email"], given.get("name", ""),
+                administrator=given.get("administrator", False),
+            )  # fmt: skip
+            plain = await make_link(tx, user.id, "invite", ctx.actor.id)
+            await _tell(tx, ctx, "admin_create_user", user)
+        return {"user": _person(user), "link": link_address(self.address, plain)}
+
+    async def disable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        async with self._whole().transaction() as tx:
+            user = await disable_user(tx, _id(given, "user_id"))
+            await end_sessions(tx, user.id)
+            await drop_links(tx, user.id)
+            await _tell(tx, ctx, "admin_disable_user", user)
+        return {"user": _person(user)}
+
+    async def enable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        async with self._whole().transaction() as tx:
+            user = await enable_user(tx, _id(given, "user_id"))
+            await _tell(tx, ctx, "admin_enable_user", user)
+        return {"user": _person(user)}
+
+    async def reset_password(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        async with self._whole().transaction() as tx:
+            user = await read_user(tx, _id(given, "user_id"))
+            plain = await make_link(tx, user.id, "reset", ctx.actor.id)
+            await _tell(tx, ctx, "admin_reset_password", user)
+        return {"user": _person(user), "link": link_address(self.address, plain)}
+
+    def _whole(self) -> Database:
+        if self.database is None:
+            raise Fault("This registry describes capabilities and cannot call this one.")
+        return self.database
+
+
+def _capability(
+    name: str,
+    label: str,
+    words: str,
+    takes: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    handler: CapabilityHandler,
+    annotations: Annotations,
+) -> Capability:
+    return Capability(
+        id=name,
+        description=f"{label}\n\n{words}",
+        input_schema=takes,
+        output_schema=answers,
+        handler=handler,
+        annotations=annotations,
+    )
+
+
+async def _tell(tx: Transaction, ctx: CallContext, action: str, user: User) -> None:
+    """The entry about the person; the call itself has its own, where its caller is."""
+    actor = ctx.actor
+    entry = Entry(INSTALLATION, actor.kind, actor.id, action, str(user.id), {}, actor.token_id)
+    await append_audit(tx, [entry])
+
+
+def _person(user: User) -> dict[str, Any]:
+    return {
+        "id": str(user.id),
+        "email": user.email,
+        "name": user.name,
+        "administrator": user.administrator,
+        "has_password": user.has_password,
+        "created_at": user.created_at.isoformat(),
+        "disabled_at": None if user.disabled_at is None else user.disabled_at.isoformat(),
+    }
+
+
+def _room(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": str(row["id"]),
+        "name": row["name"],
+        "members": row["members"],
+        "owners": [str(owner) for owner in row["owners"]],
+        "created_at": row["created_at"].isoformat(),
+    }
+
+
+def _next(rows: list[dict[str, Any]], most: int) -> str | None:
+    return str(rows[most - 1]["id"]) if len(rows) > most else None
+
+
+def _after(given: Mapping[str, Any]) -> UUID | None:
+    return _id(given, "after") if "after" in given else None
+
+
+def _id(given: Mapping[str, Any], name: str) -> UUID:
+    try:
+        return UUID(given[name])
+    except ValueError:
+        detail = f"{name} is not an id."
+        raise Invalid(detail, findings=[Finding(f"/{name}", detail, "format")]) from None

@@ -1,0 +1,113 @@
+"""Invitations: asking somebody into a workspace by their email.
+
+Whoever is asked becomes a member by using the link, not before. The link of somebody who has
+an account already signs nobody in: they prove who they are as they always do, and the link
+lets them join. So whoever makes an invitation, and holds its link for a moment, cannot become
+the person that it names.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.workspace.people.links import link_hash
+from mainspring.workspace.people.members import check_may_name, hold_members, may_name
+from mainspring.workspace.people.users import clean_email
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_MEMBER = """
+    SELECT 1 FROM users u JOIN members m ON m.user_id = u.id AND m.workspace_id = $1
+    WHERE lower(u.email) = lower($2)
+"""
+# Asking again means the newer role and link.
+_ADD = """
+    INSERT INTO invitations (workspace_id, id, hash, email, role, invited_by, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, now() + $7)
+    ON CONFLICT (workspace_id, (lower(email))) DO UPDATE
+    SET id = excluded.id, hash = excluded.hash, role = excluded.role,
+        invited_by = excluded.invited_by, created_at = now(), expires_at = excluded.expires_at
+    RETURNING id, email, role, invited_by, created_at, expires_at
+"""
+_LIST = """
+    SELECT id, email, role, invited_by, created_at, expires_at FROM invitations
+    WHERE workspace_id = $1 AND expires_at > now() ORDER BY id
+"""
+_WITHDRAW = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2 RETURNING id"
+# Whoever asked must still be able to: a member who was removed leaves no way in behind.
+_FIND = """
+    SELECT i.workspace_id, i.id, i.email, i.role, m.role AS inviter_role
+    FROM invitations i
+    JOIN members m ON m.workspace_id = i.workspace_id AND m.user_id = i.invited_by
+    JOIN users u ON u.id = i.invited_by AND u.disabled_at IS NULL
+    WHERE i.hash = $1 AND i.expires_at > now() FOR UPDATE OF i
+"""
+_USE = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2"
+
+LIFETIME: Final = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Who is asked into which workspace, as what."""
+
+    workspace_id: UUID
+    id: UUID
+    email: str
+    role: Role
+
+
+async def invite(
+    tx: Transaction, actor: Actor, email: str, role: Role
+) -> tuple[dict[str, Any], str]:
+    """An invitation, and the token of its link, which cannot be had again."""
+    email = clean_email(email)
+    held = await hold_members(tx, actor)
+    check_may_name(held.own, role)
+    if await tx.fetchrow(_MEMBER, actor.workspace_id, email) is not None:
+        raise Clash(
+            "Somebody with this email is a member already.",
+            code="already_member",
+            suggestion="Change their role instead.",
+        )
+    plain = "msi_" + secrets.token_urlsafe(32)
+    row = await tx.fetchrow(
+        _ADD, actor.workspace_id, new_id(), link_hash(plain), email, role.value, actor.id, LIFETIME
+    )
+    return dict(row), plain
+
+
+async def list_invitations(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
+    """Who was asked in and has not come yet."""
+    return [dict(row) for row in await tx.fetch(_LIST, workspace_id)]
+
+
+async def withdraw(tx: Transaction, workspace_id: UUID, invitation_id: UUID) -> None:
+    """Takes an invitation back; its link no longer works."""
+    if await tx.fetchrow(_WITHDRAW, workspace_id, invitation_id) is None:
+        raise Missing("There is no such invitation.", code="no_invitation")
+
+
+async def find_invitation(tx: Transaction, plain: str) -> Invitation | None:
+    """The invitation behind a link, held until the transaction ends; None when it is over."""
+    row = await tx.fetchrow(_FIND, link_hash(plain))
+    if row is None:
+        return None
+    role = Role(row["role"])
+    if not may_name(Role(row["inviter_role"]), role):
+        return None
+    return Invitation(row["workspace_id"], row["id"], row["email"], role)
+
+
+async def use_invitation(tx: Transaction, invitation: Invitation) -> None:
+    """Uses an invitation up."""
+    await tx.execute(_USE, invitation.workspace_id, invitation.id)

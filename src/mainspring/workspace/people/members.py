@@ -1,0 +1,116 @@
+"""Members: who is in a workspace and as what, and who may change that.
+
+Changes to one workspace's members happen one after the other, and each looks at the rows as
+they are then: two owners who lower each other at the same moment do not both succeed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Denied, Missing
+from mainspring.contracts.roles import Permission, Role, lesser
+from mainspring.workspace.tokens import revoke_tokens_of
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_LIST = """
+    SELECT m.user_id AS id, u.email, u.name, m.role, m.joined_at,
+        u.disabled_at IS NOT NULL AS disabled
+    FROM members m JOIN users u ON u.id = m.user_id
+    WHERE m.workspace_id = $1 ORDER BY m.joined_at, m.user_id
+"""
+_HOLD = """
+    SELECT m.user_id, m.role, u.disabled_at IS NOT NULL AS disabled
+    FROM members m JOIN users u ON u.id = m.user_id
+    WHERE m.workspace_id = $1 ORDER BY m.user_id FOR NO KEY UPDATE OF m
+"""
+_SET = "UPDATE members SET role = $3 WHERE workspace_id = $1 AND user_id = $2"
+_REMOVE = "DELETE FROM members WHERE workspace_id = $1 AND user_id = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The members of a workspace, who stay as they are until the transaction ends."""
+
+    roles: dict[UUID, Role]
+    # Owners who can still sign in.
+    owners: frozenset[UUID]
+    # What whoever asks may do: no more than their row says now, nor than their token gives.
+    own: Role
+
+    def role_of(self, user_id: UUID) -> Role:
+        if user_id not in self.roles:
+            raise Missing("There is no such member.", code="no_member")
+        return self.roles[user_id]
+
+
+async def list_members(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
+    """Everybody in a workspace, in the order of their coming."""
+    return [dict(row) for row in await tx.fetch(_LIST, workspace_id)]
+
+
+async def hold_members(tx: Transaction, actor: Actor) -> Held:
+    """Locks the members of the actor's workspace, and looks again at what the actor is."""
+    rows = await tx.fetch(_HOLD, actor.workspace_id)
+    roles = {row["user_id"]: Role(row["role"]) for row in rows}
+    if actor.id not in roles or actor.role is None:
+        raise Denied("You are no member of this workspace.", code="not_a_member")
+    own = lesser(actor.role, roles[actor.id])
+    if not own.may(Permission.MEMBERS):
+        raise Denied("Your role here may not change members.", code="role_too_small")
+    owners = {row["user_id"] for row in rows if row["role"] == Role.OWNER and not row["disabled"]}
+    return Held(roles, frozenset(owners), own)
+
+
+async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) -> Role:
+    """Makes a member something else; answers what they were."""
+    held = await hold_members(tx, actor)
+    before = held.role_of(user_id)
+    if user_id == actor.id and role.rank > before.rank:
+        raise Denied("Nobody raises themselves.", code="own_role")
+    check_may_name(held.own, before)
+    check_may_name(held.own, role)
+    if role is not Role.OWNER:
+        _check_owner_stays(held, user_id)
+    await tx.execute(_SET, actor.workspace_id, user_id, role.value)
+    return before
+
+
+async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
+    """Takes somebody out of a workspace, with their tokens; answers what they were."""
+    held = await hold_members(tx, actor)
+    before = held.role_of(user_id)
+    check_may_name(held.own, before)
+    _check_owner_stays(held, user_id)
+    await tx.execute(_REMOVE, actor.workspace_id, user_id)
+    await revoke_tokens_of(tx, actor.workspace_id, user_id)
+    return before
+
+
+def check_may_name(own: Role, role: Role) -> None:
+    """Owners and admins are named, changed and removed by owners alone."""
+    if not may_name(own, role):
+        raise Denied(
+            "Only an owner names, changes or removes owners and admins.",
+            code="role_too_small",
+            suggestion=f"Ask an owner, or choose the role {Role.EDITOR.value} or less.",
+        )
+
+
+def may_name(own: Role, role: Role) -> bool:
+    least = Permission.OWN if role in (Role.OWNER, Role.ADMIN) else Permission.MEMBERS
+    return own.may(least)
+
+
+def _check_owner_stays(held: Held, user_id: UUID) -> None:
+    if held.owners == {user_id}:
+        raise Clash(
+            "A workspace has an owner at all times, and this is the only one.",
+            code="last_owner",
+            suggestion="Make somebody else an owner first.",
+        )

@@ -1,0 +1,87 @@
+"""Passwords: kept as argon2 hashes, and judged in the same time whoever is asked about.
+
+A hash is slow on purpose and takes memory, so it is made on a thread, a few at a time; who
+comes when too many wait is told to come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import Callable
+from typing import Final, TypeVar, TypeVarTuple
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from mainspring.contracts.errors import Exhausted, Finding, Invalid
+
+Made = TypeVar("Made")
+Given = TypeVarTuple("Given")
+
+SHORTEST: Final = 12
+LONGEST: Final = 1024
+_AT_ONCE: Final = 2
+_WAITING: Final = 64
+_DIFFERENT: Final = 4
+
+
+class Passwords:
+    """Makes and checks hashes; the hasher says how much work that is."""
+
+    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        self._hasher = hasher or PasswordHasher()
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._waiting = 0
+        self._nobodys: str | None = None
+
+    async def hashed(self, password: str, pointer: str = "/password") -> str:
+        """The hash of a new password; one that is too easy or too long is refused."""
+        return await self._apart(self._hasher.hash, _checked(password, pointer))
+
+    async def fits(self, hashed: str | None, password: str) -> bool:
+        """Whether a password is the one. No hash at all takes as long and never fits."""
+        return await self._apart(self._compare, hashed, _spelled(password))
+
+    def is_dated(self, hashed: str) -> bool:
+        """Whether a hash was made with less work than is asked for now."""
+        return self._hasher.check_needs_rehash(hashed)
+
+    def _compare(self, hashed: str | None, password: str) -> bool:
+        nobodys = self._hash_of_nobody()
+        try:
+            self._hasher.verify(hashed or nobodys, password)
+        except (VerificationError, InvalidHashError):
+            return False
+        return hashed is not None
+
+    def _hash_of_nobody(self) -> str:
+        if self._nobodys is None:
+            self._nobodys = self._hasher.hash("nobody has this password")
+        return self._nobodys
+
+    async def _apart(self, work: Callable[[*Given], Made], *given: *Given) -> Made:
+        if self._waiting >= _WAITING:
+            raise Exhausted("Too many people sign in at this moment.", code="busy", retry_after=2.0)
+        self._waiting += 1
+        try:
+            async with self._turns:
+                return await asyncio.to_thread(work, *given)
+        finally:
+            self._waiting -= 1
+
+
+def _checked(password: str, pointer: str) -> str:
+    text = _spelled(password)
+    if not SHORTEST <= len(text) <= LONGEST:
+        detail = f"A password has {SHORTEST} to {LONGEST} characters."
+        raise Invalid(detail, findings=[Finding(pointer, detail, "password_length")])
+    if len(set(text)) < _DIFFERENT:
+        detail = f"A password has at least {_DIFFERENT} different characters."
+        raise Invalid(detail, findings=[Finding(pointer, detail, "password_plain")])
+    return text
+
+
+def _spelled(password: str) -> str:
+    """One spelling for what looks the same, whatever keyboard it was typed on."""
+    return unicodedata.normalize("NFC", password[: LONGEST + 1])

@@ -1,0 +1,138 @@
+"""Sessions: what a browser was given when somebody signed in, and how long it counts.
+
+The browser holds 32 random bytes, of which the hash alone is kept here. A session ends when
+its person signs out, when nobody has used it for a while, when its time is over, or when
+they are shut out or leave its workspace: every request asks anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_ADD = """
+    INSERT INTO sessions (hash, id, user_id, workspace_id, label, expires_at)
+    VALUES ($1, $2, $3, $4, $5, now() + $6)
+"""
+_ALIVE = "s.expires_at > now() AND s.seen_at > now() - $2::interval"
+_FIND = f"""
+    SELECT s.id, s.user_id, s.workspace_id, m.role, u.administrator,
+        s.seen_at < now() - interval '1 minute' AS stale
+    FROM sessions s
+    JOIN users u ON u.id = s.user_id AND u.disabled_at IS NULL
+    JOIN members m ON m.workspace_id = s.workspace_id AND m.user_id = s.user_id
+    WHERE s.hash = $1 AND {_ALIVE}
+"""
+_LIST = f"""
+    SELECT s.id, s.workspace_id, s.label, s.created_at, s.seen_at, s.expires_at
+    FROM sessions s WHERE s.user_id = $1 AND {_ALIVE} ORDER BY s.id
+"""
+_TOUCH = "UPDATE sessions SET seen_at = now() WHERE id = $1"
+_MOVE = "UPDATE sessions SET workspace_id = $2 WHERE id = $1"
+_END = "DELETE FROM sessions WHERE user_id = $1 AND id = $2 RETURNING id"
+_END_ALL = "DELETE FROM sessions WHERE user_id = $1 AND id <> $2"
+_ANY = "SELECT 1 FROM sessions WHERE user_id = $1 LIMIT 1"
+_SWEEP = "DELETE FROM sessions WHERE expires_at < now() OR seen_at < now() - $1::interval"
+
+IDLE: Final = timedelta(days=3)
+LIFETIME: Final = timedelta(days=30)
+_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_LONGEST_LABEL: Final = 120
+_NOBODY: Final = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that counts now, and what its person is in the workspace they look at."""
+
+    id: UUID
+    user_id: UUID
+    workspace_id: UUID
+    role: Role
+    administrator: bool
+    # Whether its last use was written down some time ago.
+    stale: bool
+
+
+async def start_session(
+    tx: Transaction, user_id: UUID, workspace_id: UUID, label: str
+) -> tuple[UUID, str]:
+    """A new session and what the browser keeps of it. Never one that was there before."""
+    plain, made = secrets.token_urlsafe(32), new_id()
+    shown = "".join(sign for sign in label if sign.isprintable())[:_LONGEST_LABEL]
+    await tx.execute(_ADD, _hash(plain), made, user_id, workspace_id, shown, LIFETIME)
+    return made, plain
+
+
+async def find_session(tx: Transaction, plain: str, *, idle: timedelta = IDLE) -> Session | None:
+    """The session that a browser shows, if it counts now."""
+    if _FORM.fullmatch(plain) is None:
+        return None
+    row = await tx.fetchrow(_FIND, _hash(plain), idle)
+    return None if row is None else Session(**{**dict(row), "role": Role(row["role"])})
+
+
+async def touch_session(tx: Transaction, session_id: UUID) -> None:
+    """Writes down that somebody is there."""
+    await tx.execute(_TOUCH, session_id)
+
+
+async def move_session(tx: Transaction, session_id: UUID, workspace_id: UUID) -> None:
+    """Looks at another workspace. The caller has made sure that its person is in it."""
+    await tx.execute(_MOVE, session_id, workspace_id)
+
+
+async def list_sessions(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
+    """Where somebody is signed in."""
+    return [dict(row) for row in await tx.fetch(_LIST, user_id, IDLE)]
+
+
+async def end_session(tx: Transaction, user_id: UUID, session_id: UUID) -> None:
+    """Ends one session of somebody; another's is not there for them."""
+    if await tx.fetchrow(_END, user_id, session_id) is None:
+        raise Missing("There is no such session.", code="no_session")
+
+
+async def end_sessions(tx: Transaction, user_id: UUID, *, but: UUID | None = None) -> None:
+    """Ends every session of somebody, perhaps but one."""
+    await tx.execute(_END_ALL, user_id, but or _NOBODY)
+
+
+async def has_session(tx: Transaction, user_id: UUID) -> bool:
+    """Whether somebody has signed in and may still be."""
+    return await tx.fetchrow(_ANY, user_id) is not None
+
+
+async def sweep_sessions(tx: Transaction) -> None:
+    """Forgets sessions whose time is over."""
+    await tx.execute(_SWEEP, IDLE)
+
+
+def csrf_token(plain: str) -> str:
+    """What a page of ours must send along to change anything.
+
+    It is made from what the cookie holds, which no script can read, so only an answer of
+    ours can have told it.
+    """
+    return hashlib.sha256(b"mainspring csrf\0" + plain.encode()).hexdigest()
+
+
+def is_csrf_token(plain: str, shown: str) -> bool:
+    return hmac.compare_digest(csrf_token(plain).encode(), shown.encode("utf-8", "replace"))
+
+
+def _hash(plain: str) -> bytes:
+    return hashlib.sha256(plain.encode()).digest()

@@ -1,0 +1,248 @@
+"""Signing in: who somebody is, by a password or by a link, and what slows down a guesser.
+
+Whatever is wrong with an email and its password, the answer is the same and takes the same
+time. Guesses are counted per email and per address, in the database, so that more processes
+do not allow more of them; a success is not held against anybody. Every sign-in, failed ones
+too, is an entry of the audit log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Denied, Exhausted, Expired, Unauthenticated
+from mainspring.store.audit import INSTALLATION, Entry, append_audit
+from mainspring.store.buckets import Bucket, empty, pour, scoop, sweep
+from mainspring.workspace.people.invitations import find_invitation, use_invitation
+from mainspring.workspace.people.links import is_link, sweep_links, use_link
+from mainspring.workspace.people.sessions import (
+    end_session,
+    end_sessions,
+    find_session,
+    start_session,
+    sweep_sessions,
+)
+from mainspring.workspace.people.users import (
+    create_user,
+    find_user,
+    own_password,
+    password_of,
+    set_password,
+)
+from mainspring.workspace.people.workspaces import home_of, join_workspace
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+    from mainspring.workspace.people.invitations import Invitation
+    from mainspring.workspace.people.passwords import Passwords
+
+# Tries at once, and a second for long. Ten, then one a minute: 10,000 of them take a week.
+PER_EMAIL: Final = Bucket(10, 1 / 60)
+# Many people may share an address, and only what fails counts against it.
+PER_ADDRESS: Final = Bucket(30, 1 / 10)
+_PERSON: Final = "sign-in/person/"
+_EMAIL: Final = "sign-in/email/"
+_ADDRESS: Final = "sign-in/address/"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Where a sign-in comes from: an address, what the browser calls itself, its old session."""
+
+    address: str
+    label: str = ""
+    # What the browser's cookie holds; a new sign-in never goes on with it.
+    shown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A fresh session, and what the browser keeps of it."""
+
+    user_id: UUID
+    workspace_id: UUID
+    session_id: UUID
+    plain: str
+
+
+async def sign_in(
+    database: Database, passwords: Passwords, visit: Visit, email: str, password: str
+) -> SignedIn:
+    """Somebody who knows their password."""
+    keys = email_key(email), _address_key(visit.address)
+    await _count(database, keys)
+    user_id, hashed = await password_of(database, email.strip())
+    if not await passwords.fits(hashed, password) or user_id is None:
+        await _note_failure(database, visit, user_id, "password")
+        raise wrong()
+    renewed = None
+    if hashed is not None and passwords.is_dated(hashed):
+        renewed = await passwords.hashed(password)
+    async with database.transaction() as tx:
+        if await own_password(tx, user_id) != hashed:
+            # It was changed in this very moment, and with it everything that it opened.
+            raise wrong()
+        if renewed is not None:
+            await set_password(tx, user_id, renewed)
+        await empty(tx, keys[0])
+        await scoop(tx, keys[1])
+        return await _begin(tx, visit, user_id, await home_of(tx, user_id), "password")
+
+
+async def sign_in_by_link(database: Database, visit: Visit, plain: str) -> SignedIn:
+    """Somebody who holds a link that nobody has used."""
+    key = _address_key(visit.address)
+    await _count(database, (key,))
+    if not is_link(plain):
+        await _note_failure(database, visit, None, "link")
+        raise link_over()
+    async with database.transaction() as tx:
+        made = await (_by_invitation if plain.startswith("msi_") else _by_link)(tx, visit, plain)
+        if made is not None:
+            await scoop(tx, key)
+            return made
+    await _note_failure(database, visit, None, "link")
+    raise link_over()
+
+
+async def check_own_password(
+    database: Database, passwords: Passwords, user_id: UUID, password: str | None
+) -> bool:
+    """Whether somebody who is signed in also knows their password; true where there is none.
+
+    Tries are counted, as whoever found a browser open must not guess either.
+    """
+    hashed = await own_password(database, user_id)
+    if hashed is None:
+        return True
+    key = f"{_PERSON}{user_id}"
+    await _count(database, (key,))
+    if password is None or not await passwords.fits(hashed, password):
+        return False
+    await empty(database, key)
+    return True
+
+
+async def _by_link(tx: Transaction, visit: Visit, plain: str) -> SignedIn | None:
+    used = await use_link(tx, plain)
+    if used is None:
+        return None
+    if used.purpose == "reset":
+        # Whoever lost a password does not know who else has it.
+        await set_password(tx, used.user_id, None)
+        await end_sessions(tx, used.user_id)
+    workspace_id = await home_of(tx, used.user_id)
+    return await _begin(tx, visit, used.user_id, workspace_id, used.purpose)
+
+
+async def _by_invitation(tx: Transaction, visit: Visit, plain: str) -> SignedIn | None:
+    invitation = await find_invitation(tx, plain)
+    if invitation is None:
+        return None
+    known = await find_user(tx, invitation.email)
+    if known is not None:
+        await _check_signed_in(tx, visit, known.id)
+    user_id = (await create_user(tx, invitation.email)).id if known is None else known.id
+    await _join(tx, invitation, user_id)
+    return await _begin(tx, visit, user_id, invitation.workspace_id, "invitation")
+
+
+async def _check_signed_in(tx: Transaction, visit: Visit, user_id: UUID) -> None:
+    session = None if visit.shown is None else await find_session(tx, visit.shown)
+    if session is None or session.user_id != user_id:
+        raise Denied(
+            "This invitation is for somebody who has an account here.",
+            code="sign_in_first",
+            suggestion="Sign in with the email it was made for, then open the link again.",
+        )
+
+
+async def _join(tx: Transaction, invitation: Invitation, user_id: UUID) -> None:
+    await join_workspace(tx, invitation.workspace_id, user_id, invitation.role)
+    await use_invitation(tx, invitation)
+    detail = {"role": invitation.role.value}
+    entry = Entry(invitation.workspace_id, "member", user_id, "member_joined", str(user_id), detail)
+    await append_audit(tx, [entry])
+
+
+async def _begin(
+    tx: Transaction, visit: Visit, user_id: UUID, workspace_id: UUID, by: str
+) -> SignedIn:
+    await sweep_sessions(tx)
+    await sweep_links(tx)
+    await sweep(tx)
+    if visit.shown is not None:
+        before = await find_session(tx, visit.shown)
+        if before is not None and before.user_id == user_id:
+            await end_session(tx, user_id, before.id)
+    session_id, plain = await start_session(tx, user_id, workspace_id, visit.label)
+    detail = {"by": by, "address": visit.address}
+    entry = Entry(workspace_id, "member", user_id, "sign_in", str(session_id), detail)
+    await append_audit(tx, [entry])
+    return SignedIn(user_id, workspace_id, session_id, plain)
+
+
+async def _count(database: Database, keys: tuple[str, ...]) -> None:
+    """Counts a try before anything is looked at; refused when there were too many."""
+    for key in reversed(keys):
+        wait = await count_try(database, key)
+        if wait is not None:
+            raise Exhausted(
+                "There were too many tries to sign in.",
+                code="too_many_tries",
+                suggestion="Wait a moment, or ask for a link.",
+                retry_after=round(wait, 1),
+            )
+
+
+async def count_try(tx: Transaction, key: str) -> float | None:
+    """None when one more try is allowed; else the seconds until it is."""
+    return await pour(tx, key, PER_ADDRESS if key.startswith(_ADDRESS) else PER_EMAIL)
+
+
+async def _note_failure(database: Database, visit: Visit, user_id: UUID | None, by: str) -> None:
+    """What was typed is not kept: people type passwords into the wrong field."""
+    detail: dict[str, Any] = {"by": by, "address": visit.address}
+    subject = None if user_id is None else str(user_id)
+    entry = Entry(INSTALLATION, "stranger", None, "sign_in_failed", subject, detail)
+    async with database.transaction() as tx:
+        await append_audit(tx, [entry])
+
+
+def wrong() -> Unauthenticated:
+    return Unauthenticated(
+        "This email and this password do not belong together.",
+        code="wrong_password",
+        suggestion="Check both, or ask whoever looks after this installation for a link.",
+    )
+
+
+def link_over() -> Expired:
+    return Expired(
+        "This link does not work any more, or never did.",
+        code="link_over",
+        suggestion="A link works once and for a while. Ask for a new one.",
+    )
+
+
+def email_key(email: str) -> str:
+    """A key of one size, that does not tell what was typed."""
+    return _EMAIL + hashlib.sha256(email.strip().casefold().encode()).hexdigest()
+
+
+def _address_key(address: str) -> str:
+    """Whoever has one address of version 6 has the whole network of it."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return _ADDRESS + "unknown"
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return f"{_ADDRESS}{found.ipv4_mapped}"
+        return f"{_ADDRESS}{ipaddress.ip_network((found, 64), strict=False)}"
+    return f"{_ADDRESS}{found}"

@@ -1,0 +1,203 @@
+"""Who the people are: an email that is theirs alone, a name, perhaps a password."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.workspace.people.workspaces import add_workspace
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_COLUMNS = """
+    id, email, name, administrator, default_workspace_id, created_at, disabled_at,
+    password_hash IS NOT NULL AS has_password
+"""
+_FIRST = """
+    INSERT INTO users (id, email, name, administrator, default_workspace_id)
+    VALUES ($1, 'owner@localhost', 'Owner', true, $2) ON CONFLICT DO NOTHING
+"""
+_JOIN_FIRST = """
+    INSERT INTO members (workspace_id, user_id, role)
+    SELECT $2, $1, 'owner' WHERE NOT EXISTS (SELECT FROM members WHERE workspace_id = $2)
+    ON CONFLICT DO NOTHING
+"""
+_ADD = """
+    INSERT INTO users (id, email, name, administrator) VALUES ($1, $2, $3, $4)
+    ON CONFLICT ((lower(email))) DO NOTHING RETURNING id
+"""
+_BY_ID = f"SELECT {_COLUMNS} FROM users WHERE id = $1"
+_BY_EMAIL = f"SELECT {_COLUMNS} FROM users WHERE lower(email) = lower($1)"
+_HASH_OF = """
+    SELECT id, password_hash FROM users WHERE lower(email) = lower($1) AND disabled_at IS NULL
+"""
+_OWN_HASH = "SELECT password_hash FROM users WHERE id = $1 FOR NO KEY UPDATE"
+_SET_HASH = "UPDATE users SET password_hash = $2 WHERE id = $1"
+_TAKEN = "SELECT 1 FROM users WHERE lower(email) = lower($2) AND id <> $1"
+_DESCRIBE = """
+    UPDATE users SET name = coalesce($2, name), email = coalesce($3, email),
+        default_workspace_id = coalesce($4, default_workspace_id)
+    WHERE id = $1
+"""
+_SET_DEFAULT = "UPDATE users SET default_workspace_id = $2 WHERE id = $1"
+_DISABLE = "UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = $1"
+_ENABLE = "UPDATE users SET disabled_at = NULL WHERE id = $1"
+_LIST = f"SELECT {_COLUMNS} FROM users WHERE id > $1 ORDER BY id LIMIT $2"
+# Whoever changes who looks after the installation does so one after the other.
+_ADMINISTRATORS = """
+    SELECT id FROM users WHERE administrator AND disabled_at IS NULL ORDER BY id FOR UPDATE
+"""
+# Two at once, each for a new email of the same spelling, become one and a refusal.
+_HOLD_EMAILS = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring email', 0))"
+
+LONGEST_EMAIL: Final = 254
+LONGEST_NAME: Final = 200
+_EMAIL: Final = re.compile(r"[^\s@<>\"(),:;\\\[\]]{1,64}@[^\s@<>\"(),:;\\/?#]{1,189}")
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person, without anything that lets anybody in."""
+
+    id: UUID
+    email: str
+    name: str
+    administrator: bool
+    default_workspace_id: UUID | None
+    created_at: datetime
+    disabled_at: datetime | None
+    has_password: bool
+
+
+async def ensure_first_person(tx: Transaction, user_id: UUID, workspace_id: UUID) -> None:
+    """Whoever starts an installation owns its first workspace and looks after the rest."""
+    await tx.execute(_FIRST, user_id, workspace_id)
+    await tx.execute(_JOIN_FIRST, user_id, workspace_id)
+
+
+async def create_user(
+    tx: Transaction, email: str, name: str = "", *, administrator: bool = False
+) -> User:
+    """A new person, with a workspace of their own that is meant when none is named."""
+    email, name = clean_email(email), clean_name(name)
+    made = await tx.fetchrow(_ADD, new_id(), email, name, administrator)
+    if made is None:
+        raise email_taken()
+    workspace_id = await add_workspace(tx, made["id"], _home_name(name, email), Role.OWNER)
+    await tx.execute(_SET_DEFAULT, made["id"], workspace_id)
+    return await read_user(tx, made["id"])
+
+
+async def read_user(tx: Transaction, user_id: UUID) -> User:
+    """The person with this id."""
+    row = await tx.fetchrow(_BY_ID, user_id)
+    if row is None:
+        raise Missing("There is no such person.", code="no_user")
+    return _user(row)
+
+
+async def find_user(tx: Transaction, email: str) -> User | None:
+    """The person with this email, however it is written in capitals."""
+    row = await tx.fetchrow(_BY_EMAIL, email)
+    return None if row is None else _user(row)
+
+
+async def list_users(tx: Transaction, after: UUID | None, most: int) -> list[User]:
+    """Everybody of the installation, in the order of their coming."""
+    return [_user(row) for row in await tx.fetch(_LIST, after or UUID(int=0), most)]
+
+
+async def password_of(tx: Transaction, email: str) -> tuple[UUID | None, str | None]:
+    """Whom an email belongs to and the hash of their password, unless they are shut out."""
+    row = await tx.fetchrow(_HASH_OF, email)
+    return (None, None) if row is None else (row["id"], row["password_hash"])
+
+
+async def own_password(tx: Transaction, user_id: UUID) -> str | None:
+    """The hash of somebody's password, held until the transaction ends."""
+    row = await tx.fetchrow(_OWN_HASH, user_id)
+    if row is None:
+        raise Missing("There is no such person.", code="no_user")
+    found: str | None = row["password_hash"]
+    return found
+
+
+async def set_password(tx: Transaction, user_id: UUID, hashed: str | None) -> None:
+    """Keeps the hash of a new password, or forgets the old one."""
+    await tx.execute(_SET_HASH, user_id, hashed)
+
+
+async def describe_user(
+    tx: Transaction,
+    user_id: UUID,
+    *,
+    name: str | None = None,
+    email: str | None = None,
+    default_workspace_id: UUID | None = None,
+) -> User:
+    """Changes what is given. The caller has made sure that the workspace is one of theirs."""
+    if email is not None:
+        email = clean_email(email)
+        await tx.execute(_HOLD_EMAILS)
+        if await tx.fetchrow(_TAKEN, user_id, email) is not None:
+            raise email_taken()
+    named = None if name is None else clean_name(name)
+    await tx.execute(_DESCRIBE, user_id, named, email, default_workspace_id)
+    return await read_user(tx, user_id)
+
+
+async def disable_user(tx: Transaction, user_id: UUID) -> User:
+    """Shuts somebody out: no sign-in, no session, no token works from now on."""
+    looking_after = [row["id"] for row in await tx.fetch(_ADMINISTRATORS)]
+    if looking_after == [user_id]:
+        raise Clash(
+            "Nobody else looks after this installation.",
+            code="last_administrator",
+            suggestion="Make another administrator first.",
+        )
+    await tx.execute(_DISABLE, user_id)
+    return await read_user(tx, user_id)
+
+
+async def enable_user(tx: Transaction, user_id: UUID) -> User:
+    """Lets somebody in again."""
+    await tx.execute(_ENABLE, user_id)
+    return await read_user(tx, user_id)
+
+
+def clean_email(text: str, pointer: str = "/email") -> str:
+    """An email as it is kept; what cannot be one is refused."""
+    email = unicodedata.normalize("NFC", text.strip())
+    if len(email) > LONGEST_EMAIL or not email.isprintable() or not _EMAIL.fullmatch(email):
+        detail = "This is not an email address."
+        raise Invalid(detail, findings=[Finding(pointer, detail, "email")])
+    return email
+
+
+def clean_name(text: str, pointer: str = "/name") -> str:
+    """A person's name as it is kept: one line of text that shows itself."""
+    name = " ".join(unicodedata.normalize("NFC", text).split())
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        detail = f"A name is one line of at most {LONGEST_NAME} characters."
+        raise Invalid(detail, findings=[Finding(pointer, detail, "name")])
+    return name
+
+
+def email_taken() -> Clash:
+    return Clash("Somebody else has this email.", code="email_taken")
+
+
+def _home_name(name: str, email: str) -> str:
+    return f"{name or email.partition('@')[0]}'s workspace"
+
+
+def _user(row: Any) -> User:
+    return User(**dict(row))

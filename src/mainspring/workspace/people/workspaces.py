@@ -1,0 +1,122 @@
+"""Workspaces as people see them: which are theirs, and which is meant when none is named."""
+
+from __future__ import annotations
+
+import unicodedata
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.workspace.automations import ensure_workspace
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_JOIN = """
+    INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+"""
+_MINE = """
+    SELECT w.workspace_id AS id, w.name, m.role, w.cost_cap_daily_usd, w.created_at
+    FROM members m JOIN workspaces w USING (workspace_id)
+    WHERE m.user_id = $1 ORDER BY w.workspace_id
+"""
+# The one that is meant when none is named, while its owner is still in it; else the oldest.
+_HOME = """
+    SELECT m.workspace_id FROM members m JOIN users u ON u.id = m.user_id
+    WHERE m.user_id = $1
+    ORDER BY m.workspace_id = u.default_workspace_id DESC, m.joined_at, m.workspace_id LIMIT 1
+"""
+_ROLE = "SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2"
+_RENAME = "UPDATE workspaces SET name = $2 WHERE workspace_id = $1"
+_SET_CAP = "UPDATE workspaces SET cost_cap_daily_usd = $2 WHERE workspace_id = $1"
+_READ = """
+    SELECT workspace_id AS id, name, cost_cap_daily_usd, created_at
+    FROM workspaces WHERE workspace_id = $1
+"""
+_LIST = """
+    SELECT w.workspace_id AS id, w.name, w.created_at, w.cost_cap_daily_usd,
+        (SELECT count(*) FROM members m WHERE m.workspace_id = w.workspace_id) AS members,
+        (SELECT coalesce(array_agg(m.user_id ORDER BY m.user_id), '{}') FROM members m
+            WHERE m.workspace_id = w.workspace_id AND m.role = 'owner') AS owners
+    FROM workspaces w WHERE w.workspace_id > $1 ORDER BY w.workspace_id LIMIT $2
+"""
+
+LONGEST_NAME: Final = 200
+MOST_USD: Final = Decimal(1_000_000)
+
+
+async def add_workspace(tx: Transaction, user_id: UUID, name: str, role: Role) -> UUID:
+    """A new workspace with its first member."""
+    made = new_id()
+    await ensure_workspace(tx, made, clean_title(name))
+    await join_workspace(tx, made, user_id, role)
+    return made
+
+
+async def join_workspace(tx: Transaction, workspace_id: UUID, user_id: UUID, role: Role) -> None:
+    """Makes somebody a member; whoever is one already stays what they are."""
+    await tx.execute(_JOIN, workspace_id, user_id, role.value)
+
+
+async def workspaces_of(tx: Transaction, user_id: UUID) -> list[dict[str, Any]]:
+    """Every workspace that somebody is in, with what they are there."""
+    return [dict(row) for row in await tx.fetch(_MINE, user_id)]
+
+
+async def home_of(tx: Transaction, user_id: UUID) -> UUID:
+    """The workspace that somebody is shown first. Whoever is in none gets one of their own."""
+    row = await tx.fetchrow(_HOME, user_id)
+    if row is not None:
+        found: UUID = row["workspace_id"]
+        return found
+    return await add_workspace(tx, user_id, "Home", Role.OWNER)
+
+
+async def role_in(tx: Transaction, workspace_id: UUID, user_id: UUID) -> Role:
+    """What somebody is in a workspace; one that they are not in looks as if it were not there."""
+    row = await tx.fetchrow(_ROLE, workspace_id, user_id)
+    if row is None:
+        raise no_workspace()
+    return Role(row["role"])
+
+
+async def rename_workspace(tx: Transaction, workspace_id: UUID, name: str) -> None:
+    """Gives a workspace another name."""
+    await tx.execute(_RENAME, workspace_id, clean_title(name))
+
+
+async def set_cost_cap(tx: Transaction, workspace_id: UUID, usd: Decimal | None) -> None:
+    """What all automations of a workspace may spend in a day; None: no bound of its own."""
+    if usd is not None and not (usd.is_finite() and 0 <= usd <= MOST_USD):
+        detail = f"A cost cap is an amount from 0 to {MOST_USD:,} dollars."
+        raise Invalid(detail, findings=[Finding("/cost_cap_daily_usd", detail, "range")])
+    await tx.execute(_SET_CAP, workspace_id, usd)
+
+
+async def read_workspace(tx: Transaction, workspace_id: UUID) -> dict[str, Any]:
+    """One workspace."""
+    row = await tx.fetchrow(_READ, workspace_id)
+    if row is None:
+        raise no_workspace()
+    return dict(row)
+
+
+async def list_workspaces(tx: Transaction, after: UUID | None, most: int) -> list[dict[str, Any]]:
+    """Every workspace of the installation: who owns it and how many are in it, no more."""
+    return [dict(row) for row in await tx.fetch(_LIST, after or UUID(int=0), most)]
+
+
+def clean_title(text: str) -> str:
+    """A workspace's name as it is kept."""
+    name = " ".join(unicodedata.normalize("NFC", text).split())
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        detail = f"The name of a workspace is one line of 1 to {LONGEST_NAME} characters."
+        raise Invalid(detail, findings=[Finding("/name", detail, "name")])
+    return name
+
+
+def no_workspace() -> Missing:
+    return Missing("There is no such workspace.", code="no_workspace")

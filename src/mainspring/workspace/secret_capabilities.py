@@ -1,0 +1,296 @@
+"""Secrets as capabilities: set, list and delete, for people and never for runs.
+
+A value goes in and never comes out: no answer holds it, and the door keeps it out of its
+records. A member's secrets are their own; whoever looks after the members may look after
+their secrets too. Publisher secrets belong to the workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Denied, Fault, Finding, Missing
+from mainspring.contracts.roles import LEAST, Permission
+from mainspring.workspace.vault import (
+    MAX_DESCRIPTION,
+    MAX_NAME,
+    NAME_PATTERNS,
+    Drawer,
+    Kind,
+    Vault,
+    delete_secret,
+    list_secrets,
+    publisher_drawer,
+)
+
+# A value is measured in bytes as well, by the operator's limit.
+MAX_VALUE: Final = 8_192
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_ID: Final = {"type": "string", "format": "uuid"}
+_MOMENT: Final = {"type": "string", "format": "date-time"}
+_SOMEBODY: Final = "0190f3a0-0000-7000-8000-00000000000a"
+_SECRET: Final = "0190f3a0-0000-7000-8000-00000000000b"  # noqa: S105  (an id, not a secret)
+_KNOWN_HERE = """
+    SELECT 1 AS one FROM members WHERE workspace_id = $1 AND user_id = $2
+    UNION ALL SELECT 1 FROM secrets WHERE workspace_id = $1 AND owner_id = $2 LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How the capabilities of one kind of secrets are named and explained."""
+
+    kind: Kind
+    prefix: str
+    noun: str
+    example: str
+    wrong_names: tuple[tuple[str, str], ...]
+    # What a role must allow to change them.
+    permission: Permission
+    use: str
+
+
+_AUTOMATION = _Words(
+    "automation", "automation_secret", "secret", "billing_key",
+    (("Billing", "small letters alone"), ("", "at least one character")),
+    Permission.SECRET,
+    "The automations you made use it as {{ secrets.name }} in the address, headers and query of "
+    "a request.",
+)  # fmt: skip
+_PUBLISHER = _Words(
+    "publisher", "publisher_secret", "publisher secret", "BILLING_KEY",
+    (("billing_key", "capitals alone"), ("1_KEY", "a capital first")),
+    Permission.MEMBERS,
+    "It belongs to the workspace, and recipes that it publishes use it as {{publisher.NAME}}.",
+)  # fmt: skip
+
+
+def secret_capabilities(vault: Vault | None) -> tuple[Capability, ...]:
+    """All six; without a vault they can be described and not called."""
+    return tuple(
+        make(words, vault) for words in (_AUTOMATION, _PUBLISHER) for make in (_set, _list, _delete)
+    )
+
+
+def _set(words: _Words, vault: Vault | None) -> Capability:
+    async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if vault is None:
+            raise Fault("There is no vault here.", code="no_vault", retryable=False)
+        drawer = await _drawer(words, ctx, arguments)
+        description = arguments.get("description", "")
+        stored = await vault.put(ctx.tx, drawer, arguments["name"], arguments["value"], description)
+        return {"id": str(stored.id), **_whose(words, drawer), "name": stored.name}
+
+    given = {"name": words.example, "value": "sk-0123456789"}
+    return Capability(
+        id=f"{words.prefix}_set",
+        description=f"Keep a {words.noun}\n\n{words.use} A second value under one name takes the "
+        "place of the first. No call ever answers a value.",
+        input_schema=_object(
+            {
+                "name": _name(words),
+                "value": {
+                    "type": "string", "minLength": 1, "maxLength": MAX_VALUE, "writeOnly": True
+                },
+                "description": {"type": "string", "maxLength": MAX_DESCRIPTION},
+                **_owner(words),
+            },
+            ["name", "value"],
+            [given, {**given, "description": "The billing system, read only."}],
+            [
+                ({"name": words.example}, "there is nothing to keep"),
+                ({"name": words.example, "value": ""}, "at least one character"),
+                *(({**given, "name": name}, reason) for name, reason in words.wrong_names),
+            ],
+        ),
+        output_schema=_object(
+            {"id": _ID, **_told_owner(words), "name": _name(words)},
+            ["id", *_told_owner(words), "name"],
+            [{"id": _SECRET, **_example_owner(words), "name": words.example}],
+            [({"name": words.example, "value": "sk-0"}, "a value is never answered")],
+        ),
+        handler=handler,
+        annotations=Annotations(
+            effect=Effect.KEEP,
+            transactional=True,
+            seconds=0.1,
+            audience=Audience.PEOPLE,
+            permission=words.permission,
+            hidden_arguments=frozenset({"value"}),
+        ),
+    )  # fmt: skip
+
+
+def _list(words: _Words, vault: Vault | None) -> Capability:
+    del vault
+
+    async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        drawer = await _drawer(words, ctx, arguments)
+        found = await list_secrets(ctx.tx, drawer)
+        return {
+            **_whose(words, drawer),
+            "secrets": [
+                {
+                    "id": str(stored.id),
+                    "name": stored.name,
+                    "description": stored.description,
+                    "created_at": stored.created_at.isoformat(),
+                    "updated_at": stored.updated_at.isoformat(),
+                }
+                for stored in found
+            ],
+        }
+
+    entry = {
+        "id": _ID, "name": _name(words), "description": {"type": "string"},
+        "created_at": _MOMENT, "updated_at": _MOMENT,
+    }  # fmt: skip
+    moment = "2026-01-01T00:00:00+00:00"
+    shown = {
+        "id": _SECRET, "name": words.example, "description": "", "created_at": moment,
+        "updated_at": moment,
+    }  # fmt: skip
+    return Capability(
+        id=f"{words.prefix}_list",
+        description=f"List the names of {words.noun}s\n\nIn the order of their names, with what "
+        "they are for and never with their values.",
+        input_schema=_object(
+            _owner(words), [], [{}, *_with_owner(words)], [({"values": True}, "never the values")]
+        ),
+        output_schema=_object(
+            {
+                **_told_owner(words),
+                "secrets": {"type": "array", "items": _plain(entry)},
+            },
+            [*_told_owner(words), "secrets"],
+            [{**_example_owner(words), "secrets": [shown]}],
+            [({"secrets": [{**shown, "value": "sk-0"}]}, "a value is never answered")],
+        ),
+        handler=handler,
+        annotations=_annotations(Effect.READ, Permission.SECRET),
+    )
+
+
+def _delete(words: _Words, vault: Vault | None) -> Capability:
+    del vault
+
+    async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        drawer = await _drawer(words, ctx, arguments)
+        return {"deleted": int(await delete_secret(ctx.tx, drawer, arguments["name"]))}
+
+    return Capability(
+        id=f"{words.prefix}_delete",
+        description=f"Forget a {words.noun}\n\nA name that is not there is no error. Automations "
+        "that use it fail until there is one again.",
+        input_schema=_object(
+            {"name": _name(words), **_owner(words)},
+            ["name"],
+            [{"name": words.example}],
+            [({}, "which one?"), ({"name": "*"}, "one name at a time")],
+        ),
+        output_schema=_object(
+            {"deleted": {"type": "integer", "minimum": 0}},
+            ["deleted"],
+            [{"deleted": 1}, {"deleted": 0}],
+            [({"deleted": True}, "how many, not whether")],
+        ),
+        handler=handler,
+        annotations=_annotations(Effect.KEEP, words.permission),
+    )
+
+
+async def _drawer(words: _Words, ctx: CallContext, arguments: Mapping[str, Any]) -> Drawer:
+    """Whose secrets a call is about; others' are for whoever looks after the members."""
+    actor = ctx.actor
+    if words.kind == "publisher":
+        return publisher_drawer(actor.workspace_id)
+    given = arguments.get("owner_user_id")
+    owner = actor.id if given is None else UUID(given)
+    if owner == actor.id:
+        return Drawer(actor.workspace_id, owner)
+    if actor.role is None or not actor.role.may(Permission.MEMBERS):
+        detail = "Only your own secrets are yours to see and to change."
+        raise Denied(
+            detail,
+            code="other_owner",
+            findings=[Finding("/owner_user_id", detail, "other_owner")],
+            suggestion="Leave owner_user_id out; another member's secrets take the role "
+            f"{LEAST[Permission.MEMBERS].value} or more.",
+        )
+    if await ctx.tx.fetchrow(_KNOWN_HERE, actor.workspace_id, owner) is None:
+        detail = "There is no such member in this workspace."
+        raise Missing(
+            detail,
+            code="no_member",
+            findings=[Finding("/owner_user_id", detail, "no_member")],
+        )
+    return Drawer(actor.workspace_id, owner)
+
+
+def _annotations(effect: Effect, permission: Permission) -> Annotations:
+    return Annotations(
+        effect=effect, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+        permission=permission,
+    )  # fmt: skip
+
+
+def _whose(words: _Words, drawer: Drawer) -> dict[str, str]:
+    return {"owner_user_id": str(drawer.owner_id)} if words.kind == "automation" else {}
+
+
+def _name(words: _Words) -> dict[str, Any]:
+    return {
+        "type": "string", "minLength": 1, "maxLength": MAX_NAME,
+        "pattern": NAME_PATTERNS[words.kind],
+    }  # fmt: skip
+
+
+def _owner(words: _Words) -> dict[str, Any]:
+    if words.kind == "publisher":
+        return {}
+    described = "Whose secrets, for admins alone; left out: your own."
+    return {"owner_user_id": {**_ID, "description": described}}
+
+
+def _told_owner(words: _Words) -> dict[str, Any]:
+    return {} if words.kind == "publisher" else {"owner_user_id": _ID}
+
+
+def _example_owner(words: _Words) -> dict[str, Any]:
+    return {} if words.kind == "publisher" else {"owner_user_id": _SOMEBODY}
+
+
+def _with_owner(words: _Words) -> list[dict[str, Any]]:
+    return [] if words.kind == "publisher" else [{"owner_user_id": _SOMEBODY}]
+
+
+def _plain(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """An object that has all of these properties and no others."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": dict(properties),
+    }
+
+
+def _object(
+    properties: Mapping[str, Any],
+    required: list[str],
+    examples: list[Any],
+    anti_examples: list[tuple[Any, str]],
+) -> dict[str, Any]:
+    return {
+        "$schema": _DIALECT,
+        **_plain(properties),
+        "required": required,
+        "examples": examples,
+        "x-mainspring-anti-examples": [
+            {"value": value, "reason": reason} for value, reason in anti_examples
+        ],
+    }

@@ -1,0 +1,80 @@
+"""Who may use the whole database: a written list. Everybody else works behind a wall.
+
+A surface acts for somebody. It reads and writes through that caller's side of the wall, so
+that a query which forgets its workspace finds nothing; where it needs more, it says why here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.architecture.tree import PACKAGE, modules, parsed, shown
+
+SURFACES = PACKAGE / "surfaces"
+# Each module of a surface that names the whole database, and what for.
+WHOLE = {
+    # It is not known yet who is calling, and so not which workspace is meant.
+    "rest/app.py": "hands it to the door, which looks tokens and sessions up",
+    "rest/routes/session.py": "signs people in and out",
+    "rest/routes/artifacts.py": "finds the workspace of a signed link, and looks tokens up",
+    "mcp/mount.py": "looks tokens up",
+    "cli/visiting.py": "looks tokens up",
+    # A person and their memberships belong to no one workspace.
+    "rest/routes/account.py": "a person's own row",
+    "rest/routes/workspaces.py": "the workspaces that a person is in",
+    "cli/people.py": "a person's own row",
+    # The state of the installation is the same for everybody.
+    "rest/routes/health.py": "asks whether the house works",
+    "cli/presence.py": "asks whether a worker is alive",
+    "cli/doctor.py": "asks whether the database answers",
+    "cli/run.py": "asks who owns the server",
+    # The owner of this machine's data folder looks after it.
+    "cli/local.py": "puts the wall up",
+    "cli/owner.py": "keeps the owner's token",
+    "cli/parts.py": "keeps the owner's token, and makes the first sign-in link",
+    "cli/secrets.py": "seals every secret with a new key",
+}
+
+
+def _users() -> Iterator[tuple[str, int]]:
+    for path in modules("src"):
+        if not path.is_relative_to(SURFACES):
+            continue
+        for node in ast.walk(parsed(path)):
+            if _names_whole(node):
+                yield path.relative_to(SURFACES).as_posix(), getattr(node, "lineno", 0)
+
+
+def _names_whole(node: ast.AST) -> bool:
+    """``rooms.database``, however the rooms are called there; a caller's is behind the wall."""
+    if not isinstance(node, ast.Attribute) or node.attr != "database":
+        return False
+    owner = node.value
+    name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+    return name.lstrip("_") in {"rooms", "house", "self"}
+
+
+def test_only_the_written_modules_use_the_whole_database() -> None:
+    found = {module for module, _ in _users()}
+
+    assert sorted(found - WHOLE.keys()) == []
+
+
+def test_the_list_names_nobody_who_does_not() -> None:
+    assert sorted(WHOLE.keys() - {module for module, _ in _users()}) == []
+
+
+def test_no_surface_writes_sql_that_changes_something() -> None:
+    words = ("INSERT INTO ", "UPDATE ", "DELETE FROM ")
+    found = [
+        (shown(path), node.lineno)
+        for path in modules("src")
+        if path.is_relative_to(SURFACES)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.lstrip().startswith(words)
+    ]
+
+    assert found == []

@@ -1,0 +1,153 @@
+"""What commands change is in the audit log, with the owner of this machine as who did it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Invalid
+from mainspring.settings import Settings
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.audit import read_sought, show_audit
+from mainspring.surfaces.cli.automations import save_file
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.doors import Doors
+from mainspring.surfaces.cli.events import tell, tell_once_more
+from mainspring.surfaces.cli.firing import fire, replay_run
+from mainspring.surfaces.cli.inbox import read_messages
+from mainspring.surfaces.cli.moving import bring_in
+from mainspring.surfaces.cli.reading import cancel
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.states import change_state
+from mainspring.surfaces.cli.versions import go_back
+from mainspring.surfaces.cli.webhooks import end_token, make_token
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry, rooms_of
+from mainspring.workspace.audit import Sought
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.house import Bench, document, step
+
+ANSWER = step("answer", "transform_data", {"output": {"n": 42}})
+HOOK = {"id": "hook", "type": "webhook"}
+
+
+@pytest.fixture
+def desk(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
+    """A desk whose door leads into the test's own house."""
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+    rooms = rooms_of(bench.house)
+
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        del settings
+        yield rooms
+
+    return Desk(Doors(enter, build_registry))
+
+
+@pytest.fixture
+def screen() -> Screen:
+    return Screen(for_programs=True)
+
+
+def _write(path: Path, name: str, goal: str = "Show it.") -> str:
+    path.write_text(json.dumps({**document(ANSWER, name=name, triggers=[HOOK]), "goal": goal}))
+    return str(path)
+
+
+async def _entries(
+    desk: Desk, capsys: pytest.CaptureFixture[str], **sought: Any
+) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    screen = Screen(for_programs=True)
+    assert await show_audit(desk, screen, Sought(**sought), most=100) == exits.DONE
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["entries"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"actor": "somebody"},
+        {"since": "yesterday"},
+        {"before": "2026-01-01"},
+        {"since": "0001-01-01T00:00:00+14:00"},
+        {"action": ""},
+    ],
+)
+def test_a_bad_question_is_refused_before_anything_is_opened(words: dict[str, str]) -> None:
+    asked = {"action": None, "actor": None, "since": None, "before": None, **words}
+
+    with pytest.raises(Invalid):
+        read_sought(**asked)
+
+
+async def test_every_command_that_changes_something_leaves_an_entry(
+    desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = _write(tmp_path / "one.json", "One")
+    waiting: dict[str, Any] = {"wait": False, "seconds": None}
+    await save_file(desk, screen, file, None)
+    await save_file(desk, screen, _write(tmp_path / "two.json", "One", "Show more."), None)
+    await go_back(desk, screen, "One", 1)
+    for act in ("activate", "pause", "acknowledge"):
+        await change_state(desk, screen, act, "One")
+    await make_token(desk, screen, "One", None)
+    await end_token(desk, screen, "One", None)
+    await fire(desk, screen, "One", (), None, **waiting)
+    await replay_run(desk, screen, "last", None, version="same", **waiting)
+    await cancel(desk, screen, "last")
+    await bring_in(desk, screen, _write(tmp_path / "three.json", "Three"), "refuse")
+    capsys.readouterr()
+    await tell(desk, screen, "things.made", None, "here")
+    event = json.loads(capsys.readouterr().out)["id"]
+    await tell_once_more(desk, screen, event)
+    await read_messages(desk, screen, None, everything=True)
+    for act in ("archive", "restore"):
+        await change_state(desk, screen, act, "One")
+
+    entries = await _entries(desk, capsys)
+
+    assert [entry["action"] for entry in reversed(entries)] == [
+        "create_automation", "update_automation", "roll_back", "activate_automation",
+        "pause_automation", "acknowledge_automation", "make_webhook_token", "end_webhook_token",
+        "run_automation", "replay_run", "cancel_run", "import_automations", "post_event",
+        "replay_event", "read_all_messages", "archive_automation", "restore_automation",
+    ]  # fmt: skip
+    assert {(entry["actor_kind"], entry["actor_id"]) for entry in entries} == {
+        ("member", str(FIRST_MEMBER))
+    }
+    assert "mwh_" not in json.dumps(entries)
+    assert [entry["subject"] for entry in await _entries(desk, capsys, action="replay_event")] == [
+        event
+    ]
+
+
+async def test_a_command_that_fails_leaves_none(
+    desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    await save_file(desk, screen, _write(tmp_path / "one.json", "One"), None)
+    with pytest.raises(Exception, match="version"):
+        await go_back(desk, screen, "One", 7)
+
+    assert [e["action"] for e in await _entries(desk, capsys)] == ["create_automation"]
+
+
+async def test_a_person_sees_when_who_and_what(
+    desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    await save_file(desk, screen, _write(tmp_path / "one.json", "One"), None)
+    capsys.readouterr()
+
+    assert await show_audit(desk, Screen(no_color=True), Sought(), most=5) == exits.DONE
+    shown = capsys.readouterr().out
+    assert await show_audit(desk, Screen(), Sought(action="nothing"), most=5) == exits.DONE
+
+    assert shown.splitlines()[0].split()[:4] == ["When", "Who", "Action", "Subject"]
+    assert "create_automation" in shown
+    assert capsys.readouterr().out.strip() == "There are no such entries."

@@ -1,0 +1,71 @@
+"""``fire`` and ``run`` in a dry run and in verify mode, as a person reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from mainspring.settings import Settings
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.doors import Doors
+from mainspring.surfaces.cli.firing import fire
+from mainspring.surfaces.cli.reading import show_runs
+from mainspring.surfaces.cli.run import run_file
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry, rooms_of
+from tests.kit.house import Bench, document, step
+
+PLAN = document(step("keep", "automation_kv.set", {"key": "k", "value": 1}))
+
+
+@pytest.fixture
+def desk(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
+    """A desk whose door leads into the test's own house."""
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        del settings
+        yield rooms_of(bench.house)
+
+    return Desk(Doors(enter, build_registry))
+
+
+async def _kept(bench: Bench) -> int:
+    return int(await bench.house.database.fetchval("SELECT count(*) FROM automation_kv"))
+
+
+async def test_a_dry_run_of_a_file_says_what_it_did_not_do(
+    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(PLAN))
+    await run_file(desk, Screen(for_programs=False), str(file), (), None, 30, "dry_run")
+    said = capsys.readouterr().out
+    assert "It was a dry run: nothing was changed" in said
+    assert "1 call was only pretended." in said
+    assert "keep: automation_kv.set" in said
+    assert await _kept(bench) == 0
+    await run_file(desk, Screen(for_programs=False), str(file), (), None, 30)
+    assert "dry run" not in capsys.readouterr().out
+    assert await _kept(bench) == 1
+
+
+async def test_fire_starts_a_trial_and_lists_show_it(
+    bench: Bench, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = await bench.save(PLAN)
+    screen = Screen(for_programs=True)
+    async with bench.worker():
+        await fire(
+            desk, screen, str(saved.automation_id), (), None, mode="verify", wait=True, seconds=30
+        )
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["mode"], answer["story"]["suppressed"]) == ("verify", [])
+    await show_runs(desk, Screen(for_programs=False), status=None, automation=None, most=20)
+    assert "verify mode" in capsys.readouterr().out

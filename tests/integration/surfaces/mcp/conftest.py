@@ -1,0 +1,20 @@
+"""The fixtures of tests that speak to the MCP server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest_asyncio
+
+from tests.kit.api import Api, api
+from tests.kit.mcp import Wire
+
+__all__ = ["api", "wire"]
+
+
+@pytest_asyncio.fixture
+async def wire(api: Api) -> AsyncIterator[Wire]:
+    """The owner, who writes messages by hand."""
+    async with httpx2.AsyncClient(timeout=30) as http:
+        yield Wire(http, api.address, api.token)

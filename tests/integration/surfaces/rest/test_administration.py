@@ -1,0 +1,137 @@
+"""What an administrator may do, over REST; nobody else sees that it is there."""
+
+from __future__ import annotations
+
+import httpx2
+
+from mainspring.contracts.roles import Role
+from mainspring.definition.validate import validate
+from mainspring.store.audit import INSTALLATION
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from tests.kit.api import PATIENCE, Api
+from tests.kit.house import document, step
+from tests.kit.people import PASSWORD, ROOT, browser, make_person, people, token_of
+
+__all__ = ["people"]
+
+USERS = f"{ROOT}/admin/users"
+SESSION = f"{ROOT}/session"
+AN_ID = "01900000-0000-7000-8000-0000000000aa"
+
+
+async def test_bad_input_is_named_and_adds_nobody(people: Api) -> None:
+    for path, sent, status, pointer in [
+        ("", {}, 422, "/email"),
+        ("", {"email": "no email"}, 422, "/email"),
+        ("", {"email": "a@b.example", "administrator": "yes"}, 422, "/administrator"),
+        ("", {"email": "a@b.example", "password": PASSWORD}, 422, "/password"),
+        (f"/{'x' * 36}/disable", {}, 422, "/user_id"),
+        (f"/{AN_ID}/disable", {}, 404, None),
+        (f"/{AN_ID}/enable", {}, 404, None),
+        (f"/{AN_ID}/reset-password", {}, 404, None),
+    ]:
+        answer = await people.client.post(USERS + path, json=sent)
+        assert answer.status_code == status, (path, sent, answer.text)
+        if pointer is not None:
+            assert answer.json()["errors"][0]["pointer"] == pointer
+    taken = await people.client.post(USERS, json={"email": "OWNER@localhost"})
+    assert (taken.status_code, taken.json()["code"]) == (409, "email_taken")
+    for asked in ("limit=0", "limit=x", "after=7", "name=ada"):
+        assert (await people.client.get(f"{USERS}?{asked}")).status_code == 422, asked
+    assert await people.house.database.fetchval("SELECT count(*) FROM users") == 1
+
+
+async def test_a_person_is_added_shut_out_let_in_and_helped_back(people: Api) -> None:
+    database = people.house.database
+    made = await people.client.post(USERS, json={"email": "ada@example.org", "name": "Ada"})
+    assert made.status_code == 201
+    user, link = made.json()["user"], made.json()["link"]
+    async with httpx2.AsyncClient(base_url=people.address, timeout=PATIENCE) as ada:
+        who = await ada.post(f"{SESSION}/link", json={"token": link.partition("#")[2]})
+        assert who.json()["workspace"]["name"] == "Ada's workspace"
+        token = await token_of(database, who.json()["workspace"]["id"], user["id"])
+
+        shut = await people.client.post(f"{USERS}/{user['id']}/disable", json={})
+        assert shut.json()["user"]["disabled_at"] is not None
+        assert (await ada.get(SESSION)).status_code == 401
+        assert (await ada.get(SESSION, headers=token)).status_code == 401
+
+        await people.client.post(f"{USERS}/{user['id']}/enable", json={})
+        assert (await ada.get(SESSION)).status_code == 401
+        assert (await ada.get(SESSION, headers=token)).status_code == 200
+
+    listed = (await people.client.get(USERS, params={"limit": 1})).json()
+    assert listed["users"][0]["id"] == str(FIRST_MEMBER)
+    rest = (await people.client.get(USERS, params={"after": listed["next"]})).json()
+    assert ([entry["email"] for entry in rest["users"]], rest["next"]) == (
+        ["ada@example.org"], None,
+    )  # fmt: skip
+    rooms = (await people.client.get(f"{ROOT}/admin/workspaces")).json()["workspaces"]
+    assert [room["members"] for room in rooms] == [1, 1]
+
+    told = await database.fetch(
+        "SELECT action, subject FROM audit_log WHERE workspace_id = $1 ORDER BY id", INSTALLATION
+    )
+    assert [tuple(row.values()) for row in told] == [
+        (f"admin_{deed}_user", user["id"]) for deed in ("create", "disable", "enable")
+    ]
+
+
+async def test_a_link_is_in_no_record_of_the_call_that_made_it(people: Api) -> None:
+    made = await people.client.post(USERS, json={"email": "ada@example.org"})
+    plain = made.json()["link"].partition("#")[2]
+    assert plain.startswith("msl_")
+    rows = await people.house.database.fetch("SELECT c::text AS whole FROM direct_calls c")
+    assert [row["whole"] for row in rows if "admin_create_user" in row["whole"]]
+    assert not [row["whole"] for row in rows if plain in row["whole"]]
+
+
+async def test_a_lost_password_is_forgotten_when_its_link_is_used_and_not_before(
+    people: Api,
+) -> None:
+    ada = await make_person(people.house.database, "ada@example.org")
+    given = {"email": "ada@example.org", "password": PASSWORD}
+    async with browser(people, ada.id) as there:
+        made = await people.client.post(f"{USERS}/{ada.id}/reset-password", json={})
+        assert (await people.stranger.post(SESSION, json=given)).status_code == 200
+        assert (await there.client.get(SESSION)).status_code == 200
+        people.stranger.cookies.clear()
+
+        token = made.json()["link"].partition("#")[2]
+        who = await people.stranger.post(f"{SESSION}/link", json={"token": token})
+
+        assert who.json()["user"]["has_password"] is False
+        assert (await there.client.get(SESSION)).status_code == 401
+        people.stranger.cookies.clear()
+        assert (await people.stranger.post(SESSION, json=given)).status_code == 401
+
+
+async def test_the_last_administrator_cannot_be_shut_out(people: Api) -> None:
+    refused = await people.client.post(f"{USERS}/{FIRST_MEMBER}/disable", json={})
+    assert (refused.status_code, refused.json()["code"]) == (409, "last_administrator")
+    second = {"email": "ada@example.org", "administrator": True}
+    assert (await people.client.post(USERS, json=second)).status_code == 201
+    gone = await people.client.post(f"{USERS}/{FIRST_MEMBER}/disable", json={})
+    assert gone.status_code == 200
+    assert (await people.client.get(SESSION)).status_code == 401
+
+
+async def test_nobody_else_sees_that_it_is_there_and_no_run_is_granted_it(people: Api) -> None:
+    database = people.house.database
+    owner = await make_person(
+        database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.OWNER
+    )
+    header = await token_of(database, FIRST_WORKSPACE, owner.id)
+    for method, path in [
+        ("GET", "/admin/users"), ("POST", "/admin/users"), ("GET", "/admin/workspaces"),
+        ("POST", f"/admin/users/{owner.id}/reset-password"),
+        ("POST", "/capabilities/admin_list_users"),
+    ]:  # fmt: skip
+        answer = await people.stranger.request(method, ROOT + path, json={}, headers=header)
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown_capability"), path
+    listed = (await people.stranger.get(f"{ROOT}/capabilities", headers=header)).text
+    assert "admin_" not in listed
+    plan = document(step("peek", "call", {"capability": "admin_list_users", "arguments": {}}))
+    granted = {**plan, "grants": [{"tool": "admin_list_users"}]}
+    for written in (plan, granted):
+        assert validate(written, people.house.registry, people.house.limits).findings

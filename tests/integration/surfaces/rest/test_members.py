@@ -1,0 +1,291 @@
+"""Members over REST: asking in, changing, removing; and who may do none of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import httpx2
+
+from mainspring.contracts.roles import Role
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from tests.kit.api import PATIENCE, Api
+from tests.kit.people import PASSWORD, ROOT, browser, make_person, people, token_of
+
+__all__ = ["people"]
+
+AN_ID = "01900000-0000-7000-8000-0000000000aa"
+SESSION = f"{ROOT}/session"
+
+
+async def _invited(api: Api, email: str, role: str = "editor") -> str:
+    answer = await api.client.post(f"{ROOT}/invitations", json={"email": email, "role": role})
+    assert answer.status_code == 201, answer.text
+    link: str = answer.json()["link"]
+    assert "/sign-in#msi_" in link
+    return link.partition("#")[2]
+
+
+async def _come(api: Api, token: str, **more: Any) -> httpx2.Response:
+    async with httpx2.AsyncClient(base_url=api.address, timeout=PATIENCE) as client:
+        return await client.post(f"{SESSION}/link", json={"token": token}, **more)
+
+
+async def test_bad_input_is_named_and_changes_nobody(people: Api) -> None:
+    for sent, pointer in [
+        ({"role": "editor"}, "/email"),
+        ({"email": "ada@example.org"}, "/role"),
+        ({"email": "ada@example.org", "role": "king"}, "/role"),
+        ({"email": "no email", "role": "editor"}, "/email"),
+        ({"email": "a@b@c", "role": "editor"}, "/email"),
+        ({"email": "ada@example.org\n", "role": "editor", "x": 1}, "/x"),
+        ({"email": "a\u202eb@example.org", "role": "editor"}, "/email"),
+    ]:
+        answer = await people.client.post(f"{ROOT}/invitations", json=sent)
+        assert answer.status_code == 422, sent
+        assert answer.json()["errors"][0]["pointer"] == pointer, sent
+    for method, path, sent, status in [
+        ("PATCH", f"/members/{AN_ID}", {"role": "editor"}, 404),
+        ("PATCH", "/members/no-id", {"role": "editor"}, 422),
+        ("PATCH", f"/members/{FIRST_MEMBER}", {"role": 7}, 422),
+        ("DELETE", f"/members/{AN_ID}", None, 404),
+        ("DELETE", f"/invitations/{AN_ID}", None, 404),
+    ]:
+        answer = await people.client.request(method, ROOT + path, json=sent)
+        assert answer.status_code == status, path
+    found = (await people.client.get(f"{ROOT}/members")).json()
+    assert [entry["role"] for entry in found["members"]] == ["owner"]
+    assert found["invitations"] == []
+
+
+async def test_whoever_is_asked_in_joins_by_the_link_and_not_before(people: Api) -> None:
+    token = await _invited(people, "ada@example.org")
+    listed = (await people.client.get(f"{ROOT}/members")).json()
+    assert [entry["email"] for entry in listed["invitations"]] == ["ada@example.org"]
+    assert len(listed["members"]) == 1
+    assert await people.house.database.fetchval("SELECT count(*) FROM users") == 1
+
+    who = (await _come(people, token)).json()
+
+    assert (who["role"], who["workspace"]["id"]) == ("editor", str(FIRST_WORKSPACE))
+    assert {entry["role"] for entry in who["workspaces"]} == {"editor", "owner"}
+    assert who["user"]["default_workspace_id"] != str(FIRST_WORKSPACE)
+    assert (await _come(people, token)).status_code == 410
+    listed = (await people.client.get(f"{ROOT}/members")).json()
+    assert [entry["role"] for entry in listed["members"]] == ["owner", "editor"]
+    assert listed["invitations"] == []
+    again = await people.client.post(
+        f"{ROOT}/invitations", json={"email": "ADA@example.org", "role": "viewer"}
+    )
+    assert again.json()["code"] == "already_member"
+    told = await people.house.database.fetch("SELECT action FROM audit_log ORDER BY id")
+    assert {"invite_member", "member_joined", "sign_in"} <= {row["action"] for row in told}
+
+
+async def test_an_invitation_makes_nobody_into_somebody_who_has_an_account(people: Api) -> None:
+    ada = await make_person(people.house.database, "ada@example.org")
+    token = await _invited(people, "Ada@example.org")
+
+    for headers in ({}, {"Authorization": f"Bearer {people.token}"}):
+        alone = await _come(people, token, headers=headers)
+        assert (alone.status_code, alone.json()["code"]) == (403, "sign_in_first")
+        assert "set-cookie" not in alone.headers
+    async with browser(people, FIRST_MEMBER) as owner:
+        other = await owner.client.post(f"{SESSION}/link", json={"token": token})
+        assert other.status_code == 403
+
+    async with httpx2.AsyncClient(base_url=people.address, timeout=PATIENCE) as client:
+        await client.post(SESSION, json={"email": "ada@example.org", "password": PASSWORD})
+        joined = await client.post(f"{SESSION}/link", json={"token": token})
+    assert joined.json()["user"]["id"] == str(ada.id)
+    assert joined.json()["workspace"]["id"] == str(FIRST_WORKSPACE)
+
+
+async def test_an_invitation_is_used_once_ends_when_taken_back_and_with_its_maker(
+    people: Api,
+) -> None:
+    database = people.house.database
+    raced = await _invited(people, "ada@example.org")
+    statuses = Counter(
+        answer.status_code
+        for answer in await asyncio.gather(*(_come(people, raced) for _ in "x" * 8))
+    )
+    assert statuses[200] == 1
+    assert statuses[200] + statuses[410] + statuses[403] == 8
+
+    taken = await _invited(people, "bo@example.org")
+    listed = (await people.client.get(f"{ROOT}/members")).json()["invitations"]
+    gone = await people.client.delete(f"{ROOT}/invitations/{listed[0]['id']}")
+    assert gone.status_code == 204
+    assert (await _come(people, taken)).status_code == 410
+
+    replaced = await _invited(people, "cy@example.org", "viewer")
+    await _invited(people, "CY@example.org", "operator")
+    assert (await _come(people, replaced)).status_code == 410
+
+    admin = await make_person(
+        database, "di@example.org", workspace_id=FIRST_WORKSPACE, role=Role.ADMIN
+    )
+    header = await token_of(database, FIRST_WORKSPACE, admin.id)
+    answer = await people.stranger.post(
+        f"{ROOT}/invitations", json={"email": "ed@example.org", "role": "editor"}, headers=header
+    )
+    orphan = answer.json()["link"].partition("#")[2]
+    assert (await people.client.delete(f"{ROOT}/members/{admin.id}")).status_code == 204
+    assert (await _come(people, orphan)).status_code == 410
+
+
+async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: Api) -> None:
+    database = people.house.database
+    made = {
+        role: await make_person(
+            database, f"{role}@example.org", workspace_id=FIRST_WORKSPACE, role=role
+        )
+        for role in Role
+    }
+    headers = {role: await token_of(database, FIRST_WORKSPACE, made[role].id) for role in Role}
+    other = await make_person(
+        database, "other@example.org", workspace_id=FIRST_WORKSPACE, role=Role.VIEWER
+    )
+
+    async def change(by: Role, whom: Any, role: str) -> int:
+        answer = await people.stranger.patch(
+            f"{ROOT}/members/{whom}", json={"role": role}, headers=headers[by]
+        )
+        return answer.status_code
+
+    for by in (Role.VIEWER, Role.OPERATOR, Role.EDITOR):
+        assert await change(by, other.id, "operator") == 403
+        gone = await people.stranger.delete(f"{ROOT}/members/{other.id}", headers=headers[by])
+        assert gone.status_code == 403
+    assert await change(Role.ADMIN, other.id, "editor") == 200
+    for whom, role in [
+        (other.id, "admin"), (other.id, "owner"), (made[Role.ADMIN].id, "owner"),
+        (made[Role.OWNER].id, "viewer"), (FIRST_MEMBER, "admin"),
+    ]:  # fmt: skip
+        assert await change(Role.ADMIN, whom, role) == 403, role
+    for whom in (made[Role.OWNER].id, FIRST_MEMBER, made[Role.ADMIN].id):
+        gone = await people.stranger.delete(f"{ROOT}/members/{whom}", headers=headers[Role.ADMIN])
+        assert gone.status_code == 403
+    for role in ("owner", "admin"):
+        asked = {"email": "new@example.org", "role": role}
+        refused = await people.stranger.post(
+            f"{ROOT}/invitations", json=asked, headers=headers[Role.ADMIN]
+        )
+        assert refused.status_code == 403
+    # A token of an owner that gives less is less.
+    lesser = await token_of(database, FIRST_WORKSPACE, made[Role.OWNER].id, role=Role.ADMIN)
+    raised = await people.stranger.patch(
+        f"{ROOT}/members/{other.id}", json={"role": "owner"}, headers=lesser
+    )
+    assert raised.status_code == 403
+    assert await change(Role.OWNER, made[Role.ADMIN].id, "owner") == 200
+    assert await change(Role.OWNER, FIRST_MEMBER, "viewer") == 200
+
+
+async def test_a_workspace_has_an_owner_at_all_times(people: Api) -> None:
+    database = people.house.database
+    mine = f"{ROOT}/members/{FIRST_MEMBER}"
+    lowered = await people.client.patch(mine, json={"role": "admin"})
+    removed = await people.client.delete(mine)
+    assert {lowered.json()["code"], removed.json()["code"]} == {"last_owner"}
+    assert {lowered.status_code, removed.status_code} == {409}
+
+    second = await make_person(
+        database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.OWNER
+    )
+    header = await token_of(database, FIRST_WORKSPACE, second.id)
+    # An owner who cannot sign in is none.
+    await database.execute("UPDATE users SET disabled_at = now() WHERE id = $1", second.id)
+    assert (await people.client.delete(mine)).status_code == 409
+    await database.execute("UPDATE users SET disabled_at = NULL WHERE id = $1", second.id)
+
+    # Both at once, each the other, again and again: one of them stays.
+    for _ in range(5):
+        answers = await asyncio.gather(
+            people.client.patch(f"{ROOT}/members/{second.id}", json={"role": "viewer"}),
+            people.stranger.patch(mine, json={"role": "viewer"}, headers=header),
+        )
+        owners = "SELECT count(*) FROM members WHERE workspace_id = $1 AND role = 'owner'"
+        assert await database.fetchval(owners, FIRST_WORKSPACE) == 1
+        assert sorted(answer.status_code for answer in answers) == [200, 403]
+        await database.execute(
+            "UPDATE members SET role = 'owner' WHERE workspace_id = $1", FIRST_WORKSPACE
+        )
+
+
+async def test_a_workspace_is_made_renamed_bounded_and_looked_at_by_its_people(
+    people: Api,
+) -> None:
+    async with browser(people, FIRST_MEMBER) as owner:
+        for sent in ({"name": ""}, {"name": "x" * 201}, {"name": " "}, {"name": "a\u202eb"}, {}):
+            refused = await owner.ask("POST", "/workspaces", json=sent)
+            assert refused.status_code == 422, sent
+            assert refused.json()["errors"][0]["pointer"] == "/name"
+        made = (await owner.ask("POST", "/workspaces", json={"name": "Lab"})).json()
+        where = f"/workspaces/{made['id']}"
+        away = await owner.ask("PATCH", where, json={"name": "Lab 2"})
+        unknown = await owner.ask("PATCH", f"/workspaces/{AN_ID}", json={"name": "Lab 2"})
+        assert (away.status_code, away.json()["code"]) == (404, unknown.json()["code"])
+
+        foreign = await make_person(people.house.database, "ada@example.org")
+        for there in (AN_ID, str(foreign.default_workspace_id)):
+            refused = await owner.ask("POST", "/session/workspace", json={"workspace_id": there})
+            assert refused.status_code == 404
+            refused = await owner.ask("PATCH", "/me", json={"default_workspace_id": there})
+            assert refused.status_code == 404
+
+        moved = await owner.ask("POST", "/session/workspace", json={"workspace_id": made["id"]})
+        assert (moved.json()["workspace"]["name"], moved.json()["role"]) == ("Lab", "owner")
+        for usd in (-1, 1e9, "NaN", "much"):
+            refused = await owner.ask("PATCH", where, json={"cost_cap_daily_usd": usd})
+            assert refused.status_code == 422, usd
+        changed = await owner.ask("PATCH", where, json={"cost_cap_daily_usd": 2.5, "name": "Den"})
+        assert (changed.json()["name"], changed.json()["cost_cap_daily_usd"]) == ("Den", 2.5)
+        kept = await owner.ask("PATCH", where, json={"name": "Den"})
+        assert kept.json()["cost_cap_daily_usd"] == 2.5
+        cleared = await owner.ask("PATCH", where, json={"cost_cap_daily_usd": None})
+        assert cleared.json()["cost_cap_daily_usd"] is None
+
+        assert (await owner.ask("PATCH", "/me", json={"default_workspace_id": made["id"]})).json()[
+            "default_workspace_id"
+        ] == made["id"]
+    async with browser(people, FIRST_MEMBER) as again:
+        assert again.who["workspace"]["name"] == "Den"
+
+
+async def test_people_change_their_own_name_and_email(people: Api) -> None:
+    await make_person(people.house.database, "ada@example.org")
+    async with browser(people, FIRST_MEMBER) as owner:
+        for sent, status in [
+            ({"email": "no email"}, 422),
+            ({"name": "a\nb\u0007"}, 422),
+            ({"email": "x" * 300}, 422),
+            ({"email": "ADA@example.org"}, 409),
+            ({"administrator": True}, 422),
+        ]:
+            answer = await owner.ask("PATCH", "/me", json=sent)
+            assert answer.status_code == status, sent
+        changed = await owner.ask("PATCH", "/me", json={"name": "Bo", "email": "bo@example.org"})
+        assert (changed.json()["name"], changed.json()["email"]) == ("Bo", "bo@example.org")
+        await owner.ask("POST", "/me/password", json={"password": PASSWORD})
+        without = await owner.ask("PATCH", "/me", json={"email": "evil@example.org"})
+        assert (without.status_code, without.json()["code"]) == (403, "wrong_password")
+
+
+async def test_people_see_and_end_their_own_sessions_only(people: Api) -> None:
+    ada = await make_person(people.house.database, "ada@example.org")
+    async with (
+        browser(people, FIRST_MEMBER) as here,
+        browser(people, FIRST_MEMBER) as there,
+        browser(people, ada.id) as other,
+    ):
+        listed = (await here.ask("GET", "/sessions")).json()["sessions"]
+        assert [entry["current"] for entry in listed] == [True, False]
+        foreign = await here.ask("DELETE", f"/sessions/{other.who['session_id']}")
+        assert (foreign.status_code, foreign.json()["code"]) == (404, "no_session")
+        assert (await other.client.get(SESSION)).status_code == 200
+        assert (await here.ask("DELETE", f"/sessions/{listed[1]['id']}")).status_code == 204
+        assert (await there.client.get(SESSION)).status_code == 401
+        assert (await here.client.get(SESSION)).status_code == 200

@@ -1,0 +1,383 @@
+"""A battery for sessions: other sites, planted cookies, guessers, races, and old cookies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from starlette.datastructures import Headers
+
+from mainspring.contracts.errors import Denied
+from mainspring.contracts.roles import Role
+from mainspring.surfaces.rest.browser import Browsers
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from mainspring.workspace.people.links import make_link
+from mainspring.workspace.people.signing_in import PER_ADDRESS, PER_EMAIL, count_try, email_key
+from tests.kit.api import PATIENCE, Api, served
+from tests.kit.house import Bench
+from tests.kit.people import PASSWORD, ROOT, browser, cheap, make_person, people, token_of
+
+__all__ = ["people"]
+
+AN_ID = "01900000-0000-7000-8000-0000000000aa"
+SESSION = f"{ROOT}/session"
+READING = {"GET", "HEAD", "OPTIONS"}
+
+
+def _changing(app: FastAPI) -> list[tuple[str, str]]:
+    """Every route that may change something, with an id in each place of its path."""
+    return [
+        (method, "/".join(AN_ID if piece[:1] == "{" else piece for piece in path.split("/")))
+        for route in iter_route_contexts(app.routes)
+        for path in [route.path or ""]
+        for method in sorted(route.methods or ())
+        if method not in READING
+    ]
+
+
+async def _state(api: Api) -> dict[str, Any]:
+    """How many rows every table has; reads are counted on their own account."""
+    database = api.house.database
+    names = await database.fetch(
+        "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+    )
+    return {
+        row["name"]: await database.fetchval(f'SELECT count(*) FROM "{row["name"]}"')
+        for row in names
+        if row["name"] not in {"buckets", "direct_calls"}
+    }
+
+
+async def test_no_route_lets_another_site_change_anything(people: Api) -> None:
+    routes = _changing(people.app)
+    assert len(routes) > 20
+    async with browser(people, FIRST_MEMBER) as owner:
+        token = owner.who["csrf_token"]
+        asked: list[dict[str, str]] = [
+            {},
+            {"X-CSRF-Token": ""},
+            {"X-CSRF-Token": token[:-1] + "x"},
+            {"X-CSRF-Token": owner.cookie},
+            {"X-CSRF-Token": token, "Origin": "https://evil.example"},
+            {"X-CSRF-Token": token, "Origin": "null"},
+            {"X-CSRF-Token": token, "Sec-Fetch-Site": "cross-site"},
+            {"X-CSRF-Token": token, "Sec-Fetch-Site": "same-site"},
+        ]
+        before = await _state(people)
+        passed = []
+        for method, path in routes:
+            for headers in asked:
+                if "X-CSRF-Token" in headers and headers["X-CSRF-Token"] == token:
+                    expected = {403}
+                elif path.startswith(SESSION) and method == "POST":
+                    # Public: there is no session yet to bind a token to.
+                    expected = {403, 422, 415}
+                else:
+                    expected = {403}
+                answer = await owner.client.request(method, path, headers=headers, json={})
+                if answer.status_code not in expected and not _outside(path):
+                    passed.append((method, path, headers, answer.status_code))
+        assert passed == []
+        after = await _state(people)
+        assert {name for name in after if after[name] != before[name]} == set()
+        assert (await owner.client.get(SESSION)).status_code == 200
+
+
+def _outside(path: str) -> bool:
+    """Webhooks have tokens and signatures of their own, and never look at a cookie."""
+    return path.endswith("/fire") or "/hooks/" in path
+
+
+async def test_a_page_of_ours_may_change_what_its_person_may(people: Api) -> None:
+    async with browser(people, FIRST_MEMBER) as owner:
+        for headers in (
+            {},
+            {"Origin": people.address, "Sec-Fetch-Site": "same-origin"},
+            {"Sec-Fetch-Site": "none"},
+        ):
+            answer = await owner.ask("POST", "/workspaces", json={"name": "X"}, headers=headers)
+            assert answer.status_code == 201, headers
+
+
+async def test_another_site_can_neither_sign_in_nor_read_an_answer(people: Api) -> None:
+    await make_person(people.house.database, "ada@example.org")
+    given = {"email": "ada@example.org", "password": PASSWORD}
+    for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        answer = await people.stranger.post(SESSION, json=given, headers=headers)
+        assert answer.status_code == 403
+        assert answer.json()["code"] == "foreign_page"
+        assert "set-cookie" not in answer.headers
+    async with browser(people, FIRST_MEMBER) as owner:
+        for method, path in [
+            ("GET", SESSION), ("GET", "/"), ("GET", "/sign-in"), ("OPTIONS", SESSION),
+            ("GET", f"{ROOT}/health"), ("POST", f"{ROOT}/tokens"), ("GET", f"{ROOT}/no-such"),
+        ]:  # fmt: skip
+            headers = {
+                "Origin": "https://evil.example",
+                "Access-Control-Request-Method": "POST",
+            }
+            answer = await owner.client.request(method, path, headers=headers)
+            shown = [name for name in answer.headers if name.startswith("access-control")]
+            assert shown == [], (method, path)
+
+
+async def test_every_sign_in_is_a_new_session_whatever_was_planted_or_there_before(
+    people: Api,
+) -> None:
+    await make_person(people.house.database, "ada@example.org")
+    given = {"email": "ada@example.org", "password": PASSWORD}
+    planted = "A" * 43
+    answer = await people.stranger.post(
+        SESSION, json=given, headers={"Cookie": f"mainspring={planted}"}
+    )
+    assert answer.status_code == 200
+    assert planted not in answer.headers["set-cookie"]
+    people.stranger.cookies.clear()
+    refused = await people.stranger.get(SESSION, headers={"Cookie": f"mainspring={planted}"})
+    assert refused.status_code == 401
+
+    client = people.stranger
+    await client.post(SESSION, json=given)
+    first = client.cookies["mainspring"]
+    await client.post(SESSION, json=given)
+    second = client.cookies["mainspring"]
+
+    assert first != second
+    client.cookies.clear()
+    for kept, expected in ((first, 401), (second, 200)):
+        answer = await client.get(SESSION, headers={"Cookie": f"mainspring={kept}"})
+        assert answer.status_code == expected
+
+
+async def test_what_only_looks_like_a_session_is_nobodys(people: Api) -> None:
+    async with browser(people, FIRST_MEMBER) as owner:
+        good = owner.cookie
+    for shown in (
+        "mainspring=", f"mainspring={good}x", f"mainspring={good[:-1]}", f"Mainspring={good}",
+        f"mainspring={good}; mainspring={good}", f"mainspring={'A' * 43}", f"x{good}",
+        f'mainspring="{good}"', f"__Host-mainspring={good}", "mainspring=' OR 1=1 --",
+    ):  # fmt: skip
+        answer = await people.stranger.get(SESSION, headers={"Cookie": shown})
+        assert answer.status_code == 401, shown
+    answer = await people.stranger.get(SESSION, headers={"Cookie": f"a=b; mainspring={good}; c"})
+    assert answer.status_code == 200
+
+
+async def test_where_a_token_and_a_cookie_come_the_token_decides(people: Api) -> None:
+    ada = await make_person(people.house.database, "ada@example.org")
+    assert ada.default_workspace_id is not None
+    header = await token_of(people.house.database, ada.default_workspace_id, ada.id)
+    async with browser(people, FIRST_MEMBER) as owner:
+        answer = await owner.client.get(SESSION, headers=header)
+        assert answer.json()["user"]["id"] == str(ada.id)
+        assert answer.json()["csrf_token"] is None
+        bad = await owner.client.get(SESSION, headers={"Authorization": "Bearer nonsense"})
+        assert bad.status_code == 401
+        # A public route that still asks who is there takes either.
+        file = f"{ROOT}/artifacts/{AN_ID}/content"
+        assert (await owner.client.get(file)).status_code == 404
+        assert (await people.stranger.get(file)).status_code == 401
+
+
+async def test_a_session_ends_by_itself_and_use_keeps_it_alive(people: Api) -> None:
+    database = people.house.database
+    for change in (
+        "UPDATE sessions SET expires_at = now() - interval '1 second'",
+        "UPDATE sessions SET seen_at = now() - interval '4 days'",
+    ):
+        async with browser(people, FIRST_MEMBER) as owner:
+            assert (await owner.client.get(SESSION)).status_code == 200
+            await database.execute(change)
+            assert (await owner.client.get(SESSION)).status_code == 401
+    await database.execute("DELETE FROM sessions")
+    seen = "SELECT seen_at FROM sessions"
+    async with browser(people, FIRST_MEMBER) as owner:
+        fresh = await database.fetchval(seen)
+        await owner.client.get(SESSION)
+        assert await database.fetchval(seen) == fresh
+        await database.execute("UPDATE sessions SET seen_at = now() - interval '2 days'")
+        async with asyncio.timeout(PATIENCE):
+            while await database.fetchval(seen) < fresh:
+                await owner.client.get(SESSION)
+
+
+async def test_a_password_change_ends_every_other_session(people: Api) -> None:
+    async with browser(people, FIRST_MEMBER) as here, browser(people, FIRST_MEMBER) as there:
+        short = await here.ask("POST", "/me/password", json={"password": "too short"})
+        assert short.status_code == 422
+        assert short.json()["errors"][0]["pointer"] == "/password"
+        assert (await there.client.get(SESSION)).status_code == 200
+
+        done = await here.ask("POST", "/me/password", json={"password": PASSWORD})
+
+        assert done.status_code == 204
+        assert (await here.client.get(SESSION)).json()["user"]["has_password"] is True
+        assert (await there.client.get(SESSION)).status_code == 401
+        wrong = {"password": "another good one", "current_password": "not the password"}
+        for sent in ({"password": "another good one"}, wrong):
+            refused = await here.ask("POST", "/me/password", json=sent)
+            assert refused.status_code == 403
+            assert refused.json()["errors"][0]["pointer"] == "/current_password"
+        right = {"password": "another good one", "current_password": PASSWORD}
+        assert (await here.ask("POST", "/me/password", json=right)).status_code == 204
+
+
+async def test_a_token_cannot_stand_in_for_a_browser(people: Api) -> None:
+    for method, path, sent in [
+        ("POST", "/me/password", {"password": PASSWORD}),
+        ("PATCH", "/me", {"email": "x@example.org"}),
+        ("DELETE", "/session", None),
+        ("POST", "/session/workspace", {"workspace_id": AN_ID}),
+    ]:
+        answer = await people.client.request(method, ROOT + path, json=sent)
+        assert answer.status_code == 409, path
+        assert answer.json()["code"] == "needs_session"
+
+
+async def test_one_link_raced_by_twenty_signs_in_once(people: Api) -> None:
+    async with people.house.database.transaction() as tx:
+        plain = await make_link(tx, FIRST_MEMBER, "first")
+
+    async def come() -> int:
+        async with httpx2.AsyncClient(base_url=people.address, timeout=PATIENCE) as client:
+            answer = await client.post(f"{SESSION}/link", json={"token": plain})
+            return answer.status_code
+
+    statuses = Counter(await asyncio.gather(*(come() for _ in range(20))))
+
+    assert statuses == {200: 1, 410: 19}
+    assert await people.house.database.fetchval("SELECT count(*) FROM sessions") == 1
+
+
+async def test_a_link_that_is_over_or_unknown_or_of_somebody_shut_out_does_nothing(
+    people: Api,
+) -> None:
+    database = people.house.database
+    ada = await make_person(database, "ada@example.org")
+    async with database.transaction() as tx:
+        over = await make_link(tx, FIRST_MEMBER, "first")
+        shut = await make_link(tx, ada.id, "first")
+    await database.execute(
+        "UPDATE sign_in_links SET expires_at = now() WHERE user_id <> $1", ada.id
+    )
+    await database.execute("UPDATE users SET disabled_at = now() WHERE id = $1", ada.id)
+    for token in (over, shut, "msl_" + "A" * 43, "msi_" + "A" * 43, "x", "msl_é"):
+        answer = await people.stranger.post(f"{SESSION}/link", json={"token": token})
+        assert answer.status_code == 410, token
+        assert answer.json()["code"] == "link_over"
+    in_query = await people.stranger.post(f"{SESSION}/link?token={over}")
+    assert in_query.status_code == 415
+    assert await database.fetchval("SELECT count(*) FROM sessions") == 0
+
+
+async def test_ten_thousand_guesses_at_one_email_are_refused(people: Api) -> None:
+    """The very decision that every guess passes, ten thousand times from many processes."""
+    key = email_key("ada@example.org")
+    async with people.house.database.acquire() as connection:
+        waits = [await count_try(connection, key) for _ in range(10_000)]
+
+    allowed = [wait for wait in waits if wait is None]
+    assert PER_EMAIL.most <= len(allowed) <= PER_EMAIL.most + 3
+    assert all(0 < wait <= 60 for wait in waits if wait is not None)
+
+
+async def test_guesses_over_http_are_limited_for_every_email_and_address(people: Api) -> None:
+    await make_person(people.house.database, "ada@example.org")
+
+    async def guess(email: str) -> httpx2.Response:
+        return await people.stranger.post(SESSION, json={"email": email, "password": "guess it"})
+
+    one = [await guess(spelt) for spelt in ["ada@example.org", "ADA@example.org "] * 8]
+    statuses = Counter(answer.status_code for answer in one)
+    assert statuses == {401: PER_EMAIL.most, 429: 16 - PER_EMAIL.most}
+    refused = one[-1]
+    assert refused.json()["retry_after"] > 0
+    assert int(refused.headers["Retry-After"]) >= 1
+    right = await people.stranger.post(
+        SESSION, json={"email": "ada@example.org", "password": PASSWORD}
+    )
+    assert right.status_code == 429
+
+    many = [await guess(f"person{number}@example.org") for number in range(40)]
+    assert many[-1].status_code == 429
+    let_in = sum(answer.status_code == 401 for answer in (*one, *many))
+    assert let_in <= PER_ADDRESS.most + 3
+    assert await people.house.database.fetchval("SELECT count(*) FROM sessions") == 0
+    noted = "SELECT count(*) FROM audit_log WHERE action = 'sign_in_failed'"
+    assert await people.house.database.fetchval(noted) == let_in
+
+
+async def test_whoever_signs_in_has_no_guess_held_against_them(people: Api) -> None:
+    await make_person(people.house.database, "ada@example.org")
+    given = {"email": "ada@example.org", "password": PASSWORD}
+    for _ in range(3):
+        for _ in range(int(PER_EMAIL.most) - 1):
+            wrong = await people.stranger.post(SESSION, json={**given, "password": "guess it"})
+            assert wrong.status_code == 401
+        assert (await people.stranger.post(SESSION, json=given)).status_code == 200
+
+
+async def test_somebody_removed_or_shut_out_is_refused_at_the_next_request(people: Api) -> None:
+    database = people.house.database
+    for number, change in enumerate(
+        (
+            "DELETE FROM members WHERE user_id = $1 AND role = 'editor'",
+            "UPDATE users SET disabled_at = now() WHERE id = $1",
+        )
+    ):
+        user = await make_person(
+            database, f"p{number}@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+        )
+        token = await token_of(database, FIRST_WORKSPACE, user.id)
+        async with browser(people, user.id) as there:
+            moved = await there.ask(
+                "POST", "/session/workspace", json={"workspace_id": str(FIRST_WORKSPACE)}
+            )
+            assert moved.json()["role"] == "editor"
+            assert (await there.client.get(f"{ROOT}/automations")).status_code == 200
+            assert (await people.stranger.get(SESSION, headers=token)).status_code == 200
+
+            await database.execute(change, user.id)
+
+            assert (await there.client.get(f"{ROOT}/automations")).status_code == 401
+            assert (await people.stranger.get(SESSION, headers=token)).status_code == 401
+
+
+async def test_over_https_the_cookie_is_bound_to_this_host(bench: Bench) -> None:
+    settings = replace(bench.house.settings, public_url="https://spring.example")
+    house = replace(bench.house, settings=settings, passwords=cheap())
+    await make_person(house.database, "ada@example.org")
+    async with served(house) as api:
+        given = {"email": "ada@example.org", "password": PASSWORD}
+        answer = await api.stranger.post(
+            SESSION, json=given, headers={"Origin": "https://spring.example"}
+        )
+        cookie = answer.headers["set-cookie"]
+        assert cookie.startswith("__Host-mainspring=")
+        assert "Secure" in cookie
+        assert "Domain" not in cookie
+        plain = cookie.partition(";")[0].partition("=")[2]
+        for name, expected in (("mainspring", 401), ("__Host-mainspring", 200)):
+            shown = await api.stranger.get(SESSION, headers={"Cookie": f"{name}={plain}"})
+            assert shown.status_code == expected
+        insecure = await api.stranger.post(
+            SESSION, json=given, headers={"Origin": "http://spring.example"}
+        )
+        assert insecure.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://127.0.0.1:8420.evil.example", "http://evil@127.0.0.1:8420", "//", "http://["]
+)
+def test_an_origin_that_only_begins_like_ours_is_foreign(origin: str) -> None:
+    with pytest.raises(Denied):
+        Browsers("http://127.0.0.1:8420").check_page(
+            Headers({"origin": origin, "host": "127.0.0.1:8420"})
+        )

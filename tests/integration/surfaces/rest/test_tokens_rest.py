@@ -1,0 +1,164 @@
+"""Tokens over REST: shown once, never above their maker, and gone at once when they end."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx2
+
+from mainspring.contracts.roles import Role
+from mainspring.workspace.automations import FIRST_WORKSPACE
+from tests.kit.api import PATIENCE, Api
+from tests.kit.people import ROOT, make_person, people, token_of
+
+__all__ = ["people"]
+
+TOKENS = f"{ROOT}/tokens"
+AN_ID = "01900000-0000-7000-8000-0000000000aa"
+
+
+async def _make(api: Api, header: dict[str, str] | None = None, **more: Any) -> httpx2.Response:
+    given = header or {"Authorization": f"Bearer {api.token}"}
+    return await api.stranger.post(TOKENS, json={"name": "ci", **more}, headers=given)
+
+
+def _bearer(answer: httpx2.Response) -> dict[str, str]:
+    assert answer.status_code == 201, answer.text
+    return {"Authorization": f"Bearer {answer.json()['text']}"}
+
+
+async def test_bad_input_is_named_and_makes_no_token(people: Api) -> None:
+    past = (datetime.now(UTC) - timedelta(minutes=1)).isoformat()
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"name": ""}, "/name"),
+        ({"name": "x" * 201}, "/name"),
+        ({"role": "king"}, "/role"),
+        ({"capabilities": ["http_fetch", "htp_fetch"]}, "/capabilities/1"),
+        ({"capabilities": "http_fetch"}, "/capabilities"),
+        ({"expires_at": past}, "/expires_at"),
+        ({"expires_at": "2030-01-01T00:00:00"}, "/expires_at"),
+        ({"text": "mine"}, "/text"),
+    ]
+    for sent, pointer in refused:
+        answer = await _make(people, **sent)
+        assert answer.status_code == 422, sent
+        assert answer.json()["errors"][0]["pointer"] == pointer
+    named = await _make(people, capabilities=["htp_fetch"])
+    assert "http_fetch" in named.json()["errors"][0]["suggestion"]
+    assert (await people.client.delete(f"{TOKENS}/{AN_ID}")).status_code == 404
+    assert len((await people.client.get(TOKENS)).json()["tokens"]) == 1
+
+
+async def test_a_token_is_shown_once_and_its_use_is_noted(people: Api) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    answer = await _make(
+        people, role="operator", capabilities=["http_fetch"], expires_at=soon.isoformat()
+    )
+    made = answer.json()["token"]
+    assert (made["role"], made["capabilities"]) == ("operator", ["http_fetch"])
+    assert answer.json()["text"].endswith(made["hint"])
+    listed = await people.client.get(TOKENS)
+    assert answer.json()["text"] not in listed.text
+    assert made["id"] in {entry["id"] for entry in listed.json()["tokens"]}
+
+    async with asyncio.timeout(PATIENCE):
+        while not (await people.client.get(TOKENS)).json()["tokens"][0]["last_used_at"]:
+            pass
+    first = (await people.client.get(TOKENS)).json()["tokens"][0]["last_used_at"]
+    await people.client.get(TOKENS)
+    assert (await people.client.get(TOKENS)).json()["tokens"][0]["last_used_at"] == first
+
+
+async def test_no_token_gives_more_than_its_maker_has(people: Api) -> None:
+    database = people.house.database
+    viewer = await make_person(
+        database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.VIEWER
+    )
+    header = await token_of(database, FIRST_WORKSPACE, viewer.id)
+    refused = await _make(people, header, role="editor")
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (403, "/role")
+    assert (await _make(people, header)).json()["token"]["role"] == "viewer"
+
+    lesser = _bearer(await _make(people, role="viewer"))
+    assert (await _make(people, lesser, role="owner")).status_code == 403
+    assert (await people.stranger.get(f"{ROOT}/admin/users", headers=lesser)).status_code == 404
+
+    limited = _bearer(await _make(people, capabilities=["http_fetch"]))
+    more = await _make(people, limited)
+    assert (more.status_code, more.json()["code"]) == (403, "token_limited")
+    for path in ("/tokens", "/members", "/automations", "/workspaces"):
+        answer = await people.stranger.get(ROOT + path, headers=limited)
+        assert answer.status_code == 403, path
+
+    soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    brief = _bearer(await _make(people, expires_at=soon))
+    longer = await _make(people, brief)
+    assert (longer.status_code, longer.json()["code"]) == (403, "outlives")
+    assert (await _make(people, brief, expires_at=soon)).status_code == 201
+
+    # A member who is lowered takes their tokens down with them.
+    editor = await make_person(
+        database, "bo@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+    )
+    theirs = await token_of(database, FIRST_WORKSPACE, editor.id, role=Role.EDITOR)
+    await people.client.patch(f"{ROOT}/members/{editor.id}", json={"role": "viewer"})
+    session = await people.stranger.get(f"{ROOT}/session", headers=theirs)
+    assert session.json()["role"] == "viewer"
+
+
+async def test_a_token_ends_when_it_is_revoked_is_over_or_its_member_leaves(people: Api) -> None:
+    database = people.house.database
+    editor = await make_person(
+        database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+    )
+    path = f"{ROOT}/session"
+
+    async def works(header: dict[str, str]) -> bool:
+        return (await people.stranger.get(path, headers=header)).status_code == 200
+
+    own = await token_of(database, FIRST_WORKSPACE, editor.id)
+    made = await _make(people, own)
+    owners = (await people.client.get(TOKENS)).json()["tokens"]
+    foreign = await people.stranger.delete(f"{TOKENS}/{owners[0]['id']}", headers=own)
+    assert (foreign.status_code, foreign.json()["code"]) == (404, "no_token")
+    everybody = await people.stranger.get(TOKENS, params={"all": "true"}, headers=own)
+    assert everybody.status_code == 403
+    mine = (await people.stranger.get(TOKENS, headers=own)).json()["tokens"]
+    assert {entry["member_id"] for entry in mine} == {str(editor.id)}
+
+    second = _bearer(made)
+    assert await works(second)
+    ended = await people.stranger.delete(f"{TOKENS}/{made.json()['token']['id']}", headers=own)
+    assert ended.json()["revoked_at"] is not None
+    assert not await works(second)
+
+    everyones = (await people.client.get(TOKENS, params={"all": "true"})).json()["tokens"]
+    (theirs,) = [
+        entry for entry in everyones
+        if entry["member_id"] == str(editor.id) and entry["revoked_at"] is None
+    ]  # fmt: skip
+    assert (await people.client.delete(f"{TOKENS}/{theirs['id']}")).status_code == 200
+    assert not await works(own)
+
+    over = _bearer(await _make(people, expires_at=_soon()))
+    await database.execute(
+        "UPDATE access_tokens SET expires_at = now() WHERE expires_at IS NOT NULL"
+    )
+    assert not await works(over)
+
+    last = await token_of(database, FIRST_WORKSPACE, editor.id)
+    assert await works(last)
+    assert (await people.client.delete(f"{ROOT}/members/{editor.id}")).status_code == 204
+    assert not await works(last)
+    # Asked in again, nothing of before works again.
+    await database.execute(
+        "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'viewer')",
+        FIRST_WORKSPACE, editor.id,
+    )  # fmt: skip
+    assert not await works(last)
+
+
+def _soon() -> str:
+    return (datetime.now(UTC) + timedelta(hours=1)).isoformat()

@@ -1,0 +1,388 @@
+"""Finding pages: by words, by titles with slips, by meaning, and never across the wall."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.errors import Invalid, Missing, Problem
+from mainspring.store.walls import Walled
+from mainspring.wiring import keep_watch_over
+from mainspring.workspace.pages.content import Writing
+from mainspring.workspace.pages.keep import Writer, ingest
+from mainspring.workspace.pages.vectors import Embedding
+from tests.kit.house import Bench
+from tests.kit.pages import BagOfWords, Shelf, other_workspace, with_model
+
+SHELVED = [
+    ("Annual budget 2026", "The board approved the budget for travel and training.", "note"),
+    ("Travel rules", "Whoever travels keeps receipts. The budget for hotels is small.", "note"),
+    ("Quarterly report", "Sales grew. Running costs fell.", "derived"),
+    ("Kaffeemaschine", "Die Maschine im Büro wird montags entkalkt.", "note"),
+    ("Office hours", "We open at nine.", "note"),
+]
+
+
+@pytest_asyncio.fixture
+async def shelf(bench: Bench) -> Shelf:
+    made = Shelf(bench.house.gate, bench.house.workspace_id)
+    for title, body, kind in SHELVED:
+        await made.write(title, body, type=kind)
+    return made
+
+
+async def _refused(asked: Awaitable[Any]) -> Problem:
+    with pytest.raises(Problem) as caught:
+        await asked
+    return caught.value
+
+
+async def test_search_finds_words_stems_beginnings_and_phrases(shelf: Shelf) -> None:
+    asked = {
+        "budget": ["annual-budget-2026", "travel-rules"],
+        "BUDGET travel": ["annual-budget-2026", "travel-rules"],
+        "run cost": ["quarterly-report"],
+        "büro": ["kaffeemaschine"],
+        "Kaffeemasch": ["kaffeemaschine"],
+        '"budget for hotels"': ["travel-rules"],
+        "budget -hotels": ["annual-budget-2026"],
+        "sales or nine": ["quarterly-report", "office-hours"],
+        "budget nowhere": [],
+        "nowhere": [],
+    }
+    for question, slugs in asked.items():
+        assert sorted(await shelf.slugs("search", question)) == sorted(slugs), question
+    # A word in the title weighs more than one in the body.
+    assert (await shelf.slugs("search", "budget"))[0] == "annual-budget-2026"
+
+
+async def test_a_hit_says_what_it_is_and_shows_where_the_words_stand(shelf: Shelf) -> None:
+    found = await shelf("search", q="receipts", limit=1)
+    [page] = found["pages"]
+
+    assert found["used"] == ["text"]
+    assert {"id", "title", "slug", "type", "score", "snippet"} <= page.keys()
+    assert page["title"] == "Travel rules"
+    assert [page["snippet"][start:end] for start, end in page["highlights"]] == ["receipts"]
+
+
+async def test_type_and_limit_bound_both_ways_of_asking(shelf: Shelf) -> None:
+    for capability in ("search", "query"):
+        assert await shelf.slugs(capability, "report", type="note") == []
+        assert await shelf.slugs(capability, "report", type="derived") == ["quarterly-report"]
+        assert len(await shelf.slugs(capability, "budget", limit=1)) == 1
+
+
+async def test_the_question_has_one_name_and_unknown_arguments_are_refused(shelf: Shelf) -> None:
+    for capability in ("search", "query"):
+        for name in ("q", "query", "text"):
+            assert (await shelf(capability, **{name: "receipts"}))["pages"][0]["title"]
+        for wrong, pointer in (
+            ({}, ""),
+            ({"q": "a", "query": "b"}, ""),
+            ({"q": ""}, "/q"),
+            ({"q": "x" * 10_000}, "/q"),
+            ({"q": "a", "limit": 0}, "/limit"),
+            ({"q": "a", "limit": 101}, "/limit"),
+            ({"q": "a", "type": "No Type"}, "/type"),
+            ({"q": "a", "kind": "note"}, "/kind"),
+            ({"q": "a\x00"}, "/q"),
+        ):
+            problem = await _refused(shelf(capability, **wrong))
+            assert isinstance(problem, Invalid), wrong
+            assert pointer in {finding.pointer for finding in problem.findings}, problem.findings
+
+
+HOSTILE = [
+    "'", '"', "''''", '"""', "\\", "\\'", "&", "|", "!", "<->", "a & | b", "!(", ")(", ":*", "a:*b",
+    "'a':*", "a <-> <-> b", "-", "--", "-a", "- -", "OR", "or or or", "a or", "NOT", "*", "%", "_%",
+    "the", "and or not", "$1", "'; DROP TABLE pages; --", "\u202e", "😀", "日本", "a" * 2_000,
+    "a b " * 500, '"' * 2_000, "-" * 2_000, "(" * 2_000, "é'é\"é", "a\nb\tc", "http://x.y/z?a=1&b=2",
+    "foo_bar", "foo-bar-baz", "x'y", "&amp;", "<b>", "a" * 300 + "'", "½ ² №", "İ", "ß'", "\ufeff",
+]  # fmt: skip
+
+
+async def test_no_question_breaks_the_search(shelf: Shelf) -> None:
+    dice = random.Random(7)
+    soups = ["".join(dice.choices("-\"' ao|&!<>\\:*(r", k=dice.randrange(400))) for _ in range(60)]
+    heaps = ["-(" * 500 + "a", '-"' * 500, '-""' * 300 + "a", "-a " * 400, "-'" * 500 + "b"]
+    for question in [*HOSTILE, *heaps, *filter(None, soups)]:
+        for capability in ("search", "query"):
+            found = await shelf(capability, q=question)
+            assert isinstance(found["pages"], list), question
+    assert len(await shelf.slugs("search", "budget")) == 2
+
+
+async def test_query_forgives_slips_and_says_how_it_looked(shelf: Shelf) -> None:
+    slip = await shelf("query", q="anual budgt")
+    loose = await shelf("query", q="where are the receipts and the quartz")
+    strict = await shelf("query", q="budget")
+
+    assert slip["pages"][0]["slug"] == "annual-budget-2026"
+    assert slip["pages"][0]["parts"].keys() == {"trigram"}
+    assert slip["used"] == ["text", "trigram"]
+    assert slip["model"] is None
+    assert "No embedding model" in slip["note"]
+    assert loose["pages"][0]["slug"] == "travel-rules"
+    first = strict["pages"][0]
+    assert first["parts"]["text"]["place"] == 1
+    assert first["score"] == pytest.approx(1 / 61 + 0.5 / 61)
+
+
+_WAITING = "SELECT count(*) FROM pages WHERE embedded_by IS NULL"
+
+
+async def test_pages_are_found_by_meaning_where_a_model_is_set(bench: Bench, shelf: Shelf) -> None:
+    means = {"accessible": "open", "times": "hours", "workplace": "office"}
+    model = BagOfWords(means)
+    house = with_model(bench.house, model)
+    asking = Shelf(house.gate, house.workspace_id)
+    early = await asking("query", q="workplace accessible times")
+    stop = asyncio.Event()
+    watch = asyncio.create_task(keep_watch_over(replace(house, embedder=model), stop))
+    try:
+        async with asyncio.timeout(20):
+            while await house.database.fetchval(_WAITING):
+                await asyncio.sleep(0.02)
+    finally:
+        stop.set()
+        with suppress(asyncio.CancelledError):
+            await watch
+    found = await asking("query", q="workplace accessible times", limit=3)
+
+    assert early["pages"] == []
+    assert found["used"] == ["text", "trigram", "embedding"]
+    assert (found["model"], found["note"]) == ("bag", None)
+    assert found["pages"][0]["slug"] == "office-hours"
+    assert found["pages"][0]["parts"].keys() == {"embedding"}
+    only = await asking("query", q="workplace accessible times", type="derived")
+    assert [page["slug"] for page in only["pages"]] == ["quarterly-report"]
+    await asking("delete_page", slug="office-hours")
+    assert "office-hours" not in await asking.slugs("query", "workplace accessible times")
+
+
+async def test_one_model_made_all_vectors_that_are_compared(bench: Bench, shelf: Shelf) -> None:
+    database = bench.house.database
+    first, second = BagOfWords(name="first"), BagOfWords(name="second", dimensions=32)
+    duty = Embedding(database, first)
+    assert await duty.open()
+    while await duty.embed_some():
+        pass
+    before = len(first.texts)
+    assert await duty.embed_some() == 0
+    await shelf("update_page", slug="office-hours", body="We open at ten. " * 200)
+    assert await duty.embed_some() == 1
+    models = "SELECT model, count(*) AS n FROM page_vectors GROUP BY model"
+    pieces = await database.fetchval(
+        "SELECT count(*) FROM page_vectors v JOIN pages p ON p.id = v.page_id "
+        "WHERE p.slug = 'office-hours'"
+    )
+
+    assert before == len(SHELVED)
+    assert 1 < pieces <= 8
+    assert [row["model"] for row in await database.fetch(models)] == ["first"]
+    # Between the change of the model and its vectors nothing is compared.
+    asking = with_model(bench.house, second)
+    found = await Shelf(asking.gate, asking.workspace_id)("query", q="budget")
+    assert all("embedding" not in page["parts"] for page in found["pages"])
+    assert "new" in found["note"]
+    # The second has other dimensions than the first, the third has those of the second.
+    for model in (second, BagOfWords(name="third", dimensions=32)):
+        other = Embedding(database, model)
+        assert await other.open()
+        while await other.embed_some():
+            pass
+        assert [row["model"] for row in await database.fetch(models)] == [model.name]
+
+
+async def test_a_model_that_fails_leaves_words_and_says_so(bench: Bench, shelf: Shelf) -> None:
+    class Broken(BagOfWords):
+        def embed(self, texts: Any) -> Any:
+            raise RuntimeError(f"no {len(texts)}")
+
+    house = with_model(bench.house, Broken(dimensions=384))
+    found = await Shelf(house.gate, house.workspace_id)("query", q="budget")
+
+    assert found["pages"][0]["slug"] == "annual-budget-2026"
+    assert found["used"] == ["text", "trigram"]
+    assert "failed" in found["note"]
+
+
+async def test_a_database_without_the_extensions_still_finds_words(
+    bench: Bench, shelf: Shelf
+) -> None:
+    await bench.house.database.execute(
+        "DROP FUNCTION pages_by_meaning, pages_by_likeness; DROP TABLE page_vectors"
+    )
+    house = with_model(bench.house, BagOfWords())
+    found = await Shelf(house.gate, house.workspace_id)("query", q="budget")
+
+    assert found["pages"][0]["slug"] == "annual-budget-2026"
+    assert found["used"] == ["text"]
+    assert "no vectors" in found["note"]
+
+
+async def test_the_functions_that_look_from_outside_see_one_workspace(
+    bench: Bench, shelf: Shelf
+) -> None:
+    """Attacked as a query inside would: with another workspace set, with none, and in vain."""
+    house = bench.house
+    duty = Embedding(house.database, BagOfWords())
+    await duty.open()
+    await duty.embed_some()
+    theirs = await other_workspace(house)
+    looks = [
+        ("SELECT count(*) FROM pages_by_words('budget'::tsquery, NULL, 100)", 2),
+        ("SELECT count(*) FROM pages_by_words('!nothing'::tsquery, NULL, 100)", len(SHELVED)),
+        ("SELECT count(*) FROM pages_by_likeness('annual budget', NULL, 100)", 1),
+        (f"SELECT count(*) FROM pages_by_meaning('{_vector()}', 'bag', NULL, 100)", len(SHELVED)),
+        ("SELECT count(*) FROM pages", len(SHELVED)),
+        ("SELECT count(*) FROM page_vectors", len(SHELVED)),
+        ("SELECT count(*) FROM page_timeline", len(SHELVED)),
+    ]
+    for look, seen in looks:
+        assert await Walled(house.database, house.workspace_id).fetchval(look) == seen, look
+        assert await Walled(house.database, theirs).fetchval(look) == 0, look
+        async with house.database.inside(theirs) as connection, connection.transaction():
+            await connection.execute("SET LOCAL mainspring.workspace = ''")
+            assert await connection.fetchval(look) == 0, look
+
+
+async def test_a_table_of_ones_own_does_not_deceive_the_functions(
+    bench: Bench, shelf: Shelf
+) -> None:
+    theirs = await other_workspace(bench.house)
+    async with bench.house.database.inside(theirs) as connection, connection.transaction():
+        await connection.execute(
+            "CREATE TEMP TABLE pages ON COMMIT DROP AS SELECT * FROM public.pages WITH NO DATA"
+        )
+        await connection.execute(
+            "CREATE FUNCTION pg_temp.inside_workspace() RETURNS uuid LANGUAGE sql "
+            f"RETURN '{bench.house.workspace_id}'::uuid"
+        )
+        found = await connection.fetchval(
+            "SELECT count(*) FROM public.pages_by_words('budget'::tsquery, NULL, 9)"
+        )
+
+    assert found == 0
+
+
+async def test_nobody_inside_may_open_what_the_owner_opens(bench: Bench) -> None:
+    async with bench.house.database.inside(bench.house.workspace_id) as connection:
+        for call in ("open_page_likeness()", "open_page_vectors(64)"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.execute(f"SELECT {call}")
+
+
+def _vector() -> str:
+    [numbers] = BagOfWords().embed(["budget"])
+    return str(numbers)
+
+
+async def test_the_names_of_the_search_space_lead_to_the_same_pages(
+    bench: Bench, shelf: Shelf
+) -> None:
+    here = str(bench.house.workspace_id)
+    theirs = str(await other_workspace(bench.house))
+    found = await shelf("search_space.query", query="receipts", search_space_id=here)
+    page_id = found["pages"][0]["id"]
+    page = await shelf("search_space.fetch_document", document_id=page_id, brain_id=here)
+    foreign = await _refused(shelf("search_space.query", query="x", search_space_id=theirs))
+    missing = await _refused(shelf("search_space.query", query="x", brain_id=page_id))
+
+    assert page == await shelf("get_page", slug="travel-rules")
+    assert isinstance(foreign, Missing)
+    assert foreign.as_dict() == missing.as_dict()
+    assert isinstance(
+        await _refused(
+            shelf("search_space.fetch_document", document_id=page_id, search_space_id=theirs)
+        ),
+        Missing,
+    )
+
+
+async def test_lists_go_on_where_they_ended(shelf: Shelf) -> None:
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        part = await shelf("list_pages", limit=2, **cursor)
+        seen += [page["title"] for page in part["pages"]]
+        if part["next"] is None:
+            break
+        cursor = {"cursor": part["next"]}
+    everything = (await shelf("list_pages"))["pages"]
+    moment = everything[2]["ingested_at"]
+    later = await shelf("list_pages", ingested_after=moment)
+    earlier = await shelf("list_pages", ingested_before=moment, type="note")
+
+    assert seen == [title for title, _, _ in reversed(SHELVED)]
+    assert len(later["pages"]) == 2
+    assert [page["title"] for page in earlier["pages"]] == ["Travel rules", "Annual budget 2026"]
+    for wrong, pointer in (
+        ({"cursor": "none"}, "/cursor"),
+        ({"ingested_after": "yesterday"}, "/ingested_after"),
+        ({"limit": 101}, "/limit"),
+    ):
+        problem = await _refused(shelf("list_pages", **wrong))
+        assert [finding.pointer for finding in problem.findings] == [pointer]
+
+
+async def test_calendar_events_are_listed_by_the_time_they_take_place(
+    bench: Bench, shelf: Shelf
+) -> None:
+    house = bench.house
+    by = Writer(house.workspace_id, "client", house.workspace_id, "google_calendar")
+    times: list[dict[str, Any]] = [
+        {"start": "2026-03-01T09:00:00+01:00", "end": "2026-03-01T10:00:00+01:00"},
+        {
+            "start": {"dateTime": "2026-03-02T09:00:00Z"},
+            "end": {"dateTime": "2026-03-04T09:00:00Z"},
+        },
+        {"start": "2026-03-05"},
+        {"start": "some day"},
+    ]
+    async with house.database.transaction() as tx:
+        for number, values in enumerate(times):
+            page = Writing(f"e{number}", "calendar_event", f"Event {number}", "", values)
+            await ingest(tx, page, by)
+
+    async def between(start: str, end: str) -> list[str]:
+        found = await shelf("list_calendar_events", start=start, end=end)
+        return [page["slug"] for page in found["pages"]]
+
+    assert await between("2026-03-01", "2026-03-06") == ["e0", "e1", "e2"]
+    assert await between("2026-03-01T08:00:01Z", "2026-03-01T08:30:00Z") == ["e0"]
+    assert await between("2026-03-03", "2026-03-04") == ["e1"]
+    assert await between("2026-03-06", "2026-03-07") == []
+    first = await shelf("list_calendar_events", start="2026-01-01", end="2027-01-01", limit=1)
+    then = await shelf(
+        "list_calendar_events", start="2026-01-01", end="2027-01-01", cursor=first["next"]
+    )
+    assert [page["slug"] for page in then["pages"]] == ["e1", "e2"]
+    assert first["pages"][0]["start"] == datetime(2026, 3, 1, 8, tzinfo=UTC).isoformat()
+    for wrong in (
+        ("2026-03-02", "2026-03-01"),
+        ("tomorrow", "2026-03-01"),
+        ("2026-03-01", "x" * 9),
+    ):
+        assert isinstance(await _refused(between(*wrong)), Invalid)
+
+
+async def test_the_longest_body_is_kept_and_found_by_its_beginning(shelf: Shelf) -> None:
+    # Words of two bytes a letter, each once: the most that an index of words can be asked to hold.
+    body = " ".join(f"ж{number:05d}щ" for number in range(100_000))[:500_000]
+    while len(body.encode()) > 1_000_000:
+        body = body[:-1_000]
+    await shelf.write("Long", body, slug="long")
+
+    assert await shelf.slugs("search", "ж00042щ") == ["long"]
+    assert (await shelf("get_page", slug="long", include=["body"]))["body"] == body

@@ -1,0 +1,349 @@
+"""Writing pages: bad input leaves nothing behind, and one name or source is one page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.contracts.roles import Role
+from mainspring.workspace.pages.content import RESERVED, Writing
+from mainspring.workspace.pages.keep import Writer, ingest
+from tests.kit.house import Bench, document, step
+from tests.kit.pages import Shelf, other_workspace
+
+PAGE = {"type": "note", "title": "A title", "body": "A body."}
+
+
+@pytest_asyncio.fixture
+async def shelf(bench: Bench) -> Shelf:
+    return Shelf(bench.house.gate, bench.house.workspace_id)
+
+
+async def _refused(asked: Awaitable[Any]) -> Problem:
+    with pytest.raises(Problem) as caught:
+        await asked
+    return caught.value
+
+
+def _pointers(problem: Problem) -> set[str]:
+    return {finding.pointer for finding in problem.findings}
+
+
+async def _facts(bench: Bench) -> list[dict[str, Any]]:
+    rows = await bench.house.database.fetch(
+        "SELECT payload FROM events WHERE type = 'page.ingested' ORDER BY id"
+    )
+    return [row["payload"] for row in rows]
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({**PAGE, "slug": "Has Capitals"}, "/slug"),
+    ({**PAGE, "slug": "-dash-first"}, "/slug"),
+    ({**PAGE, "slug": "ends-"}, "/slug"),
+    ({**PAGE, "slug": "a/b"}, "/slug"),
+    ({**PAGE, "slug": "ümlaut"}, "/slug"),
+    ({**PAGE, "slug": "a\n"}, "/slug"),
+    ({**PAGE, "slug": ""}, "/slug"),
+    ({**PAGE, "slug": "a" * 201}, "/slug"),
+    ({**PAGE, "type": "Two Words"}, "/type"),
+    ({**PAGE, "type": "note\n"}, "/type"),
+    ({**PAGE, "type": "t" * 65}, "/type"),
+    ({**PAGE, "title": ""}, "/title"),
+    ({**PAGE, "title": "   "}, "/title"),
+    ({**PAGE, "title": "t" * 501}, "/title"),
+    ({**PAGE, "body": 7}, "/body"),
+    ({**PAGE, "body": "ü" * 500_001}, "/body"),
+    ({**PAGE, "body": "nul \x00"}, "/body"),
+    ({**PAGE, "body": "half \ud83d"}, "/body"),
+    ({**PAGE, "title": "nul \x00"}, "/title"),
+    ({**PAGE, "frontmatter": []}, "/frontmatter"),
+    ({**PAGE, "frontmatter": {"": 1}}, "/frontmatter/"),
+    ({**PAGE, "frontmatter": {"a\nb": 1}}, "/frontmatter/a\nb"),
+    ({**PAGE, "frontmatter": {"deep": [[[[[1]]]]]}}, "/frontmatter/deep"),
+    ({**PAGE, "frontmatter": {"long": "x" * 65_537}}, "/frontmatter"),
+    ({**PAGE, "frontmatter": {f"n{number}": 1 for number in range(101)}}, "/frontmatter"),
+    ({**PAGE, "provenance": {"a\x00": 1}}, "/provenance"),
+    ({**PAGE, "source_ref": ""}, "/source_ref"),
+    ({**PAGE, "source_ref": "r" * 501}, "/source_ref"),
+    ({"markdown": "no title at all", "type": "note"}, "/title"),
+    ({"markdown": "# A heading and no type"}, "/type"),
+    ({"markdown": "---\ntitle: x\ntype: note\nslug: Not One\n---\n"}, "/slug"),
+    ({"markdown": "---\nwhat is this\n---\n", "type": "note"}, "/markdown"),
+    ({"markdown": "---\na: 1\na: 2\n---\n", "type": "note"}, "/markdown"),
+]
+
+
+async def test_bad_input_is_refused_at_its_place_and_nothing_is_kept(
+    bench: Bench, shelf: Shelf
+) -> None:
+    for arguments, pointer in BAD:
+        problem = await _refused(shelf("create_page", **arguments))
+        assert isinstance(problem, Invalid), arguments
+        assert pointer in _pointers(problem), (arguments, problem.findings)
+    for wrong in ({**PAGE, "markdown": "x"}, {"type": "note", "title": "x"}, {**PAGE, "more": 1}):
+        assert isinstance(await _refused(shelf("create_page", **wrong)), Invalid)
+
+    assert (await shelf("list_pages"))["pages"] == []
+    assert await _facts(bench) == []
+
+
+async def test_a_type_of_integrations_is_refused_by_name(shelf: Shelf) -> None:
+    for kind in sorted(RESERVED):
+        for arguments in (
+            {**PAGE, "type": kind},
+            {"markdown": f"---\ntitle: x\ntype: {kind}\n---\n"},
+        ):
+            problem = await _refused(shelf("create_page", **arguments))
+            assert problem.code == "reserved_page_type"
+            assert _pointers(problem) == {"/type"}
+            assert kind in problem.detail
+    await shelf("create_page", **PAGE)
+    problem = await _refused(shelf("update_page", slug="a-title", type="email"))
+
+    assert problem.code == "reserved_page_type"
+    assert (await shelf("get_page", slug="a-title"))["type"] == "note"
+
+
+NAUGHTY = [
+    "plain",
+    "ümläüt ß ẞ İ ı",
+    "日本語 中文 한국어",
+    "👩‍👩‍👧‍👦 🇩🇪 ☠️",
+    "\u200b\u200e\u202e right to left",
+    "a\tb\r\nc\u2028d\u2029e\x85f",
+    "\x01\x02\x1f\x7f",
+    "' OR 1=1; DROP TABLE pages; --",
+    "\"quotes\" 'and' `more` \\ back",
+    "{{ secrets.x }} {% raw %} <script>alert(1)</script>",
+    "%s %d %n $1 ${HOME} $(id)",
+    "\ufeffbom \ufffd \ufffe",
+    "Z̸̨͓a̷l̶g̸o̴",
+    " leading and trailing ",
+]
+
+
+async def test_every_text_comes_back_to_the_byte(shelf: Shelf) -> None:
+    for number, text in enumerate(NAUGHTY):
+        values = {"text": text, "list": [text, 1, None, 1.5, True]}
+        await shelf.write(text, text, slug=f"n{number}", frontmatter=values, provenance=values)
+        page = await shelf("get_page", slug=f"n{number}")
+
+        assert page["title"] == text
+        assert page["body"] == text
+        assert page["frontmatter"] == values
+        assert values.items() <= page["provenance"].items()
+        assert page["markdown"].endswith(text)
+        # What was handed out as one text is the same page again.
+        await shelf("create_page", slug=f"again{number}", markdown=page["markdown"])
+        again = await shelf("get_page", slug=f"again{number}")
+        assert (again["title"], again["body"]) == (text, text)
+        assert values.items() <= again["frontmatter"].items()
+        assert again["markdown"] == page["markdown"]
+    assert len((await shelf("list_pages", limit=100))["pages"]) == 2 * len(NAUGHTY)
+
+
+async def test_a_page_from_a_text_takes_its_names_from_the_front_matter(shelf: Shelf) -> None:
+    text = "---\ntitle: Plan\ntype: note\nsource_ref: doc:7\ntags: [a, b]\n---\n\n# Body\n"
+    made = await shelf("create_page", markdown=text)
+    page = await shelf("get_page", id=made["id"])
+
+    assert made["slug"] == "plan"
+    assert page["markdown"] == text
+    assert page["body"] == "# Body\n"
+    assert page["source_ref"] == "doc:7"
+    assert page["frontmatter"]["tags"] == ["a", "b"]
+    assert page["provenance"]["source"] == "member"
+    assert (await shelf("create_page", markdown="# Only a heading\n\nx", type="note"))[
+        "slug"
+    ] == "only-a-heading"
+
+
+async def test_of_twenty_that_write_one_page_at_once_one_creates_it(
+    bench: Bench, shelf: Shelf
+) -> None:
+    made = await asyncio.gather(
+        *(shelf.write("Same", "Same body.", slug="same") for _ in range(20)),
+        *(shelf.write(f"Other {n}", "x", source_ref="src:1") for n in range(20)),
+    )
+    became = [entry["became"] for entry in made]
+    pages = (await shelf("list_pages"))["pages"]
+
+    assert sorted(became[:20]) == ["created"] + ["unchanged"] * 19
+    assert became[20:].count("created") == 1
+    assert len({entry["id"] for entry in made[20:]}) == 1
+    assert len(pages) == 2
+    assert sum(fact["created"] for fact in await _facts(bench)) == 2
+
+
+async def test_the_same_content_is_unchanged_for_a_day_and_then_comes_in_anew(
+    bench: Bench, shelf: Shelf
+) -> None:
+    first = await shelf.write("Report", "v1", source_ref="r:1")
+    same = await shelf.write("Report", "v1", source_ref="r:1")
+    changed = await shelf.write("Report", "v2", source_ref="r:1")
+    await bench.house.database.execute(
+        "UPDATE pages SET ingested_at = ingested_at - interval '25 hours'"
+    )
+    later = await shelf.write("Report", "v2", source_ref="r:1")
+
+    assert [entry["became"] for entry in (first, same, changed, later)] == [
+        "created", "unchanged", "updated", "ingested_again",
+    ]  # fmt: skip
+    assert {entry["id"] for entry in (first, same, changed, later)} == {first["id"]}
+    page = await shelf("get_page", slug="report")
+    assert page["body"] == "v2"
+    assert [entry["action"] for entry in page["timeline"]] == [
+        "ingested_again", "updated", "created",
+    ]  # fmt: skip
+    facts = await _facts(bench)
+    assert [fact["created"] for fact in facts] == [True, False, False]
+    assert {fact["source_ref"] for fact in facts} == {"r:1"}
+
+
+async def test_two_sources_with_one_title_are_two_pages(shelf: Shelf) -> None:
+    first = await shelf.write("Minutes", "a", source_ref="m:1")
+    second = await shelf.write("Minutes", "b", source_ref="m:2")
+    again = await shelf.write("Minutes", "b", source_ref="m:2")
+    named = await _refused(shelf.write("Minutes", "c", source_ref="m:3", slug="minutes"))
+    elsewhere = await _refused(shelf.write("Minutes", "c", source_ref="m:2", slug="elsewhere"))
+
+    assert first["slug"] == "minutes"
+    assert second["slug"].startswith("minutes-")
+    assert again == {**second, "became": "unchanged"}
+    assert isinstance(named, Clash)
+    assert _pointers(named) == {"/slug"}
+    assert isinstance(elsewhere, Clash)
+    assert _pointers(elsewhere) == {"/source_ref"}
+    assert (await shelf("get_page", slug="minutes"))["body"] == "a"
+
+
+async def test_an_update_changes_what_is_given_and_is_told_in_the_timeline(
+    bench: Bench, shelf: Shelf
+) -> None:
+    await shelf("create_page", markdown="---\ntitle: One\ntype: note\nk: 1\n---\nold")
+    before = await shelf("get_page", slug="one")
+    made = await shelf("update_page", slug="one", body="new", content_hash=before["content_hash"])
+    page = await shelf("get_page", slug="one")
+    stale = await _refused(
+        shelf("update_page", slug="one", body="lost", content_hash=before["content_hash"])
+    )
+    for arguments in ({"title": " "}, {"type": "No"}, {"frontmatter": {"a\n": 1}}):
+        assert isinstance(await _refused(shelf("update_page", slug="one", **arguments)), Invalid)
+    unchanged = await shelf("update_page", slug="one", body="new")
+
+    assert made["became"] == "updated"
+    assert page["markdown"] == "---\ntitle: One\ntype: note\nk: 1\n---\nnew"
+    assert page["timeline"][0]["detail"] == {"fields": ["body"]}
+    assert isinstance(stale, Clash)
+    assert stale.code == "page_changed"
+    assert unchanged["became"] == "unchanged"
+    assert (await shelf("get_page", slug="one"))["content_hash"] == page["content_hash"]
+    await shelf("update_page", slug="one", title="Two")
+    renamed = await shelf("get_page", slug="one")
+    assert renamed["title"] == "Two"
+    assert len(await _facts(bench)) == 1
+
+
+async def test_a_deleted_page_is_nowhere_and_comes_back_whole(shelf: Shelf) -> None:
+    made = await shelf.write("Gone", "needle in here")
+    assert (await shelf("delete_page", slug="gone"))["changed"] is True
+    for capability, arguments in (
+        ("get_page", {"slug": "gone"}),
+        ("get_page", {"id": made["id"]}),
+        ("update_page", {"slug": "gone", "body": "x"}),
+        ("delete_page", {"slug": "gone"}),
+    ):
+        assert isinstance(await _refused(shelf(capability, **arguments)), Missing)
+    assert (await shelf("list_pages"))["pages"] == []
+    assert await shelf.slugs("search", "needle") == []
+    assert await shelf.slugs("query", "gone") == []
+
+    assert (await shelf("restore_page", slug="gone"))["changed"] is True
+    assert (await shelf("restore_page", slug="gone"))["changed"] is False
+    assert await shelf.slugs("search", "needle") == ["gone"]
+    told = await shelf("list_page_timeline", slug="gone")
+    assert [entry["action"] for entry in told["entries"]] == ["restored", "deleted", "created"]
+    older = await shelf("list_page_timeline", slug="gone", before=told["entries"][0]["id"], limit=1)
+    assert [entry["action"] for entry in older["entries"]] == ["deleted"]
+
+
+async def test_writing_a_deleted_page_again_brings_it_back(shelf: Shelf) -> None:
+    await shelf.write("Back", "same")
+    await shelf("delete_page", slug="back")
+    made = await shelf.write("Back", "same")
+
+    assert made["became"] == "updated"
+    assert (await shelf("get_page", slug="back"))["body"] == "same"
+
+
+async def test_integrations_write_reserved_types_and_a_deletion_stays(
+    bench: Bench, shelf: Shelf
+) -> None:
+    house = bench.house
+    by = Writer(house.workspace_id, "client", house.workspace_id, "google_mail")
+    mail = Writing("mail-1", "email", "Hello", "Hi there", {"from": "a@b.c"}, source_ref="mail:1")
+    async with house.database.transaction() as tx:
+        first = await ingest(tx, mail, by)
+        second = await ingest(tx, mail, by)
+    over = await _refused(shelf.write("x", "y", slug="mail-1"))
+    changed = await _refused(shelf("update_page", slug="mail-1", body="forged"))
+    await shelf("delete_page", slug="mail-1")
+    async with house.database.transaction() as tx:
+        third = await ingest(tx, mail, by)
+
+    assert (first.became, second.became, third.became) == ("created", "unchanged", "unchanged")
+    assert isinstance(over, Clash)
+    assert isinstance(changed, Clash)
+    assert isinstance(await _refused(shelf("get_page", slug="mail-1")), Missing)
+    [fact] = await _facts(bench)
+    assert (fact["source"], fact["type"], fact["created"]) == ("google_mail", "email", True)
+
+
+async def test_a_run_that_writes_a_page_is_named_in_its_record_and_its_event(
+    bench: Bench, shelf: Shelf
+) -> None:
+    run = await bench.run(
+        document(
+            step("keep", "create_page", {"type": "derived", "title": "Sum", "body": "42"}),
+            step("read", "get_page", {"slug": "{{ steps.keep.slug }}", "include": ["body"]}),
+        )
+    )
+    page = await shelf("get_page", slug="sum")
+    [row] = await bench.house.database.fetch(
+        "SELECT payload, run_id FROM events WHERE type = 'page.ingested'"
+    )
+
+    assert run["status"] == "succeeded", run
+    assert page["source"] == "automation"
+    assert page["run_id"] == str(row["run_id"]) == str(run["id"])
+    assert page["timeline"][0]["run_id"] == str(run["id"])
+    assert row["payload"]["page_id"] == page["id"]
+    assert row["payload"]["automation_id"] == page["provenance"]["automation_id"]
+
+
+async def test_another_workspace_has_pages_of_its_own(bench: Bench, shelf: Shelf) -> None:
+    theirs = Shelf(bench.house.gate, await other_workspace(bench.house))
+    ours = await shelf.write("Plan", "ours", slug="plan", source_ref="s:1")
+    made = await theirs.write("Plan", "theirs", slug="plan", source_ref="s:1")
+
+    assert made["became"] == "created"
+    assert (await shelf("get_page", slug="plan"))["body"] == "ours"
+    foreign = await _refused(theirs("get_page", id=ours["id"]))
+    missing = await _refused(theirs("get_page", id=str(bench.house.workspace_id)))
+    assert foreign.as_dict() == missing.as_dict()
+    for verb in ("delete_page", "restore_page", "list_page_timeline"):
+        assert isinstance(await _refused(theirs(verb, id=ours["id"])), Missing)
+
+
+async def test_a_viewer_reads_and_does_not_write(bench: Bench, shelf: Shelf) -> None:
+    viewer = Shelf(bench.house.gate, bench.house.workspace_id, Role.VIEWER)
+    await shelf.write("Seen", "by all")
+
+    assert await viewer.slugs("search", "all") == ["seen"]
+    for verb, arguments in (("create_page", PAGE), ("delete_page", {"slug": "seen"})):
+        assert (await _refused(viewer(verb, **arguments))).code == "role_too_small"

@@ -1,0 +1,67 @@
+"""A board in a house, and a member who calls the capabilities of boards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.wiring import House
+from mainspring.workspace.automations import FIRST_MEMBER
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """Boards as one member sees them."""
+
+    house: House
+    role: Role = Role.OWNER
+
+    @property
+    def visitor(self) -> Visitor:
+        return Visitor(Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=self.role))
+
+    async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
+        answer = await self.house.gate.direct(self.visitor, capability, arguments)
+        assert isinstance(answer, dict)
+        return answer
+
+    async def create(self, name: str = "CRM", **more: Any) -> str:
+        made = await self.call("create_board", name=name, **more)
+        return str(made["id"])
+
+    async def append(self, board_id: str, *rows: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        return await self.call(
+            "append_board_rows", board_id=board_id, rows=[dict(row) for row in rows], **more
+        )
+
+    async def page(self, board_id: str, dataset: str = "default", **more: Any) -> dict[str, Any]:
+        found = await self.call("get_board", board_id=board_id, dataset=dataset, **more)
+        page = found["data"]["datasets"][dataset]
+        assert isinstance(page, dict)
+        return page
+
+    async def rows(self, board_id: str, dataset: str = "default", **more: Any) -> list[Row]:
+        found: list[Row] = (await self.page(board_id, dataset, **more))["rows"]
+        return found
+
+    async def events(self) -> list[dict[str, Any]]:
+        """What the log was told about boards, oldest first."""
+        found = await self.house.database.fetch(
+            "SELECT payload FROM events WHERE workspace_id = $1 AND type = 'board.changed' "
+            "ORDER BY id",
+            self.house.workspace_id,
+        )
+        return [row["payload"] for row in found]
+
+
+def values(rows: list[Row], *keys: str) -> list[Any]:
+    """One field of each row, or several of them."""
+    if len(keys) == 1:
+        return [row.get(keys[0]) for row in rows]
+    return [tuple(row.get(key) for key in keys) for row in rows]

@@ -1,0 +1,102 @@
+"""Speaking to the MCP server: by hand, message by message, and with the official client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types.methods import validate_server_result
+
+OLD = "2025-11-25"
+NEW = "2026-07-28"
+VERSIONS = ("2025-06-18", OLD, NEW)
+ENVELOPE: Mapping[str, Any] = {
+    "io.modelcontextprotocol/protocolVersion": NEW,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One caller who writes messages by hand."""
+
+    http: httpx2.AsyncClient
+    address: str
+    token: str | None
+    version: str = OLD
+
+    async def send(
+        self, method: str, params: Mapping[str, Any] | None = None, **headers: str
+    ) -> httpx2.Response:
+        """One request; header names are written with _."""
+        given = dict(params or {})
+        if self.version == NEW:
+            given["_meta"] = dict(ENVELOPE)
+        body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": given}
+        shown = {"mcp-method": method}
+        named = given.get("name", given.get("uri"))
+        if named is not None:
+            shown["mcp-name"] = str(named)
+        return await self.post(body, **shown, **headers)
+
+    async def post(self, body: Any, **headers: str) -> httpx2.Response:
+        """Any body at all."""
+        shown = {
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": self.version,
+        }
+        if self.token is not None:
+            shown["authorization"] = f"Bearer {self.token}"
+        shown |= {name.replace("_", "-"): value for name, value in headers.items()}
+        if isinstance(body, bytes):
+            shown.setdefault("content-type", "application/json")
+            return await self.http.post(f"{self.address}/mcp", content=body, headers=shown)
+        return await self.http.post(f"{self.address}/mcp", json=body, headers=shown)
+
+    async def result(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
+        """The result of a request, which the schema of its version knows."""
+        answer = await self.send(method, params)
+        assert answer.status_code == 200, answer.text
+        message = answer.json()
+        assert message["jsonrpc"] == "2.0"
+        assert message["id"] == 7
+        assert "error" not in message, message
+        validate_server_result(method, self.version, message["result"])
+        return message["result"]
+
+    async def error(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
+        """The error of a request."""
+        return error_of(await self.send(method, params))
+
+    async def tools(self) -> dict[str, Any]:
+        """Every tool by its name."""
+        return {tool["name"]: tool for tool in (await self.result("tools/list"))["tools"]}
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return await self.result("tools/call", {"name": name, "arguments": dict(arguments)})
+
+
+def error_of(answer: httpx2.Response) -> Any:
+    """The error that an answer holds, in the shape of the protocol."""
+    message = answer.json()
+    assert message["jsonrpc"] == "2.0"
+    assert message.keys() == {"jsonrpc", "id", "error"}, message
+    assert isinstance(message["error"]["code"], int)
+    assert message["error"]["message"]
+    return message["error"]
+
+
+@asynccontextmanager
+async def connected(address: str, token: str, mode: str = "auto") -> AsyncIterator[Client]:
+    """The official client over HTTP; the mode ``legacy`` begins with a handshake."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        Client(streamable_http_client(f"{address}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client

@@ -1,0 +1,25 @@
+"""People beside the first one, each with a role, as they stand at the door."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.store.database import Database
+
+
+async def member(database: Database, workspace_id: UUID, role: Role) -> Visitor:
+    """A new person with this role in a workspace."""
+    user_id = new_id()
+    await database.execute(
+        "INSERT INTO users (id, email, name) VALUES ($1, $2, 'somebody')",
+        user_id, f"{user_id}@example.test",
+    )  # fmt: skip
+    await database.execute(
+        "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, $3)",
+        workspace_id, user_id, role.value,
+    )  # fmt: skip
+    return Visitor(Actor(workspace_id, "member", user_id, role=role))

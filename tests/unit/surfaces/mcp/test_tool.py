@@ -1,0 +1,94 @@
+"""A capability as a tool: what a client is shown of it, and what becomes of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Exhausted, Finding, Invalid
+from mainspring.surfaces.mcp.results import failure_of, result_of
+from mainspring.surfaces.mcp.tool import describe, hints
+
+
+async def _never(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+    raise AssertionError
+
+
+def _capability(
+    name: str = "count", effect: Effect = Effect.READ, output: Mapping[str, Any] | None = None
+) -> Capability:
+    return Capability(
+        name, "Count\n\nIt counts.",
+        {"type": "object", "examples": [{}], "x-anti-examples": [{"value": 1}]},
+        output or {"type": "object", "required": ["n"], "x-mainspring-anti-examples": []},
+        _never, annotations=Annotations(effect=effect),
+    )  # fmt: skip
+
+
+def test_what_is_only_for_us_is_not_shown() -> None:
+    made = describe(_capability(), {"type": "object", "examples": [{}], "x-anti-examples": []})
+
+    assert made["inputSchema"] == {"type": "object", "examples": [{}]}
+    assert made["outputSchema"] == {"type": "object", "required": ["n"]}
+    assert (made["title"], made["name"]) == ("Count", "count")
+
+
+@pytest.mark.parametrize(
+    ("name", "effect", "reads", "destroys", "repeats", "outside"),
+    [
+        ("get_board", Effect.READ, True, False, True, False),
+        ("append_board_rows", Effect.KEEP, False, False, False, False),
+        ("update_board_rows", Effect.KEEP, False, True, False, False),
+        ("automation_secret_delete", Effect.KEEP, False, True, True, False),
+        ("automation_kv.set", Effect.KEEP, False, True, True, False),
+        ("send_email", Effect.SEND, False, False, False, True),
+        ("http_fetch", Effect.SEND, False, True, False, True),
+    ],
+)
+def test_hints_say_what_a_call_does(
+    name: str, effect: Effect, reads: bool, destroys: bool, repeats: bool, outside: bool
+) -> None:
+    made = hints(_capability(name, effect))
+
+    assert made["readOnlyHint"] is reads
+    assert made["destructiveHint"] is destroys
+    assert made["idempotentHint"] is repeats
+    assert made["openWorldHint"] is outside
+
+
+def test_a_list_is_put_into_an_object_and_its_definitions_are_still_found() -> None:
+    listed = {"type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}}
+    for effect in Effect:
+        schema = describe(_capability(effect=effect, output=listed), {"type": "object"})[
+            "outputSchema"
+        ]
+
+        assert schema["type"] == "object"
+        made = result_of([1, 2], wrapped=True)["structuredContent"]
+        assert jsonschema_rs.is_valid(schema, made)
+        assert not jsonschema_rs.is_valid(schema, {"result": ["x"]})
+        draft = result_of({"kind": "draft", "draft_id": "x"}, wrapped=True)["structuredContent"]
+        assert jsonschema_rs.is_valid(schema, draft) is (effect is not Effect.READ)
+
+
+def test_a_problem_is_told_with_its_places_and_the_way_out() -> None:
+    made = failure_of(
+        Invalid(
+            "The arguments are not valid.",
+            findings=[Finding("/limit", "At most 10.", "maximum", "Ask for fewer.")],
+            suggestion="Read the schema.",
+        )
+    )
+
+    assert made["isError"] is True
+    assert made["structuredContent"]["errors"][0]["pointer"] == "/limit"
+    assert made["content"][0]["text"].splitlines() == [
+        "The arguments are not valid.", "/limit: At most 10.", "/limit: Ask for fewer.",
+        "Read the schema.",
+    ]  # fmt: skip
+    assert failure_of(Exhausted("Later.", retry_after=3))["structuredContent"]["retry_after"] == 3

