@@ -115,9 +115,7 @@ def build_house(
 ) -> House:
     """The parts around an open database, each given what it needs and nothing more."""
     clock = DatabaseClock()
-    vault = Vault(
-        database, settings.key_file, limits, key_command=settings.master_key_command
-    )
+    vault = Vault(database, settings.key_file, limits, key_command=settings.master_key_command)
     egress = Egress(limits, settings.egress_allow)
     mailer = SmtpMailer(read_smtp_url(settings.smtp_url), settings.mail_from, limits, clock)
     blobs = open_blobs(settings, limits, clock)
