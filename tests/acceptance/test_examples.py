@@ -20,7 +20,7 @@ STILL_TO_COME = {
     "digest.json": ["agent_task"],
     "ci_webhook.json": ["agent_task", "linear_create_issue"],
     "file_added.json": ["agent_task"],
-    "weekly_report.json": ["get_board", "agent_task"],
+    "weekly_report.json": ["agent_task"],
 }
 ALONE = {
     "allow_parallel.json", "delay.json", "drop_if_running.json", "first.json", "for_each.json",

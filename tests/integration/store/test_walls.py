@@ -86,7 +86,7 @@ async def test_every_table_of_a_workspace_has_its_wall(database: Database) -> No
         tables,
     )
     inside = await database.fetchval("SELECT oid FROM pg_roles WHERE rolname = $1", INSIDE)
-    rule = "(workspace_id = inside_workspace())"
+    rule = "(workspace_id = ( SELECT inside_workspace() AS inside_workspace))"
 
     assert len(tables) > 20
     # One policy for each, and that one: a second would let in what this one keeps out.

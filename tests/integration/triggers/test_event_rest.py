@@ -144,6 +144,8 @@ async def test_a_declared_type_is_listed_and_holds_events_to_its_schema(api: Api
         "automation.run.succeeded": True,
         "automation.run.failed": True,
         "automation.run.cancelled": True,
+        "board.changed": True,
+        "page.ingested": True,
         "orders.paid": False,
     }
     answer = await _post(api, type="orders.paid", payload={"total": "12"})

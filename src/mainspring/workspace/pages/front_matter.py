@@ -22,7 +22,7 @@ _CLOSING: Final = re.compile(r"\n(?:---|\.\.\.)[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)"
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_. -]{0,99}"
 _LINE: Final = re.compile(rf"(?P<name>{_NAME}?)[ \t]*:(?:[ \t]+(?P<value>.*))?")
 _ITEM: Final = re.compile(r"[ \t]*-(?:[ \t]+(?P<value>.*))?")
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?(?:[eE][-+]?[0-9]{1,3})?")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?")
 _WORDS: Final[Mapping[str, Any]] = {
     "true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None,
 }  # fmt: skip

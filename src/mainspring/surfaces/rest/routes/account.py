@@ -34,8 +34,8 @@ def routes(rooms: Rooms) -> APIRouter:
     )
     @needs(Permission.ACCOUNT)
     async def change_person(request: Request, caller: SignedIn) -> Answer:
-        own_session(caller)
         asked = await read_body(request, ChangedPerson)
+        own_session(caller)
         if asked.email is not None:
             await proven(caller, asked.current_password)
         async with rooms.database.transaction() as tx:
@@ -59,8 +59,8 @@ def routes(rooms: Rooms) -> APIRouter:
     )
     @needs(Permission.ACCOUNT)
     async def change_password(request: Request, caller: SignedIn) -> Response:
-        session_id = own_session(caller)
         asked = await read_body(request, NewPassword)
+        session_id = own_session(caller)
         await proven(caller, asked.current_password)
         hashed = await rooms.passwords.hashed(asked.password)
         async with rooms.database.transaction() as tx:

@@ -95,8 +95,8 @@ def _add_being(made: APIRouter, rooms: Rooms) -> None:
     )
     @needs(Permission.ACCOUNT)
     async def switch_workspace(request: Request, caller: SignedIn) -> Answer:
-        session_id = own_session(caller)
         given = await read_body(request, ChosenWorkspace)
+        session_id = own_session(caller)
         async with rooms.database.transaction() as tx:
             await role_in(tx, given.workspace_id, caller.member_id)
             await move_session(tx, session_id, given.workspace_id)
