@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.door import anyone_known
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import anyone_known
 from mainspring.surfaces.rest.openapi import describe
 from scripts.fuzz_api import furnish, fuzz
 from tests.kit.api import served

@@ -27,7 +27,7 @@ from mainspring.contracts.roles import Role
 from mainspring.runs.rows import FINAL
 from mainspring.settings import Settings
 from mainspring.store.database import Database
-from mainspring.surfaces.rest.door import faced, is_public
+from mainspring.surfaces.rest.marks import faced, is_public
 from mainspring.surfaces.rest.openapi import describe, operations
 from mainspring.wiring import House, build_house, build_worker, prepare
 from tests.kit.api import Api, served

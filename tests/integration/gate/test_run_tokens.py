@@ -19,7 +19,7 @@ from mainspring.contracts.errors import Clash, Denied, Problem, Unauthenticated
 from mainspring.gate.direct import Visitor
 from mainspring.gate.forget import expire_leftovers
 from mainspring.gate.run_tokens import find_pass, mint
-from mainspring.surfaces.rest.door import is_open_to_runs, is_public
+from mainspring.surfaces.rest.marks import is_open_to_runs, is_public
 from tests.kit.api import Api, served
 from tests.kit.gate import Hand, Market, gate_bench
 from tests.kit.house import Bench, document, step

@@ -21,8 +21,8 @@ from mainspring.contracts.capability import Annotations, Audience, Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.door import anyone_known, public
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import anyone_known, public
 from mainspring.surfaces.rest.openapi import describe
 from mainspring.wiring import build_house, build_registry
 from tests.kit.api import Api, served

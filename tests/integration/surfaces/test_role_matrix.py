@@ -18,7 +18,7 @@ from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.roles import Permission, Role
 from mainspring.gate.run_tokens import mint
-from mainspring.surfaces.rest.door import (
+from mainspring.surfaces.rest.marks import (
     faced,
     is_for_anyone_known,
     is_marked,

@@ -22,8 +22,9 @@ from mainspring.contracts.errors import Fault
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.beside import Beside
 from mainspring.surfaces.rest.browser import Browsers
-from mainspring.surfaces.rest.door import Door, is_marked, is_public, public
+from mainspring.surfaces.rest.door import Door
 from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.marks import is_marked, is_public, public
 from mainspring.surfaces.rest.openapi import describe
 from mainspring.surfaces.rest.pages import pages
 from mainspring.surfaces.rest.problems import handle_problems

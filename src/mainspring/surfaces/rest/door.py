@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Depends, Request
@@ -23,7 +24,6 @@ from fastapi.routing import RouteContext
 from starlette.datastructures import Headers
 from starlette.routing import compile_path
 
-from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import (
     Denied,
@@ -40,6 +40,13 @@ from mainspring.gate.run_tokens import dead_token, find_pass, is_run_token
 from mainspring.store.audit import Entry, entry_by
 from mainspring.store.walls import Walled
 from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.marks import (
+    faced,
+    is_for_anyone_known,
+    is_open_to_runs,
+    is_public,
+    needed,
+)
 from mainspring.surfaces.rest.problems import send_problem
 from mainspring.workspace.people.sessions import csrf_token, find_session, touch_session
 from mainspring.workspace.tokens import find_holder, is_token, token_hash, touch_token
@@ -49,13 +56,6 @@ if TYPE_CHECKING:
 
     from mainspring.store.database import Database
 
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-
-_PUBLIC: Final = "_mainspring_public"
-_NEEDS: Final = "_mainspring_needs"
-_FACE: Final = "_mainspring_face"
-_KNOWN: Final = "_mainspring_known"
-_RUNS: Final = "_mainspring_runs"
 # The one place outside of the routes where a run may show its token.
 _MCP: Final = "/mcp"
 _CALLER: Final = "caller"
@@ -80,6 +80,8 @@ class Caller:
     ends: datetime | None = None
     # Whether it should be written down that the token or the session was used.
     stale: bool = False
+    # Asks once more who shows this; raises when it is nobody any longer.
+    again: Callable[[], Awaitable[Caller]] | None = None
 
     @property
     def actor(self) -> Actor:
@@ -92,84 +94,6 @@ class Caller:
     @property
     def member_id(self) -> UUID:
         return self.visitor.actor.id
-
-
-def public(endpoint: Endpoint) -> Endpoint:
-    """Marks a route as open to everybody. It stands nearest to the function."""
-    setattr(endpoint, _PUBLIC, True)
-    return endpoint
-
-
-def needs(permission: Permission) -> Callable[[Endpoint], Endpoint]:
-    """Says what a member's role must allow for a route. It stands nearest to the function."""
-
-    def mark(endpoint: Endpoint) -> Endpoint:
-        setattr(endpoint, _NEEDS, permission)
-        return endpoint
-
-    return mark
-
-
-def face_of(endpoint: Endpoint, capability: Capability) -> Endpoint:
-    """Marks a route that only calls a capability: the gate decides who may, and records it."""
-    setattr(endpoint, _FACE, capability)
-    return endpoint
-
-
-def anyone_known(endpoint: Endpoint) -> Endpoint:
-    """Marks a route that is open to every known caller and asks the gate about the rest."""
-    setattr(endpoint, _KNOWN, True)
-    return endpoint
-
-
-def open_to_runs(endpoint: Endpoint) -> Endpoint:
-    """Marks a route that takes the token of a run, too; no other does."""
-    setattr(endpoint, _RUNS, True)
-    return endpoint
-
-
-def is_open_to_runs(endpoint: Callable[..., Any] | None) -> bool:
-    return getattr(endpoint, _RUNS, False)
-
-
-def faced(endpoint: Callable[..., Any] | None) -> Capability | None:
-    """The capability that a route is a face of, if it is one."""
-    found = getattr(endpoint, _FACE, None)
-    return found if isinstance(found, Capability) else None
-
-
-def needed(endpoint: Callable[..., Any] | None) -> Permission | None:
-    """What a route needs; None for one that says nothing."""
-    found = getattr(endpoint, _NEEDS, None)
-    return found if isinstance(found, Permission) else None
-
-
-def asked_of(endpoint: Callable[..., Any] | None) -> str | None:
-    """The permission that a route or its capability needs, in one word; None: none at all."""
-    capability = faced(endpoint)
-    if capability is not None:
-        for_few = capability.annotations.audience is Audience.ADMINISTRATORS
-        return "administrator" if for_few else capability.permission.value
-    permission = needed(endpoint)
-    return None if permission is None else permission.value
-
-
-def is_marked(endpoint: Callable[..., Any] | None) -> bool:
-    """Whether a route says who may use it, in one of the ways there are."""
-    return (
-        is_public(endpoint)
-        or faced(endpoint) is not None
-        or needed(endpoint) is not None
-        or is_for_anyone_known(endpoint)
-    )
-
-
-def is_for_anyone_known(endpoint: Callable[..., Any] | None) -> bool:
-    return getattr(endpoint, _KNOWN, False)
-
-
-def is_public(endpoint: Callable[..., Any] | None) -> bool:
-    return getattr(endpoint, _PUBLIC, False)
 
 
 async def signed_in(request: Request) -> Caller:
@@ -200,6 +124,12 @@ async def admitted(request: Request) -> None:
         raise
     if request.method not in _READING:
         caller.database = replace(caller.database, tell=lambda: [_entry(caller, request)])
+
+
+async def check_again(caller: Caller, permission: Permission) -> None:
+    """For an answer that takes long: whether whoever began it may still have the rest."""
+    if caller.again is not None:
+        check_role(await caller.again(), permission)
 
 
 def check_role(caller: Caller, permission: Permission | None) -> None:
@@ -345,10 +275,13 @@ class Door:
         plain = None if "authorization" in headers else self._browsers.shown(headers)
         if plain is None:
             runs = scope["path"] == _MCP or _among(self._for_runs, scope)
-            return await caller_of(self._database, headers, runs=runs)
-        caller = await person_of(self._database, plain)
-        if scope["method"] not in _READING:
+            again = partial(caller_of, self._database, headers, runs=runs)
+        else:
+            again = partial(person_of, self._database, plain)
+        caller = await again()
+        if plain is not None and scope["method"] not in _READING:
             self._browsers.check_change(headers, plain)
+        caller.again = again
         return caller
 
 

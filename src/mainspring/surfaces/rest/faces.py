@@ -19,7 +19,8 @@ from mainspring.contracts.errors import Fault, Finding, Invalid
 from mainspring.definition.pointers import under
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import SignedIn, face_of
+from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.marks import face_of
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.queries import knows_query
 from mainspring.surfaces.rooms import Rooms

@@ -14,7 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from mainspring.contracts.errors import Fault
-from mainspring.surfaces.rest.door import asked_of, is_public
+from mainspring.surfaces.rest.marks import asked_of, is_public
 from mainspring.surfaces.rest.problems import documented
 
 _FINDING: Final = {

@@ -12,7 +12,8 @@ from typing import Final
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from mainspring.surfaces.rest.door import admitted, public
+from mainspring.surfaces.rest.door import admitted
+from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.web.files import FILES, File, read_file
 
 _HEADERS: Final = {

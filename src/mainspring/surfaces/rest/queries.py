@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.definition.pointers import under
 from mainspring.definition.words import did_you_mean
-from mainspring.surfaces.rest.door import is_public
+from mainspring.surfaces.rest.marks import is_public
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 

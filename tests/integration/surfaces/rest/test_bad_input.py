@@ -11,8 +11,8 @@ from fastapi import APIRouter, Request
 
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import anyone_known
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import anyone_known
 from mainspring.surfaces.rest.openapi import describe, operations
 from tests.kit.api import Api, served
 from tests.kit.house import Bench, document, step

@@ -14,8 +14,8 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from mainspring.contracts.errors import Fault
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.door import is_public
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import is_public
 from mainspring.wiring import rooms_of
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import list_tokens, make_token, revoke_token

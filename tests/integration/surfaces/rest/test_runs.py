@@ -105,7 +105,8 @@ async def test_a_run_is_watched_to_its_end_and_the_stream_closes(api: Api, bench
     async with bench.worker(), api.client.stream("GET", path) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         events = [event async for event in told(answer)]
-    assert [event["event"] for event in events][-2:] == ["step", "end"]
+    kinds = [event["event"] for event in events]
+    assert (kinds.count("step"), kinds[-1]) == (1, "end")
     assert events[-1]["data"]["story"]["next"] == ["replay"]
     last = next(event["id"] for event in events if event["event"] == "step")
     back = {"Last-Event-ID": last}
@@ -140,3 +141,18 @@ async def test_the_runs_of_the_workspace_are_watched(api: Api, bench: Bench) -> 
             if statuses[-1:] == ["succeeded"]:
                 break
     assert statuses[-1] == "succeeded"
+
+
+async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) -> None:
+    made = await api.client.post("/api/v1/tokens", json={"name": "a screen", "role": "viewer"})
+    headers = {"Authorization": f"Bearer {made.json()['text']}"}
+    async with (
+        asyncio.timeout(20),
+        api.stranger.stream("GET", "/api/v1/stream", headers=headers) as answer,
+    ):
+        assert answer.status_code == 200
+        revoked = await api.client.delete(f"/api/v1/tokens/{made.json()['token']['id']}")
+        assert revoked.status_code == 200, revoked.text
+        events = [event async for event in told(answer)]
+    assert [event["event"] for event in events] == ["problem"]
+    assert events[0]["data"]["code"] == "unknown_token"

@@ -15,8 +15,8 @@ from starlette.responses import StreamingResponse
 from mainspring.contracts.errors import Clash, Invalid
 from mainspring.surfaces.rest import serve as serving
 from mainspring.surfaces.rest.app import build_api
-from mainspring.surfaces.rest.door import anyone_known
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import anyone_known
 from mainspring.surfaces.rest.serve import serve
 from mainspring.wiring import rooms_of
 from tests.kit.api import Api, served

@@ -9,8 +9,9 @@ from mainspring.contracts.errors import Denied, Finding
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.people_shapes import ChangedPerson, NewPassword, PersonShape
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import own_session, person, tell

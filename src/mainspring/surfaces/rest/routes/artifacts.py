@@ -35,8 +35,9 @@ from mainspring.store.walls import Walled
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
 from mainspring.surfaces.rest.browser import Browsers
-from mainspring.surfaces.rest.door import SignedIn, check_role, needs, public, reader_of
+from mainspring.surfaces.rest.door import SignedIn, check_role, reader_of
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs, public
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms

@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rooms import Rooms
 from mainspring.workspace.audit import Sought, read_audit

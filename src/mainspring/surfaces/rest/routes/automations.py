@@ -36,8 +36,9 @@ from mainspring.surfaces.rest.automation_shapes import (
     Verdict,
 )
 from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems

@@ -11,8 +11,9 @@ from mainspring.contracts.errors import Finding, Invalid, Missing
 from mainspring.gate.pinned import Offer, schema_for
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import SignedIn, anyone_known, open_to_runs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import anyone_known, open_to_runs
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
 

@@ -20,7 +20,7 @@ from mainspring.runs.events import keep_event_key
 from mainspring.store.events import EventTable, Herald
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.event_shapes import (
     EventDetail,
     EventShape,
@@ -33,6 +33,7 @@ from mainspring.surfaces.rest.event_shapes import (
     TriedAll,
 )
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms

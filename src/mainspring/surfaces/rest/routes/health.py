@@ -25,8 +25,9 @@ from mainspring.runs.health import Health, Vitals, due_runs, judge, read_vitals,
 from mainspring.runs.rows import FINAL
 from mainspring.store.database import Database
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.door import SignedIn, needs, public
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs, public
 from mainspring.surfaces.rooms import Rooms
 
 _logger = logging.getLogger(__name__)

@@ -12,8 +12,9 @@ from mainspring.contracts.roles import Permission
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.automation_shapes import MarkedShape, MessageShape
 from mainspring.surfaces.rest.bodies import Body
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rooms import Rooms

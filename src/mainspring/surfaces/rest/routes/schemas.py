@@ -14,8 +14,9 @@ from mainspring.contracts.roles import Permission
 from mainspring.definition.filters import FILTER_SCHEMA
 from mainspring.definition.schema import definition_schema
 from mainspring.surfaces.rest.answers import Answer, as_json
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rooms import Rooms
 
 _DECLARED = """

@@ -15,8 +15,9 @@ from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.browser import Browsers
-from mainspring.surfaces.rest.door import Caller, SignedIn, needs, person_of, public
+from mainspring.surfaces.rest.door import Caller, SignedIn, person_of
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs, public
 from mainspring.surfaces.rest.people_shapes import (
     ChosenWorkspace,
     Credentials,

@@ -6,6 +6,7 @@ the workspace and goes on until the reader leaves.
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -19,14 +20,17 @@ from mainspring.runs.history import read_run
 from mainspring.runs.progress import RunWatch, WorkspaceWatch
 from mainspring.runs.story import tell
 from mainspring.store.walls import Walled
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import Caller, SignedIn, check_again
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.sse import MEDIA_TYPE, Look, Streams, Told
+from mainspring.surfaces.rest.sse import MEDIA_TYPE, Look, Looking, Streams, Told
 from mainspring.surfaces.rooms import Rooms
 
 RUN_SECONDS: Final = 0.15
 WORKSPACE_SECONDS: Final = 0.4
+# How long a stream goes on for somebody who was shut out meanwhile.
+ASK_AGAIN_SECONDS: Final = 1.0
 
 LastEventId = Annotated[
     str | None,
@@ -61,7 +65,7 @@ def routes(rooms: Rooms) -> APIRouter:
         async def look() -> Look:
             return waiting.pop() if waiting else await _look_at_run(caller.database, watch)
 
-        return streams.open(request, look, RUN_SECONDS)
+        return streams.open(request, _watched(look, caller), RUN_SECONDS)
 
     @made.get(
         "/stream",
@@ -80,9 +84,23 @@ def routes(rooms: Rooms) -> APIRouter:
                 moment, runs = await watch.look(connection)
             return Look([Told("run", run, moment.isoformat()) for run in runs])
 
-        return streams.open(request, look, WORKSPACE_SECONDS)
+        return streams.open(request, _watched(look, caller), WORKSPACE_SECONDS)
 
     return made
+
+
+def _watched(look: Looking, caller: Caller) -> Looking:
+    """The same look, while whoever reads may read: a token may be revoked in between."""
+    asked = time.monotonic()
+
+    async def watched() -> Look:
+        nonlocal asked
+        if time.monotonic() - asked > ASK_AGAIN_SECONDS:
+            await check_again(caller, Permission.READ)
+            asked = time.monotonic()
+        return await look()
+
+    return watched
 
 
 _BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)

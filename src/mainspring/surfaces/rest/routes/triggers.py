@@ -19,8 +19,9 @@ from mainspring.definition.model import TriggerType
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import Body, read_body, takes
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms

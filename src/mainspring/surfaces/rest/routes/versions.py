@@ -21,8 +21,9 @@ from mainspring.surfaces.rest.automation_shapes import (
     VersionSummary,
 )
 from mainspring.surfaces.rest.bodies import Body, read_body, read_json_body, takes, takes_schema
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms

@@ -28,8 +28,8 @@ from mainspring.contracts.errors import Fault, Invalid, Problem, TooLarge
 from mainspring.definition.json_text import read_json
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import LARGE, check_content_type, read_bytes
-from mainspring.surfaces.rest.door import public
 from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
 from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rooms import Rooms

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Request
 from mainspring.contracts.roles import Permission, Role
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
-from mainspring.surfaces.rest.door import SignedIn, needs
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.people_shapes import (
     ChangedWorkspace,
     NewWorkspace,
