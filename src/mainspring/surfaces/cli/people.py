@@ -49,7 +49,7 @@ async def show_members(desk: Desk, screen: Screen) -> int:
         (one_line(row["email"]), row["role"], "invited", f"until {date_time(row['expires_at'])}")
         for row in invited
     ]
-    screen.say(columns(("EMAIL", "ROLE", "NAME", "SINCE"), rows, whole=("EMAIL",)))
+    screen.say(columns(("Email", "Role", "Name", "Since"), rows, whole=("Email",)))
     return exits.DONE
 
 
@@ -113,8 +113,8 @@ async def show_tokens(desk: Desk, screen: Screen) -> int:
         )
         for stored in found
     ]  # fmt: skip
-    heads = ("ID", "NAME", "ENDS IN", "ROLE", "LAST USED", "STATE")
-    screen.say(columns(heads, rows, whole=("ID",)))
+    heads = ("Id", "Name", "Ends in", "Role", "Last used", "State")
+    screen.say(columns(heads, rows, whole=("Id",)))
     return exits.DONE
 
 

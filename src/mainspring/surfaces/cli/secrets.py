@@ -128,7 +128,9 @@ async def rotate_key(desk: Desk, screen: Screen, new_key_file: Path | None) -> i
             }
         )
         return exits.DONE
-    screen.say(f"Every secret is sealed with the key {done.key_id} ({done.resealed} were not).")
+    screen.say(
+        f"All secrets are sealed with the key {done.key_id} now; {done.resealed} were sealed anew."
+    )
     if done.retired is not None:
         screen.say(f"The key before opens nothing any more; destroy {clean(str(done.retired))}")
     if done.command_is_behind:
