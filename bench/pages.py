@@ -23,6 +23,8 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.pages.search import Finder, Question
 
 PAGES = 50_000
+# What a hybrid question may take at the median.
+MOST_MS = 100
 QUESTIONS = 60
 WORDS = 20_000
 DIMENSIONS = 384
@@ -165,7 +167,8 @@ def measure() -> dict[str, dict[str, float]]:
 def show(found: Mapping[str, Mapping[str, float]]) -> None:
     print(f"{PAGES:,} pages {'p50 ms':>18} {'p95 ms':>8} {'x bare':>8}")
     for name, row in found.items():
-        print(f"{name:<22} {row['p50']:>8.1f} {row['p95']:>8.1f} {row['ratio']:>8.1f}")
+        wanted = f"  <= {MOST_MS} ms" if name.startswith("query") else ""
+        print(f"{name:<22} {row['p50']:>8.1f} {row['p95']:>8.1f} {row['ratio']:>8.1f}{wanted}")
     print(f"the index of vectors was built in {found['query with vectors']['index_seconds']:.0f} s")
 
 

@@ -70,13 +70,18 @@ class Settings:
     public_url: str | None = _setting(
         None, "How others reach the server, for links; default: the address it listens on."
     )
+    proxies: int | None = _setting(
+        None,
+        "How many proxies of yours add to X-Forwarded-For before the server; "
+        "none: the address that connects is the caller's.",
+    )
     workers: int = _setting(1, "Worker processes that `up` starts.")
     smtp_url: str | None = _setting(
         None, "The mail server, as smtp://user:password@host:587 or smtps://host; none: no mail."
     )
     mail_from: str = _setting("mainspring@localhost", "The sender of every mail.")
     owner_mail: str | None = _setting(
-        None, "Where alerts are mailed, beside the inbox; none: the inbox alone."
+        None, "Where the first owner gets mail until they set an email; none: the inbox alone."
     )
     slack_url: str = _setting("https://slack.com/api", "Where slack_post reaches Slack's API.")
     artifacts_url: str | None = _setting(
@@ -88,7 +93,10 @@ class Settings:
         "none", "The model by which pages are found by meaning: none, or local."
     )
     token: str | None = _setting(
-        None, "The token that `call` and `mcp` show; none: they act as this folder's owner."
+        None, "Whom boards, pages, capabilities, call and mcp act as; none: the local owner."
+    )
+    workspace: str | None = _setting(
+        None, "The workspace that commands work in, by its id or name; none: the first one."
     )
     program: str | None = _setting(
         None, "How hints name this program; ./start sets it, nobody else needs to."
@@ -177,11 +185,13 @@ def _read(entry: Field[Any], text: str) -> Any:
             return frozenset(_words(text.lower()))
         case "queues":
             return _words(text)
-        case "slots" | "port" | "workers":
+        case "slots" | "port" | "workers" | "proxies":
             return _whole(name, text)
         case "database_url" | "public_url" | "smtp_url" | "owner_mail" | "master_key_command":
             return text or None
-        case "artifacts_url" | "artifacts_key_id" | "artifacts_key" | "program" | "token":
+        case "artifacts_url" | "artifacts_key_id" | "artifacts_key":
+            return text or None
+        case "program" | "token" | "workspace":
             return text or None
         case "host" | "mail_from" | "slack_url":
             return text

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 def build_shelf(settings: Settings) -> tuple[Integration, ...]:
     """The integrations of this installation, each given what the operator set for it."""
-    return (email.integration(settings.owner_mail), slack.integration(settings.slack_url))
+    return (email.integration(), slack.integration(settings.slack_url))
 
 
 def build_registry(

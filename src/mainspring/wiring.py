@@ -125,7 +125,9 @@ def build_house(
         limits, settings=settings, blobs=blobs, links=links, vault=vault, embedder=embedder,
         database=database,
     )  # fmt: skip
-    gate = Gate(words, database, egress, vault, clock, limits, mailer=mailer)
+    gate = Gate(
+        words, database, egress, vault, clock, limits, mailer=mailer, owner_mail=settings.owner_mail
+    )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)
     return House(
@@ -188,7 +190,7 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
         "alerts": alerts.run,
         "order": Housekeeper(database, house.blobs, house.clock, limits).run,
     }
-    if mails(settings) and settings.owner_mail is not None:
+    if mails(settings):
         duties["mail"] = Postman(database, house.mailer, settings.owner_mail).run
     if house.embedder is not None:
         duties["embeddings"] = Embedding(database, house.embedder).run

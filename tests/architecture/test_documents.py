@@ -65,6 +65,20 @@ def test_every_page_of_the_documentation_can_be_reached_from_its_index() -> None
     assert sorted(map(shown, pages - reached)) == []
 
 
+def test_a_page_of_commands_says_how_they_are_called_in_a_checkout() -> None:
+    said = "`./start` stands for `mainspring`"
+    silent = [
+        path.name
+        for path in sorted((ROOT / "docs" / "how-to").glob("*.md"))
+        if re.search(
+            r"^(\$ )?mainspring |`mainspring ", text := path.read_text("utf-8"), re.MULTILINE
+        )
+        and said not in text
+    ]
+
+    assert silent == []
+
+
 def test_a_decision_is_one_short_page_named_by_its_date_and_sentence() -> None:
     decisions = sorted(DECISIONS.iterdir())
     long = [path for path in decisions if len(path.read_text().splitlines()) > DECISION_LINES]

@@ -23,7 +23,9 @@ WHOLE = {
     # A person and their memberships belong to no one workspace.
     "rest/routes/account.py": "a person's own row",
     "rest/routes/workspaces.py": "the workspaces that a person is in",
+    "rest/routes/members.py": "asks whether an account that is invited has anything in it",
     "cli/people.py": "a person's own row",
+    "cli/placing.py": "the workspaces that the local owner is in",
     # The state of the installation is the same for everybody.
     "rest/routes/health.py": "asks whether the house works",
     "cli/presence.py": "asks whether a worker is alive",

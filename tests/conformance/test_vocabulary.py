@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mainspring.contracts.capability import Audience
+from mainspring.contracts.capability import Audience, Capability, Effect
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.templates import compile_config
 from mainspring.definition.validate.wildcards import config_findings
+from mainspring.gate.stub import MARK, stub_of
 from mainspring.wiring import build_registry
+from tests.kit.house import Bench
 
 LIMITS = Limits()
 WORDS = build_registry(LIMITS)
 ANTI = "x-mainspring-anti-examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+# They read from somebody outside, which a dry run does too, or fail on purpose.
+NOT_ALONE = {"http_fetch.json", "secrets_in_headers.json", "retry_and_on_failure.json"}
 
 Schema = Mapping[str, Any]
 
@@ -94,3 +101,44 @@ def test_an_action_says_what_it_is_and_uses_only_capabilities_that_exist(action:
     for example in action.config_schema["examples"]:
         for grant in action.uses(example):
             assert grant.capability in WORDS.capabilities
+
+
+def _changing() -> list[Capability]:
+    return [one for one in WORDS.capabilities.values() if one.annotations.effect is not Effect.READ]
+
+
+@pytest.mark.parametrize("capability", _changing(), ids=lambda c: str(c.id))
+def test_what_a_dry_run_answers_instead_has_the_shape_of_a_real_answer(
+    capability: Capability,
+) -> None:
+    declared = compile_schema(capability.output_schema, LIMITS)
+    for given in capability.input_schema["examples"]:
+        value = stub_of(capability, given)
+        if isinstance(value, Mapping) and "kind" not in capability.output_schema["properties"]:
+            assert value.items() >= MARK.items()
+            value = {name: one for name, one in value.items() if name not in MARK}
+        assert declared.findings(value, "") == []
+
+
+@pytest.mark.parametrize("capability", [*WORDS.capabilities.values()], ids=lambda c: str(c.id))
+def test_what_takes_nothing_but_secrets_is_for_runs_alone(capability: Capability) -> None:
+    only = capability.annotations.only_secrets
+    assert not only or capability.annotations.audience is Audience.RUNS
+
+
+async def test_a_dry_run_of_every_example_that_needs_nobody_succeeds(bench: Bench) -> None:
+    known, tried = WORDS.actions.keys() | WORDS.capabilities.keys(), set()
+    async with bench.worker():
+        for path in sorted(EXAMPLES.glob("*.json")):
+            document = json.loads(path.read_text())
+            actions = {step["action"] for step in document["plan"]}
+            if path.name in NOT_ALONE or not actions <= known:
+                continue
+            asked = document.get("inputs", {}).get("schema", {}).get("properties", {})
+            inputs = {"seconds": 0, "team": "Tower", "name": "Ada", "order": "A-1"}
+            given = {name: value for name, value in inputs.items() if name in asked}
+            made = await bench.dispatch(document, mode="dry_run", inputs=given)
+            run = await bench.until(made.run_id)
+            assert run["status"] == "succeeded", (path.name, run["error"])
+            tried.add(path.name)
+    assert {"first.json", "email_report.json", "callback_webhook.json"} <= tried

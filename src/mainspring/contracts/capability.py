@@ -65,6 +65,9 @@ class Annotations:
     price: Callable[[Mapping[str, Any]], Decimal] | None = None
     # What a dry run answers instead; left out: the first example of the output schema.
     stub: Callable[[Mapping[str, Any]], Any] | None = None
+    # What a call was done to, for the audit log, from its arguments and its result (None when
+    # it failed). Left out: the first of the usual names, such as board_id, slug or id.
+    subject: Callable[[Mapping[str, Any], Any], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

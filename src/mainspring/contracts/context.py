@@ -144,6 +144,13 @@ class CallContext(Protocol):
     @property
     def mail(self) -> Mailer: ...
 
+    async def owner_address(self) -> str | None:
+        """Where the automation's owner gets mail, or the caller where there is no run.
+
+        None: they are reached nowhere, or are no member any more.
+        """
+        ...
+
     def spend(self, usd: Decimal) -> None:
         """Says what the call cost; the gate settles it with the call's record."""
         ...

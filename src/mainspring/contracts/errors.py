@@ -186,13 +186,21 @@ class Fault(Problem):
 def as_problem(error: BaseException) -> Problem:
     """The one place where a foreign exception becomes a problem: its text stays inside.
 
-    An exception's message may quote paths, SQL or secrets, so only its class is named.
+    An exception's message may quote paths, SQL or secrets, and its class tells what the
+    house is built of, so neither is said.
     """
     if isinstance(error, Problem):
         return error
     if isinstance(error, TimeoutError):
         return TimedOut("The work took longer than it was given.")
-    return Fault(f"An unexpected error ({type(error).__name__}) ended the work.")
+    return Fault("An unexpected error ended the work.")
+
+
+def for_log(error: BaseException) -> str:
+    """What the log may say of an error: a foreign one is named by its class and no more."""
+    if isinstance(error, (Problem, TimeoutError)):
+        return as_problem(error).detail
+    return f"An unexpected error ({type(error).__name__}) ended the work."
 
 
 def from_dict(shown: Mapping[str, Any]) -> Problem:

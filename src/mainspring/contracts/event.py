@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Two names at least, so that every type says whose it is: drive.file_added.
 EVENT_TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$"
+EVENT_TYPE_SAYS: Final = "An event's type is two or more lower-case names with dots between."
 LONGEST_EVENT_TYPE: Final = 200
 LONGEST_SOURCE: Final = 200
 

@@ -89,6 +89,8 @@ class Limits:
     board_parts: int = _limit(100, "parts", "Skills of one board, and forms of one board.")
     board_dashboard_bytes: int = _limit(524_288, "bytes", "The dashboard of a board.")
     board_versions: int = _limit(100, "versions", "Versions kept of each part of a board.")
+    streams: int = _limit(200, "streams", "Streams that one process keeps open at a time.")
+    streams_of_member: int = _limit(20, "streams", "Streams of one member, in one process.")
     retry_seconds: int = _limit(3_600, "s", "The longest pause between two attempts.")
 
 

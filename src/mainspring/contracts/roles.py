@@ -11,6 +11,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from mainspring.contracts.errors import Denied
+
 
 class Role(StrEnum):
     """What a member is in a workspace, from the least to the most."""
@@ -49,6 +51,11 @@ class Permission(StrEnum):
         """What it allows, in a sentence."""
         return _MEANINGS[self]
 
+    @property
+    def deed(self) -> str:
+        """What somebody without it may not do, as the end of a sentence."""
+        return _DEEDS[self]
+
 
 _MEANINGS: Final[Mapping[Permission, str]] = MappingProxyType(
     {
@@ -62,6 +69,20 @@ _MEANINGS: Final[Mapping[Permission, str]] = MappingProxyType(
         Permission.MEMBERS: "Invite, change and remove members; end others' tokens and secrets.",
         Permission.AUDIT: "Read the audit log.",
         Permission.OWN: "Name owners and admins, and change the workspace itself.",
+    }
+)
+_DEEDS: Final[Mapping[Permission, str]] = MappingProxyType(
+    {
+        Permission.READ: "see what is kept here",
+        Permission.ACCOUNT: "look after tokens, sessions and a password",
+        Permission.RUN: "start, cancel, retry or replay runs, or tell of events",
+        Permission.SWITCH: "set automations going or at rest",
+        Permission.DECIDE: "answer what waits in the inbox",
+        Permission.EDIT: "change what is kept here",
+        Permission.SECRET: "change secrets",
+        Permission.MEMBERS: "look after members and what is theirs",
+        Permission.AUDIT: "read the audit log",
+        Permission.OWN: "change the workspace itself",
     }
 )
 _RANKS: Final = {role: rank for rank, role in enumerate(Role)}
@@ -85,3 +106,15 @@ LEAST: Final[Mapping[Permission, Role]] = MappingProxyType(
 def lesser(one: Role, other: Role) -> Role:
     """The smaller of two roles: a token never gives more than its member has."""
     return one if one.rank <= other.rank else other
+
+
+def role_too_small(role: Role | None, permission: Permission) -> Denied:
+    """The one refusal for whoever has too small a role, wherever they ask."""
+    least = LEAST[permission]
+    takes = least.value if least is Role.OWNER else f"{least.value} or more"
+    shown = "Without a role here you" if role is None else f"Your role here ({role.value})"
+    return Denied(
+        f"{shown} may not {permission.deed}; that takes {takes}.",
+        code="role_too_small",
+        suggestion="Ask an admin or an owner of the workspace, or use a token that gives more.",
+    )

@@ -30,11 +30,15 @@ class SecretUse:
     action: str
     # The host it is sent to; empty where the definition does not say.
     site: str = ""
+    # The part of the step's config that it stands in: an address is written down in more
+    # places than a header is.
+    part: str = ""
 
     def is_within(self, others: Iterable[SecretUse]) -> bool:
-        """Whether this secret could go there already."""
+        """Whether this secret could go there already, in this part of what is sent."""
+        mine = (self.secret, self.action, self.part)
         return any(
-            (one.secret, one.action) == (self.secret, self.action) and one.site in ("", self.site)
+            (one.secret, one.action, one.part) == mine and one.site in ("", self.site)
             for one in others
         )
 
@@ -73,7 +77,8 @@ def _of_step(step: Mapping[str, Any], at: str, limits: Limits) -> Iterator[Secre
         pointer, value = rest.pop()
         if isinstance(value, str):
             for secret in sorted(_named_in(value, limits)):
-                yield SecretUse(secret, pointer, action, site)
+                part = pointer.removeprefix(f"{at}/config/").partition("/")[0]
+                yield SecretUse(secret, pointer, action, site, part)
         elif _is_step(value):
             yield from _of_step(value, pointer, limits)
         elif isinstance(value, Mapping):

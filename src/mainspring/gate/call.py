@@ -51,6 +51,7 @@ class Gate:
         limits: Limits,
         *,
         mailer: Mailer,
+        owner_mail: str | None = None,
         draft_lifetime: timedelta = timedelta(hours=1),
     ) -> None:
         self._vocabulary = vocabulary
@@ -60,7 +61,7 @@ class Gate:
         self._visits = Rate(limits.direct_burst, limits.direct_per_second)
         self._pipeline = Pipeline(
             vocabulary, database, egress, vault, clock, limits, mailer, self._keeping,
-            draft_lifetime,
+            draft_lifetime, owner_mail,
         )  # fmt: skip
 
     async def call(self, ask: Ask) -> Answer:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
@@ -20,6 +22,7 @@ class GateContext:
     key: str
     http: Http
     mail: Mailer
+    owner_address: Callable[[], Coroutine[Any, Any, str | None]]
     transaction: Transaction | None = None
     spent: Decimal = field(default=Decimal(0))
 

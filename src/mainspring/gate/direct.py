@@ -14,7 +14,8 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Audience, Capability
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied, Problem
+from mainspring.contracts.errors import Missing, Problem
+from mainspring.contracts.roles import role_too_small
 from mainspring.gate.record import CallRecord, RecordedCall, dumps
 from mainspring.gate.run_tokens import RunPass
 
@@ -37,6 +38,11 @@ _ADD = """
 
 _FIND = """
     SELECT capability, outcome, arguments_hash, result, error, cost_usd AS cost
+    FROM direct_calls WHERE workspace_id = $1 AND id = $2
+"""
+_SHOW = """
+    SELECT id, at, actor_kind, actor_id, token_id, capability, outcome, arguments, result, error,
+        cost_usd, ms
     FROM direct_calls WHERE workspace_id = $1 AND id = $2
 """
 
@@ -72,12 +78,7 @@ class Visitor:
             return None
         if role is not None and role.may(capability.permission):
             return None
-        shown = "no role here" if role is None else f"the role {role.value}"
-        return Denied(
-            f"Somebody with {shown} may not call {capability.id}.",
-            code="role_too_small",
-            suggestion=f"It needs a role that may {capability.permission.value}.",
-        )
+        return role_too_small(role, capability.permission)
 
     def may_call(self, capability: Capability) -> bool:
         return self.sees(capability) and self.refusal(capability) is None
@@ -115,3 +116,11 @@ async def read_direct(tx: Transaction, workspace_id: UUID, call_id: UUID) -> Rec
     """A call without a run, if it was recorded."""
     row = await tx.fetchrow(_FIND, workspace_id, call_id)
     return None if row is None else RecordedCall(**dict(row))
+
+
+async def show_direct(tx: Transaction, workspace_id: UUID, call_id: UUID) -> dict[str, Any]:
+    """What is kept of a call without a run, with nothing in it that must not be shown."""
+    row = await tx.fetchrow(_SHOW, workspace_id, call_id)
+    if row is None:
+        raise Missing("There is no record of such a call.", code="no_call")
+    return dict(row)

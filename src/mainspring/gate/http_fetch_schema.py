@@ -19,6 +19,7 @@ def input_schema(limits: Limits) -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "additionalProperties": False,
+        "x-mainspring-instead": dict.fromkeys(("body", "data"), "Send it as json, text or form."),
         "required": ["url"],
         "properties": {**_address(), **_bodies(limits), **_manner(limits)},
         "allOf": [

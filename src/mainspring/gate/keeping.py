@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 # With so many records still to be written, whoever brings the next one waits for it.
 _MOST_WAITING: Final = 2_000
+# What came to this is in the record of the call and no news for the audit log.
+_CHANGED_NOTHING: Final = frozenset({"read", "nothing", "unclear"})
 
 
 class Keeping:
@@ -57,9 +59,9 @@ class Keeping:
             return
         await write_direct(tx, [DirectCall(ask.actor, ask.id, record)], self._most_bytes)
         told = list(record.audit)
-        if record.outcome != "read":
-            detail = {"outcome": record.outcome}
-            told.append(entry_by(ask.actor, record.capability, ask.id, detail))
+        if record.outcome not in _CHANGED_NOTHING:
+            detail = {"outcome": record.outcome, "call": str(ask.id)}
+            told.append(entry_by(ask.actor, record.capability, record.subject, detail))
         await append_audit(tx, told)
 
     async def before(self, tx: Transaction, ask: Ask) -> RecordedCall | None:

@@ -20,7 +20,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, Transaction
-from mainspring.contracts.errors import Fault, Invalid, Problem, as_problem
+from mainspring.contracts.errors import Fault, Invalid, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
 from mainspring.contracts.registry import Vocabulary
@@ -53,8 +53,11 @@ from mainspring.gate.policy import decide, effect_of
 from mainspring.gate.rates import count_send
 from mainspring.gate.record import CallRecord
 from mainspring.gate.stub import stub_of
+from mainspring.gate.subject import subject_of
 from mainspring.store.database import Database, is_lost_connection
+from mainspring.store.outage import logged_problem
 from mainspring.store.walls import Walled
+from mainspring.workspace.people.addresses import address_of_member
 from mainspring.workspace.vault import Vault
 
 _OUTCOME: Final = {Effect.READ: "read", Effect.KEEP: "kept", Effect.SEND: "sent"}
@@ -73,6 +76,8 @@ class Pipeline:
     mailer: Mailer
     keeping: Keeping
     draft_lifetime: timedelta
+    # Where the first person is reached while they have no address of their own.
+    owner_mail: str | None = None
     _validators: dict[str, tuple[Validator, Validator]] = field(default_factory=dict)
 
     async def call(self, ask: Ask) -> Answer:
@@ -99,7 +104,7 @@ class Pipeline:
         except Problem as problem:
             return self.refused(passage, problem)
         except Exception as error:
-            return self.refused(passage, as_problem(error))
+            return self.refused(passage, logged_problem(error))
 
     def turned_away(self, ask: Ask, capability: Capability, problem: Problem) -> Answer:
         """A caller who may not call it at all; their arguments are not looked at."""
@@ -206,12 +211,20 @@ class Pipeline:
         ask = passage.ask
 
         async def reveal(names: frozenset[str]) -> Mapping[str, str]:
-            values = await self.vault.reveal(ask.drawer, names)
+            values = await self.vault.lend(ask.drawer, names)
             ask.known.learn(values)
             return values
 
+        async def owner_address() -> str | None:
+            whose = ask.drawer
+            return await address_of_member(
+                self.database, whose.workspace_id, whose.owner_id, self.owner_mail
+            )
+
         http = self.egress.bound(passage.hosts, reveal)
-        context = GateContext(ask.actor, ask.run, self.clock, ask.key, http, self.mailer, tx)
+        context = GateContext(
+            ask.actor, ask.run, self.clock, ask.key, http, self.mailer, owner_address, tx
+        )
         try:
             returned = await passage.capability.handler(context, ask.arguments)
         finally:
@@ -276,7 +289,8 @@ class Pipeline:
         return replace(answer, record=None)
 
     def _done(self, passage: Passage, value: Any, outcome: str) -> Answer:
-        return Answer(value=value, outcome=outcome, record=self._record(passage, outcome, None))
+        record = self._record(passage, outcome, None, value)
+        return Answer(value=value, outcome=outcome, record=record)
 
     def refused(self, passage: Passage, problem: Problem) -> Answer:
         passage.ask.known.hide_in(problem)
@@ -286,10 +300,16 @@ class Pipeline:
         record = self._record(passage, outcome_of(problem), problem)
         return Answer(error=problem, outcome=record.outcome, record=record)
 
-    def _record(self, passage: Passage, outcome: str, error: Problem | None) -> CallRecord:
+    def _record(
+        self, passage: Passage, outcome: str, error: Problem | None, value: Any = None
+    ) -> CallRecord:
         ms = round((self.clock.monotonic() - passage.started) * 1000)
         most = self.limits.call_result_bytes
-        return passage.record(outcome, error, ms=ms, at=self.clock.now(), most_bytes=most)
+        record = passage.record(outcome, error, ms=ms, at=self.clock.now(), most_bytes=most)
+        if passage.ask.run is not None:
+            return record
+        touched = subject_of(passage.capability, passage.shown, value)
+        return replace(record, subject=passage.ask.known.masked(touched))
 
 
 def _hides(capability: Capability) -> bool:

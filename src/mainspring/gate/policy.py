@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability, Effect
@@ -13,6 +13,9 @@ from mainspring.contracts.grant import Grant
 WritePolicy = Literal["always_draft", "auto_confirm_safe"]
 Mode = Literal["live", "verify", "dry_run"]
 Verdict = Literal["perform", "hold", "pretend"]
+
+# The less a run may do, the later it stands.
+_NARROWING: Final[tuple[Mode, ...]] = ("live", "verify", "dry_run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,11 @@ def mode_of(*, dry_run: bool, verify: bool) -> Mode:
     if dry_run:
         return "dry_run"
     return "verify" if verify else "live"
+
+
+def narrower(one: Mode, other: Mode) -> Mode:
+    """The mode in which a run does no more than either of the two would allow."""
+    return max(one, other, key=_NARROWING.index)
 
 
 def effect_of(capability: Capability, arguments: Mapping[str, Any]) -> Effect:

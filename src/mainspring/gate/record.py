@@ -39,6 +39,8 @@ class CallRecord:
     result: Any = None
     error: Problem | None = None
     cost: Decimal = Decimal(0)
+    # What a call without a run was done to.
+    subject: str | None = None
     # What the audit log is told with it, in the same transaction.
     audit: tuple[Entry, ...] = ()
 

@@ -5,8 +5,9 @@ spelling of them that an upstream may echo. ``redact_arguments`` knows no values
 secret markers by name and hides what stands under a name that is sensitive anywhere.
 
 A value shorter than four characters is never looked for: it would be found inside
-ordinary words, and masking those would damage every answer without hiding anything.
-A value that was cut in pieces or enciphered cannot be found either.
+ordinary words, and masking those would damage every answer without hiding anything. For the
+same reason only longer ones are looked for in capitals and in small letters too. A value
+that was cut in pieces or enciphered cannot be found either.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from urllib.parse import quote, quote_plus
 from mainspring.contracts.secret import SecretRef, SecretText
 
 SHORTEST = 4
+SHORTEST_IN_OTHER_CASE = 8
 HIDDEN = "[hidden]"
 SENSITIVE_NAMES = frozenset(
     {
@@ -151,9 +153,26 @@ def _spellings(value: str) -> set[bytes]:
         html.escape(value).encode("utf-8", "surrogatepass"),
         *_in_json(value),
         *_in_url(raw),
+        *_in_escapes(raw),
         *once,
         *twice,
+        *_in_other_case(value),
     }
+
+
+def _in_other_case(value: str) -> Iterator[bytes]:
+    if len(value) < SHORTEST_IN_OTHER_CASE:
+        return
+    # The few spellings that such an echo has; each one is looked for in every answer.
+    for changed in {value.upper(), value.lower(), value.casefold()} - {value}:
+        raw = changed.encode("utf-8", "surrogatepass")
+        yield raw
+        if quote(raw, safe="") == changed:
+            # It is written the same everywhere.
+            continue
+        yield html.escape(changed).encode("utf-8", "surrogatepass")
+        yield from _in_json(changed)
+        yield from _in_url(raw)
 
 
 def _in_json(value: str) -> Iterator[bytes]:
@@ -167,10 +186,15 @@ def _in_json(value: str) -> Iterator[bytes]:
 
 
 def _in_url(raw: bytes) -> Iterator[bytes]:
-    every = "".join(f"%{byte:02X}" for byte in raw)
-    for text in (quote(raw, safe=""), quote(raw, safe="/"), quote_plus(raw), every):
+    for text in (quote(raw, safe=""), quote(raw, safe="/"), quote_plus(raw)):
         yield text.encode()
         yield _lower_escapes(text).encode()
+
+
+def _in_escapes(raw: bytes) -> Iterator[bytes]:
+    every = "".join(f"%{byte:02X}" for byte in raw)
+    yield every.encode()
+    yield every.lower().encode()
 
 
 def _lower_escapes(text: str) -> str:

@@ -5,7 +5,7 @@ The decisions are functions of plain values; the queries beside them fetch those
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Exhausted, OverBudget, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Execution
+from mainspring.gate.policy import Mode
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -48,6 +49,8 @@ class Chain:
     root_id: UUID | None = None
     depth: int = 0
     length: Length = field(default_factory=lambda: Length(0))
+    # What the parent may do; whatever it starts may do no more.
+    mode: Mode = "live"
 
     def refusal(self, limits: Limits) -> Refusal | None:
         """Automations that start each other are stopped, with a record."""
@@ -107,10 +110,13 @@ def _costly(reason: str, detail: str) -> Refusal:
 
 
 _CHAINS = """
-    SELECT p.id, coalesce(p.root_id, p.id) AS root_id, p.depth + 1 AS depth,
+    SELECT p.id, coalesce(p.root_id, p.id) AS root_id, p.depth + 1 AS depth, p.mode,
         (SELECT count(*) FROM runs c
          WHERE c.workspace_id = p.workspace_id AND c.root_id = coalesce(p.root_id, p.id)) AS runs
     FROM runs p WHERE p.workspace_id = $1 AND p.id = ANY($2::uuid[])
+"""
+_TRIALS = """
+    SELECT id FROM runs WHERE workspace_id = $1 AND id = ANY($2::uuid[]) AND mode <> 'live'
 """
 
 
@@ -122,4 +128,16 @@ async def read_chains(
         return {}
     rows = await tx.fetch(_CHAINS, workspace_id, list(parents))
     lengths = {row["root_id"]: Length(row["runs"]) for row in rows}
-    return {row["id"]: Chain(row["root_id"], row["depth"], lengths[row["root_id"]]) for row in rows}
+    return {
+        row["id"]: Chain(row["root_id"], row["depth"], lengths[row["root_id"]], row["mode"])
+        for row in rows
+    }
+
+
+async def trials_among(
+    tx: Transaction, workspace_id: UUID, runs: Collection[UUID | None]
+) -> set[UUID]:
+    """Those of the runs that only try things out."""
+    if not runs:
+        return set()
+    return {row["id"] for row in await tx.fetch(_TRIALS, workspace_id, list(runs))}

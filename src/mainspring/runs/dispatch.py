@@ -18,6 +18,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.gate.policy import narrower
 from mainspring.runs.admission import (
     DROPPED,
     PAUSED,
@@ -195,6 +196,8 @@ class Dispatcher:
             )
         version = request.version or row["version"]
         chain = around.chains.get(request.parent_id, Chain()) if request.parent_id else Chain()
+        # What a trial causes is part of the trial, over any number of hops.
+        request = replace(request, mode=narrower(request.mode, chain.mode))
         try:
             loaded = await self._versions.get(request.workspace_id, request.automation_id, version)
         except Problem as problem:

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Exhausted, Problem, TimedOut, as_problem, from_dict
+from mainspring.contracts.errors import Exhausted, Problem, TimedOut, from_dict
 from mainspring.contracts.outcome import Wait
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import RunFailure, Scope, build_run_context
@@ -30,6 +30,7 @@ from mainspring.runs.rows import ClaimedRun, End, RunStatus, StepRow, StepStatus
 from mainspring.runs.scope import run_facts
 from mainspring.runs.step import Attempt, LostRun, checked, performed, rendered, wanted
 from mainspring.runs.watch import Kind, Moment
+from mainspring.store.outage import logged_problem
 
 Interrupt = Literal["cancel", "hand_back", "lost"]
 # A pause longer than this frees the worker: the run waits in the table instead.
@@ -128,7 +129,7 @@ class Execution:
         except asyncio.CancelledError:
             await self._interrupted()
         except Exception as error:
-            await self._end(self._broken(as_problem(error)))
+            await self._end(self._broken(logged_problem(error)))
 
     async def _interrupted(self) -> None:
         if self.interrupt == "cancel":
@@ -240,7 +241,7 @@ class Execution:
                 return await self._try(step, scope, item, attempt, began)
             except Exception as error:
                 ms = self._since(began)
-                problem = self.known.hide_in(self._out_of_time(as_problem(error)))
+                problem = self.known.hide_in(self._out_of_time(logged_problem(error)))
                 if not may_retry(problem, attempt - earlier, step.max_retries):
                     self._fail(step, item, attempt, ms, problem)
                 await self._pause(step, item, attempt, ms, problem)

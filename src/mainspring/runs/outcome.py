@@ -18,7 +18,7 @@ OutcomeWord = Literal[
 
 SENTENCES: dict[OutcomeWord, str] = {
     "effects": "It changed something, here or outside.",
-    "drafts_waiting": "Outside writes wait in the inbox for a person.",
+    "drafts_waiting": "Outside writes wait as drafts for a person; they cannot be sent yet.",
     "answer_only": "It worked out an answer and changed nothing.",
     "nothing_to_do": "Every step was skipped or found nothing to do.",
     "blocked": "A call was refused at the door.",

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from mainspring.actions.call import call_directly
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Clash, Fault, Invalid, Problem, TimedOut, as_problem
+from mainspring.contracts.errors import Clash, Fault, Invalid, Problem, TimedOut
 from mainspring.contracts.outcome import Done, Nothing, Wait
 from mainspring.definition.json_text import check_value
 from mainspring.definition.program import ProgramStep
@@ -29,6 +29,7 @@ from mainspring.runs.engine import Engine
 from mainspring.runs.journal import RunJournal
 from mainspring.runs.outcome import Tally
 from mainspring.runs.rows import ClaimedRun, Unit
+from mainspring.store.outage import logged_problem
 
 
 class LostRun(BaseException):
@@ -170,7 +171,7 @@ async def performed(attempt: Attempt, config: Any, seconds: float | None) -> Any
             code="step_timeout",
         ) from None
     except Exception as error:
-        raise as_problem(error) from error
+        raise logged_problem(error) from error
 
 
 def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:

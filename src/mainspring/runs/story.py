@@ -34,6 +34,7 @@ _TRIALS: Final[Mapping[str, str]] = {
     "dry_run": "It was a dry run: nothing was changed, here or outside.",
     "verify": "It ran in verify mode: nothing left the house.",
 }
+MADE_UP: Final = "What such a call answered is made up, and so is what the run made of it."
 _AGAIN: Final = frozenset({"failed", "timed_out", "cancelled", "dead"})
 # Trying the same again cannot end differently.
 _NOT_AGAIN: Final = frozenset({"invalid_inputs", "unreadable_version"})
@@ -59,9 +60,14 @@ def trial_sentence(run: Mapping[str, Any]) -> str | None:
     sentence = _TRIALS.get(run.get("mode", "live"))
     if sentence is None:
         return None
+    cause = run.get("parent_id")
+    if cause is not None:
+        sentence = f"{sentence} It was started by run {cause}, which only tried things out."
     made = len(suppressed(run))
+    if not made:
+        return f"{sentence} 0 calls were only pretended."
     calls = "1 call was" if made == 1 else f"{made} calls were"
-    return f"{sentence} {calls} only pretended."
+    return f"{sentence} {calls} only pretended. {MADE_UP}"
 
 
 def suppressed(run: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-from mainspring.contracts.errors import Problem, as_problem
+from mainspring.contracts.errors import Problem, for_log
 from mainspring.gate.known import Known
 from mainspring.runs import queue
 from mainspring.runs.engine import Engine, LoadedVersion
@@ -30,6 +30,7 @@ from mainspring.runs.versions import Versions
 from mainspring.settings import Settings
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Connection, Database, is_lost_connection
+from mainspring.store.outage import logged_problem
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wake import Listener
 from mainspring.workspace.sealing import Drawer
@@ -160,7 +161,7 @@ class Worker:
             return await self._claim(free)
         except Exception as error:
             if not is_lost_connection(error):
-                log.exception("No run could be claimed: %s", as_problem(error).detail)
+                log.exception("No run could be claimed: %s", for_log(error))
             return []
 
     async def _claim(self, free: int) -> list[ClaimedRun]:
@@ -218,7 +219,7 @@ class Worker:
             execution.stopping = self._stop.is_set()
             execution.holds = self._holds
         except Exception as error:
-            await self._engine.writer.write(undecodable(run, as_problem(error)))
+            await self._engine.writer.write(undecodable(run, logged_problem(error)))
             return
         self._running[run.id, run.fence] = (execution, task)
         del self._starting[run.id, run.fence]
@@ -340,7 +341,7 @@ class Worker:
                 await act()
             except Exception as error:
                 if not is_lost_connection(error):
-                    log.exception("A duty of the worker failed: %s", as_problem(error).detail)
+                    log.exception("A duty of the worker failed: %s", for_log(error))
                 await asyncio.sleep(min(seconds, 0.5))
                 continue
             # A little spread keeps many workers from doing the same thing at once.

@@ -1,10 +1,13 @@
 """Errors of the driver, told apart and told plainly.
 
 A lost connection is worth another try; everything else is not. No sentence here repeats
-what the driver said: its texts quote statements, values and addresses.
+what the driver said: its texts quote statements, values and addresses. What nobody foresaw
+is named in the log alone, under an id that the caller is told.
 """
 
 from __future__ import annotations
+
+import logging
 
 import asyncpg
 
@@ -16,7 +19,11 @@ from mainspring.contracts.errors import (
     Problem,
     TimedOut,
     Upstream,
+    as_problem,
 )
+from mainspring.contracts.ids import new_id
+
+log = logging.getLogger(__name__)
 
 UNAVAILABLE = "database_unavailable"
 
@@ -83,6 +90,28 @@ def database_problem(error: BaseException) -> Problem:
     if isinstance(error, asyncpg.ClientConfigurationError):
         return _bad_address()
     return Fault("The database refused a statement.", code="database_error")
+
+
+def logged_problem(error: BaseException) -> Problem:
+    """An error of any kind as a problem; one that nobody foresaw is found in the log by its id."""
+    problem = as_problem(error)
+    if problem is error or not isinstance(problem, Fault):
+        return problem
+    mark = new_id()
+    log.error("Error %s is a %s%s.", mark, type(error).__name__, _place(error))
+    problem.suggestion = f"Look for {mark} in the log of the server."
+    return problem
+
+
+def _place(error: BaseException) -> str:
+    """Where it was raised; its text may hold a secret and is not looked at."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    module = trace.tb_frame.f_globals.get("__name__", "?")
+    return f" of {module}, line {trace.tb_lineno}"
 
 
 def _refused(error: BaseException) -> Invalid:

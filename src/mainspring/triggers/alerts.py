@@ -6,8 +6,8 @@ a schedule that breaks every minute does not fill a mailbox. When enough runs th
 started have failed in a row, the automation is paused. A run that a person started is told
 in the inbox alone and never counts: that person is watching.
 
-``Postman`` brings alerts to the owner by mail and tries again when the mail server does not
-take them.
+``Postman`` brings an alert by mail to the person who made the automation, and tries again
+when the mail server does not take it. What nobody is to be reached with stays in the inbox.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.context import Mail, Mailer
-from mainspring.contracts.errors import Problem, as_problem
+from mainspring.contracts.errors import Problem, for_log
 from mainspring.contracts.event import Event
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
@@ -47,6 +47,7 @@ from mainspring.workspace.alerts import (
     take_mail,
 )
 from mainspring.workspace.automations import set_state
+from mainspring.workspace.people.addresses import address_of_maker
 from mainspring.workspace.schedules import waiting
 from mainspring.workspace.triggers import hold_triggers
 
@@ -70,8 +71,8 @@ Pair = tuple[UUID, UUID]
 
 
 def mails(settings: Settings) -> bool:
-    """Whether alerts leave by mail: somebody gets them and a server takes them."""
-    return settings.owner_mail is not None and settings.smtp_url is not None
+    """Whether alerts leave by mail at all; each goes to whoever made the automation."""
+    return settings.smtp_url is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +186,21 @@ class Alerts:
 
 
 class Postman:
-    """Brings alerts to the owner; any number of them may be on the way at once."""
+    """Brings alerts to the owners of automations; many may be on the way at once."""
 
     def __init__(
         self,
         database: Database,
         mailer: Mailer,
-        to: str,
+        first: str | None,
         *,
         poll_seconds: float = _POLL_SECONDS,
         first_pause: float = _FIRST_PAUSE,
     ) -> None:
         self._database = database
         self._mailer = mailer
-        self._to = to
+        # Where the first person is reached while they have no address of their own.
+        self._first = first
         self._poll_seconds = poll_seconds
         self._first_pause = first_pause
 
@@ -208,7 +210,7 @@ class Postman:
             try:
                 brought = await self.once()
             except Exception as error:
-                log.warning("The mail of alerts waits: %s", as_problem(error).detail)
+                log.warning("The mail of alerts waits: %s", for_log(error))
                 brought = False
             if not brought:
                 with contextlib.suppress(TimeoutError):
@@ -223,13 +225,18 @@ class Postman:
         """
         async with self._database.transaction() as tx:
             letter = await take_mail(tx, self._first_pause, _LONGEST_PAUSE)
-        if letter is not None:
-            await self._bring(letter)
-        return letter is not None
+            if letter is None:
+                return False
+            to = await address_of_maker(tx, letter.workspace_id, letter.automation_id, self._first)
+            if to is None:
+                await give_up_mail(tx, letter)
+        if to is not None:
+            await self._bring(letter, to)
+        return True
 
-    async def _bring(self, letter: Letter) -> None:
+    async def _bring(self, letter: Letter, to: str) -> None:
         mail = Mail(
-            to=(self._to,),
+            to=(to,),
             subject=letter.title,
             text=letter.message,
             headers={"Auto-Submitted": "auto-generated"},

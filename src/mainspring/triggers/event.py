@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.contracts.event import EVENT_TYPE_PATTERN, LONGEST_EVENT_TYPE
+from mainspring.contracts.event import EVENT_TYPE_PATTERN, EVENT_TYPE_SAYS, LONGEST_EVENT_TYPE
 from mainspring.contracts.trigger import Trigger
 from mainspring.definition.filters import FILTER_SCHEMA
 
@@ -19,6 +19,7 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "description": "The exact type of the event.",
             "type": "string",
             "pattern": EVENT_TYPE_PATTERN,
+            "x-mainspring-says": EVENT_TYPE_SAYS,
             "maxLength": LONGEST_EVENT_TYPE,
             "examples": ["drive.file_added", "automation.run.succeeded"],
             "x-mainspring-source": "events",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mainspring.contracts.errors import as_problem
+from mainspring.contracts.errors import for_log
 from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
 from mainspring.gate.forget import expire_direct_calls, expire_leftovers
 from mainspring.runs.retention import expire_firings, expire_runs
@@ -89,7 +89,7 @@ class Housekeeper:
                 await chore()
             except Exception as error:
                 removed.failed += (name,)
-                log.warning("Housekeeping of %s failed: %s", name, as_problem(error).detail)
+                log.warning("Housekeeping of %s failed: %s", name, for_log(error))
         if removed.sentence():
             log.info("Housekeeping removed: %s", removed.sentence())
         return removed

@@ -22,11 +22,12 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Problem, as_problem
+from mainspring.contracts.errors import Fault, Problem
 from mainspring.contracts.event import Entry, Event, EventLog, Place
 from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database, database_problem
 from mainspring.store.events import EventTable
+from mainspring.store.outage import logged_problem
 from mainspring.store.wake import Listener
 from mainspring.triggers.event_cursor import EventCursor
 from mainspring.triggers.portions import Batch, Portions
@@ -122,7 +123,7 @@ class LogReader:
                     passed = await self.once()
                 except Exception as error:
                     self._cursor.place = None
-                    problem = as_problem(database_problem(error))
+                    problem = database_problem(error)
                     log.debug("The reader %r waits: %s", self._consumer, problem.detail)
                     await self._sleep(stop, pause)
                     pause = min(pause * 2, _LONGEST_PAUSE)
@@ -231,7 +232,7 @@ class LogReader:
         log.error("The reader %r passes an event over.", self._consumer, exc_info=error)
         failed_at = self._cursor.place
         try:
-            return await self._step_over(failed_at, as_problem(error))
+            return await self._step_over(failed_at, logged_problem(error))
         except Exception as second:
             if _is_passing(second):
                 raise

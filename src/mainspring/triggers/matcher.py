@@ -23,10 +23,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Problem, as_problem
+from mainspring.contracts.errors import Fault, Problem, for_log
 from mainspring.contracts.event import Entry, Event, EventLog
 from mainspring.contracts.limits import Limits
 from mainspring.definition.filters import FilterIndex
+from mainspring.runs.admission import trials_among
 from mainspring.runs.arrivals import Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.store.database import Database
@@ -95,7 +96,7 @@ class Listening:
         try:
             self.index.add(trigger.id, trigger.event_type, trigger.filters)
         except Exception as error:
-            log.warning("Trigger %s cannot listen: %s", trigger.id, as_problem(error).detail)
+            log.warning("Trigger %s cannot listen: %s", trigger.id, for_log(error))
         else:
             self.triggers[trigger.id] = trigger
 
@@ -186,12 +187,16 @@ class Matcher:
         found = list(matches)
         if not found:
             return []
-        times = await note_fired(tx, workspace_id, {match.trigger.id for match in found})
+        causes = {match.event.run_id for match in found} - {None}
+        trials = await trials_among(tx, workspace_id, causes)
+        meant = {match.trigger.id for match in found if match.event.run_id not in trials}
+        times = await note_fired(tx, workspace_id, {match.trigger.id for match in found}, meant)
         requests: list[Request] = []
         for match in found:
             if match.trigger.id in times:
                 before, now = times[match.trigger.id]
-                times[match.trigger.id] = (now, now)
+                if match.event.run_id not in trials:
+                    times[match.trigger.id] = (now, now)
                 requests.append(self._request(match, before))
         return requests
 

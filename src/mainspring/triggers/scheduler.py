@@ -23,7 +23,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, Problem, as_problem
+from mainspring.contracts.errors import Invalid, Problem, for_log
 from mainspring.contracts.limits import Limits
 from mainspring.runs.arrivals import Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
@@ -115,7 +115,7 @@ class Scheduler:
         except Exception as error:
             if is_lost_connection(error) or is_collision(error):
                 raise
-            log.exception("A batch of schedules failed: %s", as_problem(error).detail)
+            log.exception("A batch of schedules failed: %s", for_log(error))
         return await self._one_by_one(now)
 
     async def _round(self) -> float:
@@ -127,7 +127,7 @@ class Scheduler:
             return 0.0 if await self.once() else _HELD_SECONDS
         except Exception as error:
             if not is_lost_connection(error):
-                log.exception("The scheduler stumbled: %s", as_problem(error).detail)
+                log.exception("The scheduler stumbled: %s", for_log(error))
             return _AWAY_SECONDS
 
     async def _until_due(self) -> float:

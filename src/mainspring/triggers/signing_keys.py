@@ -57,7 +57,7 @@ class SigningKeys:
     async def _opened(self, name: Name) -> bytes | None:
         drawer, secret = name
         try:
-            key = read_secret((await self._vault.reveal(drawer, [secret]))[secret])
+            key = read_secret((await self._vault.lend(drawer, [secret]))[secret])
         except Problem as problem:
             if is_lost_connection(problem):
                 raise

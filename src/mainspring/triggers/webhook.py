@@ -36,6 +36,8 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
                     "signing key, such as whsec_ and its base64.",
                     "type": "string",
                     "pattern": "^[a-z0-9_]+$",
+                    "x-mainspring-says": "A secret's name is lower-case letters, digits and "
+                    "underscores.",
                     "maxLength": 64,
                     "examples": ["billing_webhook_key"],
                 }

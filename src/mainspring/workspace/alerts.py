@@ -96,7 +96,7 @@ _TAKE_MAIL = """
         ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS due
     WHERE n.workspace_id = due.workspace_id AND n.id = due.id
-    RETURNING n.workspace_id, n.id, n.title, n.message, n.mail_tries
+    RETURNING n.workspace_id, n.id, n.automation_id, n.title, n.message, n.mail_tries
 """
 _MAILED = "UPDATE notifications SET mailed_at = now() WHERE workspace_id = $1 AND id = $2"
 _GIVE_UP = "UPDATE notifications SET mail_due_at = NULL WHERE workspace_id = $1 AND id = $2"
@@ -125,6 +125,7 @@ class Letter:
 
     workspace_id: UUID
     id: UUID
+    automation_id: UUID
     title: str
     message: str
     tries: int
@@ -204,7 +205,10 @@ async def take_mail(tx: Transaction, first_pause: float, longest_pause: float) -
     row = await tx.fetchrow(_TAKE_MAIL, first_pause, longest_pause)
     if row is None:
         return None
-    return Letter(row["workspace_id"], row["id"], row["title"], row["message"], row["mail_tries"])
+    return Letter(
+        row["workspace_id"], row["id"], row["automation_id"], row["title"], row["message"],
+        row["mail_tries"],
+    )  # fmt: skip
 
 
 async def set_mailed(tx: Transaction, letter: Letter) -> None:

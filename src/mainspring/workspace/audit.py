@@ -64,3 +64,8 @@ def tell_saved(saved: Saved, name: str) -> dict[str, Any]:
         "changed": saved.changed,
         "widened": [grant.as_dict() for grant in saved.widened],
     }
+
+
+def is_idle(saved: Saved) -> bool:
+    """Whether a save left everything as it was, so that there is nothing to tell of."""
+    return not saved.changed and not saved.switched_back

@@ -8,7 +8,7 @@ on an automation never waits for a person who edits it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
@@ -22,6 +22,7 @@ from mainspring.definition.model import Definition
 from mainspring.workspace.secret_use import check_not_widened, missing_secrets
 from mainspring.workspace.stored_triggers import agree
 from mainspring.workspace.triggers import arm, hold_triggers, keep_triggers, list_triggers
+from mainspring.workspace.watched_boards import missing_boards
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -109,7 +110,7 @@ class Saved:
     widened: tuple[Grant, ...] = ()
     # There is no new version, yet triggers that were switched are what it says again.
     switched_back: bool = False
-    # Secrets that it uses and its owner has not set.
+    # Secrets that it uses and its owner has not set, boards that it watches and are not there.
     warnings: tuple[Finding, ...] = ()
 
 
@@ -202,7 +203,7 @@ async def put_version(
     """The next version of an automation whose row is held; none when it would say the same."""
     automation_id, state, owner = row["id"], row["state"], row["created_by"]
     document = content.definition.as_dict()
-    lacking = await missing_secrets(tx, workspace_id, owner, document)
+    lacking = await _doubts(tx, workspace_id, owner, document)
     if row["definition_hash"] == content.digest and row["grants"] == content.grants:
         return Saved(automation_id, row["version"], changed=False, state=state, warnings=lacking)
     widened = missing(read_grants(content.grants), read_grants(row["grants"]))
@@ -315,9 +316,19 @@ async def _first(tx: Transaction, workspace_id: UUID, content: Content, author: 
         _VERSION, workspace_id, automation_id, 1, content.digest, content.grants, author, None
     )
     await _follow(tx, workspace_id, automation_id, content.definition, "paused")
-    lacking = await missing_secrets(tx, workspace_id, author, content.definition.as_dict())
+    lacking = await _doubts(tx, workspace_id, author, content.definition.as_dict())
     widened = read_grants(content.grants)
     return Saved(automation_id, 1, changed=True, widened=widened, warnings=lacking)
+
+
+async def _doubts(
+    tx: Transaction, workspace_id: UUID, owner: UUID, document: Mapping[str, Any]
+) -> tuple[Finding, ...]:
+    """What a definition counts on and the workspace does not have yet."""
+    return (
+        *await missing_secrets(tx, workspace_id, owner, document),
+        *await missing_boards(tx, workspace_id, document),
+    )
 
 
 async def _follow(

@@ -21,6 +21,7 @@ from mainspring.contracts.capability import Annotations, Capability, CapabilityH
 from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
 from mainspring.contracts.event import (
     EVENT_TYPE_PATTERN,
+    EVENT_TYPE_SAYS,
     LONGEST_EVENT_TYPE,
     LONGEST_SOURCE,
     Event,
@@ -62,10 +63,13 @@ _FIRED = """
         WHERE workspace_id = $1 AND id = ANY($2::uuid[]) AND armed_at IS NOT NULL
         ORDER BY id FOR NO KEY UPDATE
     )
-    UPDATE triggers t SET last_fired_at = now() FROM armed
+    UPDATE triggers t
+    SET last_fired_at = CASE WHEN t.id = ANY($3::uuid[]) THEN now() ELSE t.last_fired_at END
+    FROM armed
     WHERE t.workspace_id = $1 AND t.id = armed.id
     RETURNING t.id, armed.last_fired_at AS before, t.last_fired_at AS now
 """
+_TRIAL = "SELECT id FROM runs WHERE workspace_id = $1 AND id = $2 AND mode <> 'live'"
 _NOTICE = """
     INSERT INTO notifications (workspace_id, id, level, title, message)
     VALUES ($1, $2, 'error', $3, $4)
@@ -103,10 +107,15 @@ async def publish(
 async def tell_again(tx: Transaction, event: Event) -> UUID:
     """Puts a copy of an event into the log: the triggers of today see it as new.
 
-    The copy begins a chain of its own, whatever led to the first.
+    The copy begins a chain of its own, whatever led to the first; what a trial told of stays
+    part of the trial.
     """
     text = orjson.dumps(event.payload).decode()
-    made = EventRow(event.workspace_id, new_id(), event.type, event.source_id, text, None, event.id)
+    trial = await tx.fetchrow(_TRIAL, event.workspace_id, event.run_id)
+    made = EventRow(
+        event.workspace_id, new_id(), event.type, event.source_id, text,
+        None if trial is None else event.run_id, event.id,
+    )  # fmt: skip
     await append_events(tx, [made])
     return made.id
 
@@ -191,13 +200,14 @@ async def forget_type(tx: Transaction, workspace_id: UUID, name: str) -> None:
 
 
 async def note_fired(
-    tx: Transaction, workspace_id: UUID, triggers: Collection[UUID]
-) -> dict[UUID, tuple[datetime | None, datetime]]:
+    tx: Transaction, workspace_id: UUID, triggers: Collection[UUID], meant: Collection[UUID]
+) -> dict[UUID, tuple[datetime | None, datetime | None]]:
     """Which of these triggers are armed, and when each fired before and fires now.
 
-    They stay armed until the transaction ends.
+    They stay armed until the transaction ends. One that is not ``meant`` goes off for a trial
+    alone, which leaves no trace of it.
     """
-    rows = await tx.fetch(_FIRED, workspace_id, sorted(triggers))
+    rows = await tx.fetch(_FIRED, workspace_id, sorted(triggers), list(meant))
     return {row["id"]: (row["before"], row["now"]) for row in rows}
 
 
@@ -253,6 +263,7 @@ _INPUT: Final[dict[str, Any]] = {
             "description": "What happened, in two or more lower-case names with dots between.",
             "type": "string",
             "pattern": EVENT_TYPE_PATTERN,
+            "x-mainspring-says": EVENT_TYPE_SAYS,
             "maxLength": LONGEST_EVENT_TYPE,
         },
         "payload": {"type": "object", "default": {}},

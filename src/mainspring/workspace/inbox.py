@@ -75,6 +75,7 @@ POST_NOTIFICATION = Capability(
         "type": "object",
         "required": ["notification_id"],
         "properties": {"notification_id": {"type": "string", "format": "uuid"}},
+        "examples": [{"notification_id": "01900000-0000-7000-8000-000000000001"}],
     },
     handler=_post,
     annotations=Annotations(

@@ -15,11 +15,13 @@ from uuid import UUID
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Denied, Fault, Finding, Missing
+from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import LEAST, Permission
 from mainspring.workspace.vault import (
     MAX_DESCRIPTION,
     MAX_NAME,
     NAME_PATTERNS,
+    NAMED,
     Drawer,
     Kind,
     Vault,
@@ -122,6 +124,8 @@ def _set(words: _Words, vault: Vault | None) -> Capability:
             audience=Audience.PEOPLE,
             permission=words.permission,
             hidden_arguments=frozenset({"value"}),
+            # As the other calls about it name it.
+            subject=lambda given, _: given.get("name"),
         ),
     )  # fmt: skip
 
@@ -179,9 +183,10 @@ def _list(words: _Words, vault: Vault | None) -> Capability:
 def _delete(words: _Words, vault: Vault | None) -> Capability:
     del vault
 
-    async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         drawer = await _drawer(words, ctx, arguments)
-        return {"deleted": int(await delete_secret(ctx.tx, drawer, arguments["name"]))}
+        deleted = int(await delete_secret(ctx.tx, drawer, arguments["name"]))
+        return {"deleted": deleted} if deleted else Unchanged({"deleted": deleted})
 
     return Capability(
         id=f"{words.prefix}_delete",
@@ -246,7 +251,7 @@ def _whose(words: _Words, drawer: Drawer) -> dict[str, str]:
 def _name(words: _Words) -> dict[str, Any]:
     return {
         "type": "string", "minLength": 1, "maxLength": MAX_NAME,
-        "pattern": NAME_PATTERNS[words.kind],
+        "pattern": NAME_PATTERNS[words.kind], "x-mainspring-says": NAMED[words.kind],
     }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """An automation and its owner's secrets: which are missing, and who may let them go further.
 
 Runs use the secrets of the member who made the automation. Somebody else may change it, yet
-may not send those secrets anywhere new: that would be reaching into another's drawer.
+may not send those secrets anywhere new: that would be reaching into another's drawer. When
+that member has left, nobody uses their secrets any more.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Finding
+from mainspring.contracts.errors import Clash, Denied, Finding, Missing
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.secret_use import SecretUse, secret_uses
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 _THERE = """
     SELECT name FROM secrets
     WHERE workspace_id = $1 AND kind = 'automation' AND owner_id = $2 AND name = ANY($3::text[])
+"""
+_HERE = """
+    SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
+    WHERE m.workspace_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL
 """
 _MOST_SHOWN = 10
 
@@ -37,6 +42,17 @@ async def missing_secrets(
     return tuple(_missing(use) for use in lacking)
 
 
+async def check_owner_here(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> None:
+    """Refuses the secrets of somebody who is no member any more, or was shut out."""
+    if await tx.fetchrow(_HERE, workspace_id, owner_id) is None:
+        raise Missing(
+            "This automation uses its owner's secrets, and its owner is no longer a member here.",
+            code="owner_left",
+            suggestion="Save it under another name as an automation of your own, with your own "
+            "secrets, and archive this one.",
+        )
+
+
 async def check_secrets_there(
     tx: Transaction,
     workspace_id: UUID,
@@ -45,6 +61,8 @@ async def check_secrets_there(
     limits: Limits,
 ) -> None:
     """Refuses to set an automation going that could only fail."""
+    if secret_uses(document, limits):
+        await check_owner_here(tx, workspace_id, owner_id)
     lacking = await _lacking(tx, workspace_id, owner_id, document, limits)
     if lacking:
         names = sorted({use.secret for use in lacking})
@@ -105,7 +123,8 @@ def _missing(use: SecretUse) -> Finding:
 
 def _further(use: SecretUse) -> Finding:
     where = f" to {use.site}" if use.site else ""
-    detail = f"The owner's secret {use.secret} did not go{where} from {use.action} before."
+    part = f"the {use.part} of " if use.part else ""
+    detail = f"The owner's secret {use.secret} did not go{where} from {part}{use.action} before."
     return Finding(use.pointer, detail, "secret_goes_further")
 
 

@@ -11,18 +11,16 @@ import asyncio
 import hashlib
 import re
 import secrets
-from collections.abc import Collection
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied, Fault, Finding, Invalid, Missing
+from mainspring.contracts.errors import Fault, Finding, Invalid, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role, lesser
-from mainspring.definition.words import did_you_mean
 from mainspring.store.database import Database
 from mainspring.workspace.private_file import Unguarded, read_private, write_private
 
@@ -64,10 +62,20 @@ _REVOKE_ALL = """
     UPDATE access_tokens SET revoked_at = now()
     WHERE workspace_id = $1 AND member_id = $2 AND revoked_at IS NULL
 """
+# A person's tokens are theirs in every workspace, so this looks over the walls.
+_REVOKE_EVERYWHERE = """
+    UPDATE access_tokens SET revoked_at = now()
+    WHERE member_id = $1 AND revoked_at IS NULL AND hash IS DISTINCT FROM $2
+    RETURNING workspace_id
+"""
 _REVOKE = f"""
     UPDATE access_tokens SET revoked_at = coalesce(revoked_at, now())
     WHERE workspace_id = $1 AND id = $2 AND ($3::uuid IS NULL OR member_id = $3)
     RETURNING {_COLUMNS}
+"""
+_REVOKED = """
+    SELECT id FROM access_tokens
+    WHERE workspace_id = $1 AND id = $2 AND revoked_at IS NOT NULL
 """
 # Two processes that start at once make one token between them.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring owner token', 0))"
@@ -165,34 +173,6 @@ async def make_token(
     return _stored(await _add(tx, workspace_id, member_id, name, plain, bounds)), plain
 
 
-def check_bounds(
-    bounds: Bounds, actor: Actor, known: Collection[str], now: datetime, ends: datetime | None
-) -> None:
-    """Refuses a token that would give more than its maker has, or name what is not there.
-
-    Whoever makes it with a token gives away no more time than that token has left.
-    """
-    if actor.role is None or bounds.role.rank > actor.role.rank:
-        detail = "A token cannot have a higher role than you have here."
-        raise Denied(detail, code="role_too_small", findings=[Finding("/role", detail, "role")])
-    findings = [
-        Finding(
-            f"/capabilities/{place}", f"There is no capability called {name[:64]!r}.",
-            "unknown_capability", did_you_mean(name, known),
-        )
-        for place, name in enumerate(bounds.capabilities or ())
-        if name not in known
-    ]  # fmt: skip
-    if bounds.expires_at is not None and bounds.expires_at <= now:
-        findings.append(Finding("/expires_at", "This moment has passed.", "past"))
-    if findings:
-        raise Invalid("A token cannot be made like this.", findings=findings)
-    if ends is not None and (bounds.expires_at is None or bounds.expires_at > ends):
-        detail = "A token that is made with another cannot outlive it."
-        found = Finding("/expires_at", detail, "outlives")
-        raise Denied(detail, code="outlives", findings=[found])
-
-
 async def find_token(tx: Transaction, digest: bytes) -> StoredToken | None:
     """The token with this hash, unless it was revoked."""
     row = await tx.fetchrow(_FIND, digest)
@@ -219,9 +199,22 @@ async def revoke_token(
     return _stored(row)
 
 
+async def is_revoked(tx: Transaction, workspace_id: UUID, token_id: UUID) -> bool:
+    """Whether there is such a token and it was ended before."""
+    return await tx.fetchrow(_REVOKED, workspace_id, token_id) is not None
+
+
 async def revoke_tokens_of(tx: Transaction, workspace_id: UUID, member_id: UUID) -> None:
     """Ends every token of a member who leaves."""
     await tx.execute(_REVOKE_ALL, workspace_id, member_id)
+
+
+async def revoke_tokens_everywhere(
+    tx: Transaction, member_id: UUID, *, but: bytes | None = None
+) -> Counter[UUID]:
+    """Ends every token of a person, perhaps but one; answers how many, by their workspace."""
+    rows = await tx.fetch(_REVOKE_EVERYWHERE, member_id, but)
+    return Counter(row["workspace_id"] for row in rows)
 
 
 async def ensure_owner_token(
@@ -250,6 +243,15 @@ async def ensure_owner_token(
 def read_owner_token(home: Path) -> str | None:
     """The local owner's token, for a command on the same machine; None when there is none."""
     return _read_owner(home / OWNER_FILE)
+
+
+async def owner_token_hash(home: Path) -> bytes | None:
+    """The hash of the local owner's token; None when there is none that can be read."""
+    try:
+        plain = await asyncio.to_thread(read_owner_token, home)
+    except Fault:
+        return None
+    return None if plain is None else token_hash(plain)
 
 
 async def _add(

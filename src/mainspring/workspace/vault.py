@@ -3,7 +3,8 @@
 Each value is sealed with AES-256-GCM under the master key and a fresh nonce, and bound to
 its place (``sealing``). A secret belongs to a member; an automation's runs use the secrets
 of the member who made it. What a workspace publishes with belongs to the workspace, under
-names in capitals. Nothing here answers a value but ``reveal``, which the door alone calls.
+names in capitals. Nothing here answers a value but ``reveal``, which the door alone calls,
+and ``lend``, by which the secrets of somebody who has left are not used any more.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from mainspring.store.database import Database
 from mainspring.workspace.keyring import Keyring, Keys
 from mainspring.workspace.master_key import MasterKey
 from mainspring.workspace.sealing import Drawer, Kind, opened, place, publisher_drawer
+from mainspring.workspace.secret_use import check_owner_here
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -41,7 +43,7 @@ _NAMES: Final = {
     "automation": re.compile(r"[a-z0-9_]{1,64}"),
     "publisher": re.compile(r"[A-Z][A-Z0-9_]{0,63}"),
 }
-_NAMED: Final = {
+NAMED: Final[dict[Kind, str]] = {
     "automation": "A secret's name is 1 to 64 lower-case letters, digits and underscores.",
     "publisher": "A publisher secret's name is 1 to 64 capitals, digits and underscores, "
     "with a capital first.",
@@ -142,6 +144,13 @@ class Vault:
         self._check_there(keys)
         return {name: read(keys, drawer, rows[name]) for name in wanted}
 
+    async def lend(self, drawer: Drawer, names: Iterable[str]) -> dict[str, str]:
+        """The values for somebody who works for their owner, who must still be here."""
+        wanted = frozenset(names)
+        if wanted and drawer.kind == "automation":
+            await check_owner_here(self._database, drawer.workspace_id, drawer.owner_id)
+        return await self.reveal(drawer, wanted)
+
     async def derived_key(self, purpose: bytes) -> bytes:
         """A key of its own for something that is signed; the master key is made if need be."""
         keys = await self.keyring.keys()
@@ -180,7 +189,7 @@ class Vault:
 
     def _check(self, kind: Kind, name: str, value: str, description: str) -> None:
         if not _NAMES[kind].fullmatch(name):
-            raise _invalid("name", _NAMED[kind])
+            raise _invalid("name", NAMED[kind])
         try:
             size = len(value.encode())
         except UnicodeEncodeError:

@@ -122,7 +122,7 @@ async def _direct(bench: Bench) -> list[tuple[str, str]]:
 async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: Bench) -> None:
     async with gate_bench(bench, Market()) as one:
         gate, visitor = one.house.gate, _visitor(one)
-        await gate.serve(visitor, "test.keep", {"mark": 1})
+        await gate.serve(visitor, "test.keep", {"mark": 1, "slug": "thing"})
         assert await _direct(bench) == [("test.keep", "kept")]
         for number in range(50):
             await gate.serve(visitor, "test.echo", {"n": number})
@@ -134,7 +134,15 @@ async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: B
         ("test.echo", "read"), ("test.keep", "denied"), ("test.keep", "kept"),
     ]  # fmt: skip
     assert found.count(("test.echo", "read")) == 50
-    told = await bench.house.database.fetch("SELECT action, detail FROM audit_log ORDER BY id")
+    told = await bench.house.database.fetch(
+        "SELECT action, subject, detail FROM audit_log ORDER BY id"
+    )
+    # The arguments of somebody who may not call are not looked at.
+    assert [row["subject"] for row in told] == ["thing", None]
+    calls = await bench.house.database.fetch(
+        "SELECT id FROM direct_calls WHERE capability = 'test.keep' ORDER BY id"
+    )
+    assert [row["detail"]["call"] for row in told] == [str(row["id"]) for row in calls]
     assert [(row["action"], row["detail"]["outcome"]) for row in told] == [
         ("test.keep", "kept"), ("test.keep", "denied"),
     ]  # fmt: skip

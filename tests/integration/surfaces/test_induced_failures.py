@@ -41,6 +41,7 @@ TELLING: Final = {
     r"|relation \"|syntax error at",
     "a library": r"(?i)\b(?:asyncpg|pydantic|starlette|fastapi|uvicorn|httptools|orjson|jinja2?)\b"
     r"|\b(?:postgres(?:ql)?|python)[ /]\d",
+    "an exception's class": r"\b[A-Z][A-Za-z]+(?:Error|Exception|Iteration|Group)\b",
     "an exception's text": r"poison-marker|hunter2|division by zero|codec can't|unpack|NoneType"
     r"|object has no attribute|expected str|positional argument",
 }

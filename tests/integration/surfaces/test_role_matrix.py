@@ -46,7 +46,7 @@ FIRST: Final = (
     "run_automation", "cancel_run", "retry_run", "replay_run", "post_event", "replay_event",
     "put_event_type", "update_automation", "roll_back", "pause_automation",
     "acknowledge_automation", "activate_automation", "patch_trigger", "make_webhook_token",
-    "end_webhook_token", "link_artifact", "read_message",
+    "end_webhook_token", "link_artifact", "read_message", "delete_token",
 )  # fmt: skip
 LAST: Final = ("archive_automation", "restore_automation")
 # What must have succeeded for the look at the audit log to be worth something.

@@ -454,7 +454,8 @@ async def test_without_mail_set_up_alerts_stay_in_the_inbox(bench: Bench) -> Non
     settings = bench.house.settings
     assert not mails(settings)
     assert not mails(replace(settings, owner_mail="ada@example.com"))
-    assert mails(replace(settings, owner_mail="ada@example.com", smtp_url="smtp://localhost"))
+    # Other people than the first have addresses of their own.
+    assert mails(replace(settings, smtp_url="smtp://localhost"))
     async with _story(bench, mail=False) as story:
         await story.ends(*await story.active(_breaks()))
         assert len(await story.inbox()) == 1

@@ -41,6 +41,9 @@ class Context:
     def mail(self) -> Mailer:
         raise Fault("no mail")
 
+    async def owner_address(self) -> str | None:
+        return None
+
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)
 

@@ -8,16 +8,21 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Denied
+from mainspring.contracts.errors import Clash, Denied, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.roles import Role
 from mainspring.definition.validate import Report, validate
+from mainspring.runs.arrivals import Request
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, create, update
 from mainspring.workspace.portable import import_judged, judge_import
 from mainspring.workspace.states import activate
 from mainspring.workspace.vault import Drawer
 from mainspring.workspace.versions import rollback
+from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench, document, step
+from tests.kit.members import member
+from tests.kit.outside import always, answer, local_server
 
 LIMITS = Limits()
 OTHER = new_id()
@@ -59,6 +64,12 @@ FURTHER = {
     "a new host": document(*BEFORE["plan"], _fetch("c", "three.test")),
     "a secret to a new host": document(BEFORE["plan"][0], _fetch("b", "three.test", "second")),
     "a new name": document(BEFORE["plan"][0], _fetch("b", "two.test", "second", "third")),
+    "a secret from a header to the query": document(
+        _fetch("a", "one.test", query={"key": "{{ secrets.first }}"}), BEFORE["plan"][1]
+    ),
+    "a secret from a header to the address": document(
+        _fetch("a", "one.test", path="{{ secrets.first }}"), BEFORE["plan"][1]
+    ),
     "a secret to the other's host": document(
         _fetch("a", "one.test", "first"), _fetch("b", "two.test", "first")
     ),
@@ -177,6 +188,49 @@ async def test_a_missing_secret_is_a_warning_at_saving_and_keeps_the_automation_
     await house.vault.set(bench.drawer, "first", "1")
     assert await _activate(bench, made) == "active"
     assert (await _update(bench, made, {**both, "goal": "Another."}, FIRST_MEMBER)).warnings == ()
+
+
+# Two ways to be gone, each with the way back.
+GONE = (
+    (
+        "DELETE FROM members WHERE user_id = $1",
+        "INSERT INTO members SELECT workspace_id, $1, 'editor' FROM workspaces",
+    ),
+    (
+        "UPDATE users SET disabled_at = now() WHERE id = $1",
+        "UPDATE users SET disabled_at = NULL WHERE id = $1",
+    ),
+)
+
+
+async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Bench) -> None:
+    database, space = bench.house.database, bench.house.workspace_id
+    person = (await member(database, space, Role.EDITOR)).actor.id
+    await bench.house.vault.set(Drawer(space, person), "key", "s3cret-value")
+    async with local_server(always(answer(200, b"{}"))) as server:
+        pair = f"127.0.0.1:{server.port}"
+        allowed = frozenset({pair})
+        async with gate_bench(bench, Market(), egress_allow=allowed) as one, one.worker():
+            fetch = {"url": f"http://{pair}/", "headers": {"X-Key": "{{ secrets.key }}"}}
+            plan = document(step("a", "http_fetch", fetch, max_retries=0))
+            saved = await _create(one, plan, person)
+
+            async def ended() -> tuple[str, str | None]:
+                made = await one.house.dispatcher.dispatch(Request(space, saved.automation_id))
+                run = await one.until(made.run_id)
+                return run["status"], run["reason"]
+
+            for goes, comes_back in GONE:
+                assert await ended() == ("succeeded", None)
+                before = len(server.requests)
+                await database.execute(goes, person)
+                assert await ended() == ("failed", "owner_left")
+                with pytest.raises(Missing, match="no longer a member") as refused:
+                    await _activate(one, saved)
+                assert "automation of your own" in (refused.value.suggestion or "")
+                assert len(server.requests) == before
+                await database.execute(comes_back, person)
+            assert await _activate(one, saved) == "active"
 
 
 async def _activate(bench: Bench, saved: Saved) -> str:

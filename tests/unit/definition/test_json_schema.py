@@ -69,6 +69,16 @@ def told(schema: Schema, value: Any) -> list[tuple[str, str, str]]:
          "This value is one of those that are not allowed here."),
         ({"oneOf": [{}, {}]}, 1, "/at", "one_of",
          "This fits more than one of the allowed shapes; it must fit exactly one."),
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {}, "/at", "any_of",
+         "Give a or b."),
+        ({"oneOf": [{"required": [name]} for name in "abc"]}, {"d": 1}, "/at", "one_of",
+         "Give one of a, b or c."),
+        ({"oneOf": [{"required": [name]} for name in "abc"]}, {"a": 1, "c": 1}, "/at", "one_of",
+         "Give only one of a, b or c."),
+        ({"pattern": "^a+$", "x-mainspring-says": "This is a, and a again."}, "b", "/at",
+         "pattern", "This is a, and a again."),
+        ({"propertyNames": {"pattern": "^x", "x-mainspring-says": "It begins with x."}}, {"a": 1},
+         "/at/a", "property_names", 'The key "a" is not allowed: It begins with x.'),
         ({"anyOf": [{"minimum": 3}, {"multipleOf": 5}]}, 1, "/at", "any_of",
          "This fits none of the 2 allowed shapes."),
         ({"anyOf": [{"type": "string"}, {"type": "boolean"}]}, 1, "/at", "any_of",
@@ -119,6 +129,15 @@ def test_a_slip_of_the_pen_gets_a_suggestion() -> None:
     assert missing.suggestion == "Is 'timezon' meant to be this key?"
     assert mode.suggestion == "Did you mean 'fast'?"
     assert unknown.suggestion == "Did you mean 'timezone'?"
+    (called_otherwise,) = compile_schema(
+        {
+            "additionalProperties": False,
+            "properties": {"json": True},
+            "x-mainspring-instead": {"body": "Send it as json."},
+        },
+        LIMITS,
+    ).findings({"body": 1})
+    assert called_otherwise.suggestion == "Send it as json."
     (zone,) = validator.findings({"timezone": "europe/berlin"})
     assert zone.suggestion == "Did you mean 'Europe/Berlin'?"
 

@@ -26,6 +26,7 @@ from mainspring.contracts.context import (
 from mainspring.contracts.errors import Fault, Upstream
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.definition.json_schema.validator import compile_schema
 from mainspring.gate.http_fetch import effect_of, http_fetch_capability, is_read, retry_after
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -71,6 +72,9 @@ class Context:
     @property
     def mail(self) -> Mailer:
         raise Fault("no mail")
+
+    async def owner_address(self) -> str | None:
+        return None
 
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)
@@ -132,6 +136,14 @@ async def test_a_body_is_sent_with_its_type(
     _, request = await _fetch({"url": URL, "method": "POST", **arguments})
 
     assert (request.body, request.headers["Content-Type"]) == (body, content_type)
+
+
+def test_a_body_by_another_name_is_led_to_the_three_there_are() -> None:
+    told = compile_schema(FETCH.input_schema, LIMITS).findings({"url": URL, "body": "x"})
+
+    assert [(one.pointer, one.suggestion) for one in told] == [
+        ("/body", "Send it as json, text or form.")
+    ]
 
 
 async def test_the_caller_may_name_the_type_of_the_body() -> None:

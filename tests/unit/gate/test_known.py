@@ -9,6 +9,8 @@ import pytest
 
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.errors import Fault, Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.known import Known, secrets_named_in
 from mainspring.gate.money import checked_price
 from mainspring.gate.stub import stub_of
@@ -66,6 +68,15 @@ def test_a_stub_looks_like_an_answer_and_says_that_it_is_none(
     capability: Capability, value: Any
 ) -> None:
     assert stub_of(capability, {"x": 7}) == value
+
+
+def test_the_stub_of_a_request_has_nothing_that_looks_fetched() -> None:
+    url = "https://api.example.com/x"
+
+    assert stub_of(http_fetch_capability(Limits()), {"url": url, "method": "POST"}) == {
+        "ok": True, "status": 200, "headers": {}, "text": "", "json": None, "url": url,
+        "kind": "suppressed",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

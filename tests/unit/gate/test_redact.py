@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import re
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -55,6 +56,16 @@ def test_every_spelling_of_a_value_is_masked(value: str, spell: object) -> None:
     spelled = spell(value)
 
     assert _hidden(value, f"before {spelled} after") == f"before {MASK} after"
+
+
+@pytest.mark.parametrize("value", VALUES[1:])
+@pytest.mark.parametrize("case", [str.upper, str.lower, str.casefold])
+def test_a_long_value_in_other_letters_is_masked(value: str, case: Callable[[str], str]) -> None:
+    changed = case(value)
+    for spell in (str, html.escape, json.dumps, quote, quote_plus):
+        masked = _hidden(value, f"before {spell(changed)} after")
+        assert changed not in masked
+    assert Redactor({"key": "Abcdefg"}).text("abcdefg") == "abcdefg"
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -19,6 +19,7 @@ from mainspring.store.outage import (
     database_problem,
     is_collision,
     is_lost_connection,
+    logged_problem,
     unavailable,
 )
 
@@ -94,3 +95,27 @@ def test_a_problem_stays_what_it_is() -> None:
     problem = Missing("nothing")
 
     assert database_problem(problem) is problem
+
+
+def test_what_nobody_foresaw_is_named_in_the_log_alone_under_an_id_that_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    try:
+        raise asyncpg.ProgramLimitExceededError(SECRET)
+    except asyncpg.PostgresError as error:
+        problem = logged_problem(error)
+    [said] = caplog.messages
+
+    assert isinstance(problem, Fault)
+    assert "ProgramLimit" not in str(problem.as_dict())
+    assert "ProgramLimitExceededError" in said
+    assert SECRET not in said + str(problem.as_dict())
+    assert any(word in said for word in str(problem.suggestion).split() if "-" in word)
+
+
+def test_a_problem_stays_itself_and_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    own = Fault("We know this one.")
+
+    assert logged_problem(own) is own
+    assert isinstance(logged_problem(TimeoutError(SECRET)), TimedOut)
+    assert caplog.messages == []

@@ -2,7 +2,9 @@
 
 A sentence names what is expected and what kind of thing is there, but never repeats
 text from the value itself: it may be a secret that was put in the wrong place. The
-code of a finding is the keyword it comes from, in snake case.
+code of a finding is the keyword it comes from, in snake case. A schema may bring words of
+its own: ``x-mainspring-says`` in place of a pattern, and ``x-mainspring-instead`` for keys
+that people expect and that are called otherwise here.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
 from mainspring.contracts.errors import Finding
+from mainspring.definition.json_schema.amounts import number_sentence, size_sentence
 from mainspring.definition.json_schema.formats import LOOKS_LIKE, timezones
 from mainspring.definition.json_schema.keywords import find
 from mainspring.definition.json_values import canonical
@@ -37,6 +40,10 @@ _TYPES = {
 def findings_of(error: ValidationError, root: Any, at: str) -> Iterator[Finding]:
     """The findings that one error of the validator comes to."""
     here = under(at, *error.instance_path)
+    known = _by_schema(error, here, root)
+    if known is not None:
+        yield known
+        return
     match error.kind:
         case Kind.Required(property=name):
             hint = _among(name, error)
@@ -52,59 +59,34 @@ def findings_of(error: ValidationError, root: Any, at: str) -> Iterator[Finding]
         case Kind.Enum(options=options):
             yield _not_listed(options, here, error.instance)
         case Kind.PropertyNames(error=inner):
-            reason = _sentence(inner, "").detail
+            reason = next(findings_of(inner, root, "")).detail
             detail = f"The key {_short(inner.instance)} is not allowed: {reason}"
             yield Finding(under(here, str(inner.instance)), detail, "property_names")
         case _:
             yield _sentence(error, here)
 
 
+def _by_schema(error: ValidationError, here: str, root: Any) -> Finding | None:
+    """The one sentence for what the schema has simple words for."""
+    match error.kind:
+        case Kind.AnyOf() if keys := _keys_of_shapes(error, root):
+            return Finding(here, f"Give {_either(keys)}.", "any_of")
+        case Kind.OneOfNotValid() if keys := _keys_of_shapes(error, root):
+            return Finding(here, f"Give {_either(keys)}.", "one_of")
+        case Kind.OneOfMultipleValid() if keys := _keys_of_shapes(error, root):
+            return Finding(here, f"Give only one of {_or(keys)}.", "one_of")
+        case Kind.Pattern() if said := _said(error, root):
+            return Finding(here, said, "pattern")
+        case _:
+            return None
+
+
 def _sentence(error: ValidationError, here: str) -> Finding:
-    for family in (_number_sentence, _size_sentence, _list_sentence):
+    for family in (number_sentence, size_sentence, _list_sentence):
         finding = family(error, here)
         if finding is not None:
             return finding
     return _other(error, here)
-
-
-def _number_sentence(error: ValidationError, here: str) -> Finding | None:
-    match error.kind:
-        case Kind.Minimum(limit=limit):
-            return Finding(here, f"This must be at least {limit}.", "minimum")
-        case Kind.Maximum(limit=limit):
-            return Finding(here, f"This must be at most {limit}.", "maximum")
-        case Kind.ExclusiveMinimum(limit=limit):
-            return Finding(here, f"This must be more than {limit}.", "exclusive_minimum")
-        case Kind.ExclusiveMaximum(limit=limit):
-            return Finding(here, f"This must be less than {limit}.", "exclusive_maximum")
-        case Kind.MultipleOf(multiple_of=factor):
-            return Finding(here, f"This must be a multiple of {factor}.", "multiple_of")
-        case _:
-            return None
-
-
-def _size_sentence(error: ValidationError, here: str) -> Finding | None:
-    match error.kind:
-        case Kind.MinLength(limit=limit):
-            detail = f"This must have at least {_count(limit, 'character')}."
-            return Finding(here, detail, "min_length")
-        case Kind.MaxLength(limit=limit):
-            detail = f"This must have at most {_count(limit, 'character')}."
-            return Finding(here, detail, "max_length")
-        case Kind.MinItems(limit=limit):
-            detail = f"This list must have at least {_count(limit, 'item')}."
-            return Finding(here, detail, "min_items")
-        case Kind.MaxItems(limit=limit):
-            detail = f"This list must have at most {_count(limit, 'item')}."
-            return Finding(here, detail, "max_items")
-        case Kind.MinProperties(limit=limit):
-            detail = f"This object must have at least {_count(limit, 'key')}."
-            return Finding(here, detail, "min_properties")
-        case Kind.MaxProperties(limit=limit):
-            detail = f"This object must have at most {_count(limit, 'key')}."
-            return Finding(here, detail, "max_properties")
-        case _:
-            return None
 
 
 def _list_sentence(error: ValidationError, here: str) -> Finding | None:
@@ -161,16 +143,49 @@ def _unknown(
     names: Sequence[str], error: ValidationError, root: Any
 ) -> Iterator[tuple[str, str, str | None]]:
     allowed = _known_keys(error, root)
+    instead = _around(error, root).get("x-mainspring-instead")
     for name in names:
-        yield name, f"The key {name!r} is not known here.", did_you_mean(name, allowed)
+        hint = instead.get(name) if isinstance(instead, Mapping) else None
+        detail = f"The key {name!r} is not known here."
+        yield name, detail, hint if isinstance(hint, str) else did_you_mean(name, allowed)
 
 
 def _known_keys(error: ValidationError, root: Any) -> list[str]:
-    schema = find(root, under("", *error.schema_path[:-1]))
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    properties = _around(error, root).get("properties")
     if not isinstance(properties, Mapping) or not isinstance(error.instance, Mapping):
         return []
     return [name for name in properties if name not in error.instance]
+
+
+def _said(error: ValidationError, root: Any) -> str | None:
+    """What the schema says in place of its pattern, which few people can read."""
+    said = _around(error, root).get("x-mainspring-says")
+    return said if isinstance(said, str) else None
+
+
+def _around(error: ValidationError, root: Any) -> Mapping[str, Any]:
+    """The schema whose keyword was not obeyed."""
+    schema = find(root, under("", *error.schema_path[:-1]))
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _keys_of_shapes(error: ValidationError, root: Any) -> list[str]:
+    """The keys of which one is asked for, where that is all the difference of the shapes."""
+    shapes = find(root, under("", *error.schema_path))
+    if not isinstance(shapes, list):
+        return []
+    asked = [shape.get("required") for shape in shapes if isinstance(shape, Mapping)]
+    keys = [names[0] for names in asked if isinstance(names, list) and len(names) == 1]
+    alone = all(isinstance(shape, Mapping) and len(shape) == 1 for shape in shapes)
+    return keys if alone and len(keys) == len(shapes) else []
+
+
+def _either(keys: Sequence[str]) -> str:
+    return _or(keys) if len(keys) < 3 else f"one of {_or(keys)}"
+
+
+def _or(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _among(name: str, error: ValidationError) -> str | None:
@@ -239,8 +254,7 @@ def _wrong_type(types: Sequence[str], value: Any) -> str:
 
 
 def _any_of_types(types: Sequence[str]) -> str:
-    names = [_TYPES.get(name, name) for name in types]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+    return _or([_TYPES.get(name, name) for name in types])
 
 
 def _type_of(value: Any) -> str:
@@ -263,7 +277,3 @@ def _short(value: Any) -> str:
     """A value of the schema, or a key, as JSON and cut to a readable length."""
     text = canonical(value).decode()
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mainspring.contracts.capability import Audience
 from mainspring.contracts.grant import Grant
@@ -13,8 +14,12 @@ from mainspring.definition.hosts import listed_site, lists, literal_site
 from mainspring.definition.pointers import under
 from mainspring.definition.templates.tokens import has_syntax
 from mainspring.definition.validate.outline import Outline, StepOutline
+from mainspring.definition.validate.placeholders import PLACEHOLDER
 from mainspring.definition.validate.report import Sheet
 from mainspring.definition.words import did_you_mean
+
+_EXPRESSION: Final = re.compile(r"\{([{%#]).*?[}%#]\}", re.DOTALL)
+_AFTER_HOST: Final = re.compile(r"[/?#]")
 
 
 def check_grants(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None:
@@ -39,6 +44,8 @@ def _check_need(
         _report_never(under(step.pointer, "action"), need.capability, vocabulary, sheet)
     elif need.capability not in vocabulary.capabilities:
         _report_unknown(step, need, vocabulary, sheet)
+    elif (secret := _secret_in_host(step, need)) is not None:
+        _report_secret(step, secret, sheet)
     elif _leads_nowhere(step, need):
         _report_url(step, sheet)
     elif given is None:
@@ -123,6 +130,30 @@ def _report_unknown(step: StepOutline, need: Grant, vocabulary: Vocabulary, shee
     detail = f"The step calls {need.capability!r}, which is not there."
     suggestion = did_you_mean(need.capability, grantable(vocabulary))
     sheet.wrong(under(step.pointer, "action"), detail, "unknown_capability", suggestion)
+
+
+def _secret_in_host(step: StepOutline, need: Grant) -> str | None:
+    """The secret that would decide where a request goes; no grant can make that right."""
+    url = (step.config or {}).get("url")
+    found = PLACEHOLDER.search(url) if isinstance(url, str) else None
+    if found is None or need.capability not in HOSTED:
+        return None
+    before = found.string[: found.start()]
+    if not has_syntax(before):
+        return None if literal_site(found.string) is not None else found[1]
+    # An expression may bring the whole beginning; what it leaves to be read is judged here.
+    _, scheme, rest = _EXPRESSION.sub("", before).partition("://")
+    return found[1] if scheme and not _AFTER_HOST.search(rest) else None
+
+
+def _report_secret(step: StepOutline, secret: str, sheet: Sheet) -> None:
+    sheet.wrong(
+        under(step.pointer, "config", "url"),
+        f"The secret {secret!r} would decide which host is called.",
+        "secret_in_host",
+        "Write the host as plain text, with the slash that ends it; secrets may stand after it, "
+        f"as in https://example.com/{{{{ secrets.{secret} }}}}.",
+    )
 
 
 def _leads_nowhere(step: StepOutline, need: Grant) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from mainspring.definition.pointers import under
 from mainspring.definition.validate.report import Sheet
 
-_PLACEHOLDER: Final = re.compile(r"\{\{[-+]?\s*secrets\s*\.\s*(\w{1,64})")
+PLACEHOLDER: Final = re.compile(r"\{\{[-+]?\s*secrets\s*\.\s*(\w{1,64})")
 _WHERE: Final = "Secrets may stand in the URL, the headers and the query of an HTTP request."
 
 
@@ -24,12 +24,12 @@ def check_placeholders(document: Mapping[str, Any], sheet: Sheet) -> None:
     while rest:
         pointer, value = rest.pop()
         if isinstance(value, str):
-            found = _PLACEHOLDER.search(value)
+            found = PLACEHOLDER.search(value)
             if found is not None and pointer not in judged:
                 _refuse(pointer, found[1], sheet)
         elif isinstance(value, Mapping):
             for key, entry in value.items():
-                found = _PLACEHOLDER.search(str(key))
+                found = PLACEHOLDER.search(str(key))
                 if found is not None:
                     _refuse(under(pointer, key), found[1], sheet)
                 rest.append((under(pointer, key), entry))

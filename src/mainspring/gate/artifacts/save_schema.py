@@ -28,6 +28,7 @@ def input_schema(limits: Limits) -> dict[str, Any]:
                 "minLength": 1,
                 "maxLength": MAX_NAME,
                 "pattern": NAME,
+                "x-mainspring-says": "This is the name of a file, without any folder.",
                 "description": "The name of the file, without any folder.",
             },
             "text": {"type": "string", "description": "The content, as text in UTF-8."},
@@ -37,6 +38,7 @@ def input_schema(limits: Limits) -> dict[str, Any]:
                 "type": "string",
                 "maxLength": MAX_MEDIA_TYPE,
                 "pattern": MEDIA_TYPE,
+                "x-mainspring-says": "This must be a media type such as text/plain.",
                 "description": "Default: by the end of the name, else by the content.",
             },
             "kind": {"enum": list(KINDS), "description": "Default: by the media type."},
@@ -94,6 +96,16 @@ def output_schema() -> dict[str, Any]:
                 "for a week at most.",
             },
         },
+        "examples": [
+            {
+                "artifact_id": "01900000-0000-7000-8000-000000000001",
+                "name": "report.csv",
+                "size": 8,
+                "sha256": "0" * 64,
+                "media_type": "text/csv",
+                "expires_at": "2026-12-15T10:00:00Z",
+            }
+        ],
     }
 
 

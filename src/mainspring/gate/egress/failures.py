@@ -7,7 +7,8 @@ import ssl
 import h11
 import httpcore2
 
-from mainspring.contracts.errors import Problem, TimedOut, Upstream, as_problem
+from mainspring.contracts.errors import Problem, TimedOut, Upstream
+from mainspring.store.outage import logged_problem
 
 
 def exchange_problem(error: Exception, host: str) -> Problem:
@@ -25,7 +26,7 @@ def exchange_problem(error: Exception, host: str) -> Problem:
         )
     if isinstance(error, httpcore2.NetworkError | OSError):
         return Upstream(f"The connection to {host} was lost.", code="connection_lost")
-    return as_problem(error)
+    return logged_problem(error)
 
 
 def _unreached(error: httpcore2.ConnectError, host: str) -> Upstream:

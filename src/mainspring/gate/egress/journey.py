@@ -18,7 +18,6 @@ from mainspring.contracts.errors import (
     Problem,
     TimedOut,
     Upstream,
-    as_problem,
 )
 from mainspring.contracts.limits import Limits
 from mainspring.gate.egress.body import content_encoding, read_body
@@ -37,6 +36,7 @@ from mainspring.gate.egress.failures import exchange_problem
 from mainspring.gate.egress.headers import read_headers
 from mainspring.gate.egress.url import Target, read_pair
 from mainspring.gate.redact import Redactor
+from mainspring.store.outage import logged_problem
 
 Reveal = Callable[[frozenset[str]], Awaitable[Mapping[str, str]]]
 
@@ -192,7 +192,7 @@ class CallHttp:
             raise TimedOut("The request took longer than it was given.", code="timed_out") from None
         except Exception as error:
             # What led to a problem may quote the request, so only the problem is kept.
-            raise self._masked_problem(as_problem(error)) from None
+            raise self._masked_problem(logged_problem(error)) from None
 
     def masked(self, value: Any) -> Any:
         """A JSON value in which no secret used by this call can be read."""

@@ -10,8 +10,9 @@ import ssl
 
 import aiosmtplib
 
-from mainspring.contracts.errors import Problem, Upstream, as_problem
+from mainspring.contracts.errors import Problem, Upstream
 from mainspring.gate.redact import Redactor
+from mainspring.store.outage import logged_problem
 
 _QUOTED_CHARACTERS = 200
 
@@ -48,7 +49,7 @@ def delivery_problem(error: Exception, secrets: Redactor) -> Problem:
         )
     if isinstance(error, aiosmtplib.SMTPException):
         return Upstream("The mail server did not speak as expected.", code="mail_reply")
-    return as_problem(error)
+    return logged_problem(error)
 
 
 def _nobody(error: aiosmtplib.SMTPRecipientsRefused, secrets: Redactor) -> Upstream:

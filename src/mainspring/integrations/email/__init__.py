@@ -11,12 +11,10 @@ from importlib import resources
 
 from mainspring.contracts.integration import Integration
 from mainspring.integrations.email.capabilities import SEND_EMAIL
-from mainspring.integrations.email.notify_owner import notify_owner_capability
+from mainspring.integrations.email.notify_owner import NOTIFY_OWNER
 
 
-def integration(owner: str | None = None) -> Integration:
-    """Everything this folder adds to an installation; ``owner`` is where its owner is told."""
+def integration() -> Integration:
+    """Everything this folder adds to an installation."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
-    return Integration(
-        manifest=json.loads(manifest), capabilities=(SEND_EMAIL, notify_owner_capability(owner))
-    )
+    return Integration(manifest=json.loads(manifest), capabilities=(SEND_EMAIL, NOTIFY_OWNER))

@@ -16,6 +16,7 @@ _ADDRESS: dict[str, Any] = {
     "format": "idn-email",
     # The format alone would take a name with the address.
     "pattern": r"^[^\s<>\"(),;:]+$",
+    "x-mainspring-says": "This must be a mail address alone, without a name.",
     "minLength": 3,
     "maxLength": 254,
 }

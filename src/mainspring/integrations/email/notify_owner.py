@@ -1,4 +1,4 @@
-"""``email.notify_owner``: a word to the owner, at the one address that the operator set.
+"""``email.notify_owner``: a word to the person who made the automation.
 
 No argument chooses who gets it, so it is on the list of safe writes.
 """
@@ -6,7 +6,6 @@ No argument chooses who gets it, so it is on the list of safe writes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
@@ -18,29 +17,14 @@ _TEXT = 10_000
 _SHOWN_TEXT = 200
 
 
-def notify_owner_capability(owner: str | None) -> Capability:
-    """The capability for an installation whose owner reads this address."""
-    return Capability(
-        id="email.notify_owner",
-        description="Mail a word to the owner\n\n"
-        "Sends a short mail to the address that the operator set for alerts, and to nobody "
-        "else. On the safe list: under auto_confirm_safe it leaves without a person.",
-        input_schema=_INPUT,
-        output_schema=_OUTPUT,
-        handler=partial(_notify, owner),
-        write=Write(preview=_preview, editable=("subject", "text"), safe=True),
-        annotations=Annotations(effect=Effect.SEND, seconds=2.0),
-    )
-
-
-async def _notify(
-    owner: str | None, ctx: CallContext, arguments: Mapping[str, Any]
-) -> dict[str, Any]:
+async def _notify(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    owner = await ctx.owner_address()
     if owner is None:
         raise Missing(
-            "No address of the owner is set, so there is nobody to tell.",
+            "The owner has no address for mail, so there is nobody to tell.",
             code="owner_mail_missing",
-            suggestion="Set MAINSPRING_OWNER_MAIL.",
+            suggestion="Let the owner set an email of their own; for the first person the "
+            "operator may set MAINSPRING_OWNER_MAIL.",
         )
     mail = Mail(to=(owner,), subject=arguments["subject"], text=arguments["text"])
     receipt = await ctx.mail.send(mail, key=ctx.key)
@@ -94,3 +78,16 @@ _OUTPUT: dict[str, Any] = {
         {"value": {"accepted": []}, "reason": "the mail's own name is always told"}
     ],
 }
+
+NOTIFY_OWNER = Capability(
+    id="email.notify_owner",
+    description="Mail a word to the owner\n\n"
+    "Sends a short mail to the person who made the automation, and to nobody else; called "
+    "without a run, to whoever calls. On the safe list: under auto_confirm_safe it leaves "
+    "without a person.",
+    input_schema=_INPUT,
+    output_schema=_OUTPUT,
+    handler=_notify,
+    write=Write(preview=_preview, editable=("subject", "text"), safe=True),
+    annotations=Annotations(effect=Effect.SEND, seconds=2.0),
+)

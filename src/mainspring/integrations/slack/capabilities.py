@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.integrations.slack.client import Slack
 
@@ -37,6 +37,8 @@ def slack_post(slack: Slack) -> Capability:
             secret_arguments=frozenset({"token"}),
             only_secrets=frozenset({"token"}),
             hosts=slack.hosts,
+            # Only a run has secrets to name.
+            audience=Audience.RUNS,
         ),
     )
 
@@ -62,6 +64,7 @@ _INPUT: dict[str, Any] = {
             "description": "The channel's id, such as C0123456789, or #name.",
             "maxLength": 255,
             "pattern": r"^\S+$",
+            "x-mainspring-says": "This must be the channel's id, or #name.",
         },
         "text": {"type": "string", "minLength": 1, "maxLength": _TEXT},
         "thread_ts": {
@@ -69,12 +72,14 @@ _INPUT: dict[str, Any] = {
             "description": "The ts of the message to answer in a thread.",
             "maxLength": 40,
             "pattern": r"^[0-9]+\.[0-9]+$",
+            "x-mainspring-says": "This must be the ts of a message, such as 1700000000.000100.",
         },
         "token": {
             "type": "string",
             "description": "The bot token, as a secret: {{ secrets.slack_bot_token }}.",
             # How a secret is shown; the token itself may stand in no definition.
             "pattern": r"^\[secret [a-z0-9_]+\]$",
+            "x-mainspring-says": "This must be a secret, such as {{ secrets.slack_bot_token }}.",
             "maxLength": 80,
             "x-mainspring-scope": "secret",
         },

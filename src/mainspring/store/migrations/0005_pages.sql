@@ -1,5 +1,29 @@
 -- Pages: what a workspace knows, found by words, by likeness and by meaning.
 
+-- The words of a page as they are written, and their English stems. A vector of words has a
+-- bound of its own, so only the beginning of a very long body is found by its words: as much
+-- of it as there is room for.
+CREATE FUNCTION page_words(title text, body text) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    room integer := 200000;
+BEGIN
+    LOOP
+        BEGIN
+            RETURN setweight(to_tsvector('simple'::regconfig, title), 'A')
+                || setweight(to_tsvector('english'::regconfig, title), 'A')
+                || to_tsvector('simple'::regconfig, left(body, room))
+                || strip(to_tsvector('english'::regconfig, left(body, room)));
+        EXCEPTION WHEN program_limit_exceeded THEN
+            IF room = 0 THEN
+                RAISE;
+            END IF;
+            room := room / 2;
+        END;
+    END LOOP;
+END
+$$;
+
 CREATE TABLE pages (
     workspace_id uuid NOT NULL REFERENCES workspaces,
     id           uuid NOT NULL,
@@ -26,14 +50,7 @@ CREATE TABLE pages (
     deleted_at   timestamptz,
     -- The model that its vectors are from; null: it waits for one.
     embedded_by  text,
-    -- Words as they are written, and their English stems. A vector of words has a bound of
-    -- its own, so only the beginning of a very long body is found by its words.
-    words        tsvector NOT NULL GENERATED ALWAYS AS (
-        setweight(to_tsvector('pg_catalog.simple'::regconfig, title), 'A')
-        || setweight(to_tsvector('pg_catalog.english'::regconfig, title), 'A')
-        || to_tsvector('pg_catalog.simple'::regconfig, left(body, 200000))
-        || strip(to_tsvector('pg_catalog.english'::regconfig, left(body, 200000)))
-    ) STORED,
+    words        tsvector NOT NULL GENERATED ALWAYS AS (page_words(title, body)) STORED,
     PRIMARY KEY (workspace_id, id)
 );
 CREATE UNIQUE INDEX pages_slug ON pages (workspace_id, slug);
@@ -137,24 +154,44 @@ BEGIN
         );
         CREATE INDEX page_vectors_near ON page_vectors
             USING hnsw (embedding halfvec_cosine_ops);
-        -- What is near is followed until enough of it belongs to this workspace; one page may
-        -- be near with several of its pieces.
+        -- The index is one for all workspaces, and what is near in it may all belong to others.
+        -- A small workspace is looked through whole; in a large one what is near is followed
+        -- for a while, and where too little of it is its own, it is looked through too. One
+        -- page may be near with several of its pieces.
         CREATE FUNCTION pages_by_meaning(asked text, named text, wanted text, most integer)
             RETURNS TABLE (id uuid, score real)
             LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
             SET hnsw.iterative_scan = relaxed_order SET hnsw.ef_search = 100
+            SET enable_seqscan = off
         BEGIN ATOMIC
-            SELECT near.page_id, (1 - min(near.distance))::real AS score
-            FROM (
+            WITH small AS MATERIALIZED (
+                SELECT count(*) <= 5000 AS yes FROM (
+                    SELECT FROM page_vectors v
+                    WHERE v.workspace_id = (SELECT inside_workspace()) LIMIT 5001
+                ) AS few
+            ), near AS MATERIALIZED (
                 SELECT v.page_id, v.embedding <=> asked::halfvec(%1$s) AS distance
                 FROM page_vectors v JOIN pages p ON p.workspace_id = v.workspace_id
                     AND p.id = v.page_id
-                WHERE v.workspace_id = (SELECT inside_workspace()) AND v.model = named
+                WHERE NOT (SELECT s.yes FROM small s)
+                  AND v.workspace_id = (SELECT inside_workspace()) AND v.model = named
                   AND p.deleted_at IS NULL AND (wanted IS NULL OR p.type = wanted)
                 ORDER BY v.embedding <=> asked::halfvec(%1$s)
                 LIMIT most * 2
-            ) AS near
-            GROUP BY near.page_id
+            ), own AS MATERIALIZED (
+                SELECT v.page_id, v.embedding <=> asked::halfvec(%1$s) AS distance
+                FROM page_vectors v JOIN pages p ON p.workspace_id = v.workspace_id
+                    AND p.id = v.page_id
+                WHERE (SELECT count(*) FROM near) < most * 2
+                  AND v.workspace_id = (SELECT inside_workspace()) AND v.model = named
+                  AND p.deleted_at IS NULL AND (wanted IS NULL OR p.type = wanted)
+                -- The sum keeps the shared index out of it.
+                ORDER BY (v.embedding <=> asked::halfvec(%1$s)) + 0
+                LIMIT most * 2
+            )
+            SELECT found.page_id, (1 - min(found.distance))::real AS score
+            FROM (SELECT * FROM near UNION ALL SELECT * FROM own) AS found
+            GROUP BY found.page_id
             ORDER BY score DESC
             LIMIT most;
         END

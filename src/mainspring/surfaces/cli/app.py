@@ -26,6 +26,7 @@ from mainspring.surfaces.cli import (
 )
 from mainspring.surfaces.cli.desk import Desk, finish
 from mainspring.surfaces.cli.options import Json, Limit, desk_of, help_alone, make_group
+from mainspring.surfaces.cli.placing import placed
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.doors import Doors
@@ -72,7 +73,7 @@ def build_app(doors: Doors) -> typer.Typer:
         ] = False,
     ) -> None:
         """Run automations that people describe, read, agree to and then trust."""
-        ctx.obj = Desk(doors, home, no_color, for_programs)
+        ctx.obj = Desk(placed(doors, ctx.invoked_subcommand), home, no_color, for_programs)
         if version:
             typer.echo(f"mainspring {__version__}")
             raise typer.Exit
@@ -193,7 +194,8 @@ def _audit(
     ctx: typer.Context,
     action: Annotated[str | None, typer.Option(help="Only this action.")] = None,
     actor: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only of this member or run.")
+        str | None,
+        typer.Option(metavar="WHO", help="Only of this member, by email or id, or of a run."),
     ] = None,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Only from this moment on.")
@@ -208,9 +210,9 @@ def _audit(
     from mainspring.surfaces.cli.audit import read_sought, show_audit
 
     desk = desk_of(ctx)
-    sought = read_sought(action, actor, since, before)
+    sought = read_sought(action, since, before)
     screen = desk.screen(for_programs=for_programs)
-    return finish(show_audit(desk, screen, sought, most=limit))
+    return finish(show_audit(desk, screen, sought, actor=actor, most=limit))
 
 
 def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
@@ -13,6 +13,7 @@ from mainspring.surfaces.cli.columns import columns, is_narrow, moment
 from mainspring.surfaces.cli.documents import check_text
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
+from mainspring.surfaces.cli.whom import id_of
 from mainspring.workspace.audit import Sought, read_audit
 
 if TYPE_CHECKING:
@@ -23,17 +24,20 @@ if TYPE_CHECKING:
 _DETAIL_WIDE = 100
 
 
-def read_sought(
-    action: str | None, actor: str | None, since: str | None, before: str | None
-) -> Sought:
+def read_sought(action: str | None, since: str | None, before: str | None) -> Sought:
     """What the words of the command ask for."""
     if action is not None:
         check_text(action, "action")
-    return Sought(action, _id(actor), _moment("since", since), _moment("before", before))
+    return Sought(action, None, _moment("since", since), _moment("before", before))
 
 
-async def show_audit(desk: Desk, screen: Screen, sought: Sought, *, most: int) -> int:
+async def show_audit(
+    desk: Desk, screen: Screen, sought: Sought, *, most: int, actor: str | None = None
+) -> int:
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
+        if actor is not None:
+            whose = await id_of(connection, rooms.workspace_id, actor)
+            sought = replace(sought, actor=whose)
         rows = await read_audit(connection, rooms.workspace_id, sought, most=most)
     if screen.for_programs:
         screen.answer({"entries": rows})
@@ -61,15 +65,6 @@ def _table(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
 def _who(row: Mapping[str, Any]) -> str:
     name = row["actor_name"] or row["actor_id"] or ""
     return one_line(f"{row['actor_kind']} {name}".strip(), 60)
-
-
-def _id(text: str | None) -> UUID | None:
-    if text is None:
-        return None
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Invalid(f"{text[:60]!r} is not the id of a member or a run.", code="usage") from None
 
 
 def _moment(name: str, text: str | None) -> datetime | None:

@@ -19,11 +19,12 @@ from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import described, grant_lines, step_counts, warning_lines
 from mainspring.surfaces.cli.words import count, date_time, hint, zoned
 from mainspring.triggers.changing import change
-from mainspring.workspace.audit import tell_saved
+from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.switches import read_triggers
 from mainspring.workspace.versions import list_versions
+from mainspring.workspace.watched_boards import Watched, watched_boards
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -64,10 +65,11 @@ async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> in
         report, saved = await _stored(rooms, document, None if there is None else there["id"])
         async with local(rooms).acquire() as connection:
             rows = await read_triggers(connection, rooms.workspace_id, saved.automation_id)
+            boards = await watched_boards(connection, rooms.workspace_id, rows)
     if screen.for_programs:
         screen.answer(_told(report, saved))
     else:
-        screen.say(*_saved_lines(report, saved, rooms, screen))
+        screen.say(*_saved_lines(report, saved, boards, rooms, screen))
         screen.say(*_next_lines(report.accepted().name, rows, saved.state))
     return exits.DONE
 
@@ -89,6 +91,7 @@ async def _stored(rooms: Rooms, document: Any, there: UUID | None) -> tuple[Repo
         else:
             saved = await update(tx, rooms.workspace_id, there, *kept)
         deed.subject, deed.detail = saved.automation_id, tell_saved(saved, definition.name)
+        deed.idle = is_idle(saved)
         return saved
 
     saved = await change(
@@ -112,7 +115,9 @@ def _told(report: Report, saved: Saved) -> dict[str, Any]:
     }
 
 
-def _saved_lines(report: Report, saved: Saved, rooms: Rooms, screen: Screen) -> list[Text]:
+def _saved_lines(
+    report: Report, saved: Saved, boards: Mapping[str, Watched], rooms: Rooms, screen: Screen
+) -> list[Text]:
     from rich.text import Text
 
     definition = report.accepted()
@@ -121,7 +126,8 @@ def _saved_lines(report: Report, saved: Saved, rooms: Rooms, screen: Screen) -> 
     head = Text.assemble((sign, colour), " ", (one_line(definition.name), "bold"))
     head.append(f" {words} version {saved.version}, {saved.state}.")
     lines = [head, Text(f"  id {saved.automation_id}")]
-    lines += [Text(f"  starts {one_line(described(entry))}") for entry in definition.triggers]
+    starts = [described(entry, boards) for entry in definition.triggers]
+    lines += [Text(f"  starts {one_line(words, 400)}") for words in starts]
     if not definition.triggers:
         lines.append(Text("  starts by hand only"))
     lines += grant_lines(report.grants, rooms.registry)
@@ -242,11 +248,12 @@ async def show_automation(desk: Desk, screen: Screen, text: str) -> int:
             versions = await list_versions(
                 connection, rooms.workspace_id, found["id"], most=_VERSIONS_SHOWN
             )
+            boards = await watched_boards(connection, rooms.workspace_id, whole["triggers"])
         whole["triggers"] = [with_address(row, rooms) for row in whole["triggers"]]
         if screen.for_programs:
             screen.answer({**whole, "versions": versions})
         else:
-            screen.say(*_lines(whole, versions, rooms, screen))
+            screen.say(*_lines(whole, versions, boards, rooms, screen))
     return exits.DONE
 
 
@@ -262,8 +269,9 @@ def with_address(row: Mapping[str, Any], rooms: Rooms) -> dict[str, Any]:
 
 
 def _lines(
-    whole: Mapping[str, Any], versions: list[dict[str, Any]], rooms: Rooms, screen: Screen
-) -> list[Text]:
+    whole: Mapping[str, Any], versions: list[dict[str, Any]], boards: Mapping[str, Watched],
+    rooms: Rooms, screen: Screen,
+) -> list[Text]:  # fmt: skip
     from rich.text import Text
 
     definition = read_definition(whole["definition"])
@@ -279,20 +287,22 @@ def _lines(
         lines.append(Text(f"  last run {last['id']}: {ended}"))
     entries = {entry.id: entry for entry in definition.triggers}
     for row in whole["triggers"]:
-        lines += trigger_lines(row, entries.get(row["slug"]))
+        lines += trigger_lines(row, entries.get(row["slug"]), boards)
     if not whole["triggers"]:
         lines.append(Text("  starts by hand only"))
     grants = [Grant(entry["capability"], entry["params"]) for entry in whole["grants"]]
     return [*lines, *grant_lines(grants, rooms.registry), *map(_version_line, versions)]
 
 
-def trigger_lines(row: Mapping[str, Any], entry: TriggerEntry | None) -> list[Text]:
+def trigger_lines(
+    row: Mapping[str, Any], entry: TriggerEntry | None, boards: Mapping[str, Watched]
+) -> list[Text]:
     """When it starts, the moment that comes next, and where a webhook is called."""
     from rich.text import Text
 
-    words = row["type"] if entry is None else described(entry)
+    words = row["type"] if entry is None else described(entry, boards)
     at_rest = "" if row["armed_at"] is not None or not row["enabled"] else ", once it is active"
-    lines = [Text(f"  starts {one_line(words)}{at_rest}")]
+    lines = [Text(f"  starts {one_line(words, 400)}{at_rest}")]
     if row["next_due_at"] is not None:
         zone = row["config"].get("timezone")
         lines.append(Text(f"    next {zoned(row['next_due_at'], zone)}"))

@@ -1,39 +1,53 @@
-"""``boards``: made, listed and shown; rows appended, changed, deleted and exported."""
+"""``boards``: made, listed, shown, archived; rows appended, changed, deleted and exported."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Problem
+from mainspring.contracts.errors import Clash, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.board_rows import batches, placed
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.visiting import visitor_here
-from mainspring.surfaces.cli.words import count, hint
+from mainspring.surfaces.cli.words import count, date_time, hint
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
+# The words of a capability name capabilities; here there are commands.
+_INSTEAD = {
+    "no_board": "See what there is: {list}",
+    "ambiguous_name": "Name the one you mean by its id.",
+    "board_archived": "Bring it back: {restore}",
+    "row_deleted": "Bring them back first: {restore} ROW...",
+}
 _SERVER_KEYS = ("row_id", "_src", "_updated_at", "_deleted_at")
 
 
-async def list_boards(desk: Desk, screen: Screen, *, archived: bool) -> int:
+async def _listed(rooms: Rooms, *, archived: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
+    after: dict[str, Any] = {}
+    while True:
+        page = await _call(rooms, "list_boards", archived=archived, limit=500, **after)
+        found += page["boards"]
+        if page["next"] is None:
+            return found
+        after = {"after": page["next"]}
+
+
+async def list_boards(desk: Desk, screen: Screen, *, archived: bool) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        after: dict[str, Any] = {}
-        while True:
-            page = await _call(rooms, "list_boards", archived=archived, limit=500, **after)
-            found += page["boards"]
-            if page["next"] is None:
-                break
-            after = {"after": page["next"]}
+        found = await _listed(rooms, archived=archived)
     if screen.for_programs:
         screen.answer({"boards": found})
     elif not found:
@@ -47,17 +61,20 @@ async def list_boards(desk: Desk, screen: Screen, *, archived: bool) -> int:
             )
             for board in found
         ]
-        screen.say(columns(("id", "name", "rows"), rows, whole=("id",)))
+        screen.say(columns(("Id", "Name", "Rows"), rows, whole=("Id",)))
     return exits.DONE
 
 
 async def create_board(desk: Desk, screen: Screen, arguments: dict[str, Any]) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         made = await _call(rooms, "create_board", **arguments)
+        alone = screen.for_programs or await _is_alone(rooms, made["name"])
     if screen.for_programs:
         screen.answer(made)
     else:
         screen.say(f"The board {one_line(made['name'])} is {made['id']}.")
+        if not alone:
+            screen.say("Another board has this name too: name each of them by its id.")
         screen.say(f"  {hint('boards', 'append', made['id'], 'ROWS.jsonl')}")
     return exits.DONE
 
@@ -75,10 +92,23 @@ async def show_board(desk: Desk, screen: Screen, board: str, asked: dict[str, An
         keys = [column["key"] for column in dataset["schema"]["columns"]][:6]
         keys = keys or list(dict.fromkeys(_keys(dataset["rows"])))[:6]
         if dataset["rows"]:
-            screen.say(
-                columns(keys, [[_cell(row, key) for key in keys] for row in dataset["rows"]])
-            )
+            screen.say(_table(dataset["rows"], keys))
     return exits.DONE
+
+
+def _table(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> Table:
+    """Rows by their ids, which other commands take; those that are deleted say so."""
+    marked = ["Deleted"] if any(row.get("_deleted_at") for row in rows) else []
+    cells = [
+        [row["row_id"], *([_when(row)] if marked else []), *(_cell(row, key) for key in keys)]
+        for row in rows
+    ]
+    return columns(["Row", *marked, *(one_line(key, 60) for key in keys)], cells, whole=("Row",))
+
+
+def _when(row: dict[str, Any]) -> str:
+    at = row.get("_deleted_at")
+    return date_time(datetime.fromisoformat(at)) if at else ""
 
 
 async def append_rows(
@@ -120,7 +150,8 @@ async def update_rows(
                 done = f"The {count(batch.before, 'row')} before this batch are changed."
                 raise placed(problem, batch, done) from None
             updated += made["updated"]
-    _say(screen, {"board_id": board_id, "updated": updated}, f"{count(updated, 'row')} changed.")
+    said = f"{count(updated, 'row')} changed." if updated else "No row was changed."
+    _say(screen, {"board_id": board_id, "updated": updated}, said)
     return exits.DONE
 
 
@@ -132,7 +163,37 @@ async def delete_rows(
         made = await _call(
             rooms, "delete_board_rows", board_id=board_id, row_ids=list(row_ids), **more
         )
-    _say(screen, made, f"{count(made['deleted'], 'row')} deleted; they can be restored.")
+    rows = made["row_ids"] if made["deleted"] == 1 else ["ROW..."]
+    back = hint("boards", "restore", board, *rows)
+    said = f"{count(made['deleted'], 'row')} deleted.\n  {back}"
+    _say(screen, made, said if made["deleted"] else "No row was deleted.")
+    return exits.DONE
+
+
+async def restore(
+    desk: Desk, screen: Screen, board: str, row_ids: Sequence[str], more: dict[str, Any]
+) -> int:
+    """Deleted rows come back to their places; without rows, an archived board comes back."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        if row_ids:
+            board_id, deed = await _board_id(rooms, board), "restore_board_rows"
+            made = await _call(rooms, deed, board_id=board_id, row_ids=list(row_ids), **more)
+            number = made["restored"]
+            said = f"{count(number, 'row')} restored." if number else "No row was restored."
+        else:
+            board_id = await _board_id(rooms, board, archived=True)
+            made = await _call(rooms, "update_board", board_id=board_id, archived=False)
+            said = f"The board {one_line(made['name'])} is no longer archived."
+    _say(screen, made, said)
+    return exits.DONE
+
+
+async def archive_board(desk: Desk, screen: Screen, board: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        board_id = await _board_id(rooms, board)
+        made = await _call(rooms, "archive_board", board_id=board_id)
+    back = hint("boards", "restore", board_id)
+    _say(screen, made, f"The board {one_line(board)} is archived: it can be read.\n  {back}")
     return exits.DONE
 
 
@@ -179,17 +240,45 @@ def _meant(board: str) -> dict[str, str]:
         return {"name": board}
 
 
-async def _board_id(rooms: Rooms, board: str) -> str:
+async def _board_id(rooms: Rooms, board: str, *, archived: bool = False) -> str:
     meant = _meant(board)
     if "board_id" in meant:
         return meant["board_id"]
+    if archived:
+        found = [one for one in await _listed(rooms, archived=True) if one["archived"]]
+        named = [one["id"] for one in found if one["name"] == board]
+        if len(named) == 1:
+            return str(named[0])
+        if named:
+            raise Clash(
+                f"{len(named)} archived boards are called {board!r}: {', '.join(named)}.",
+                code="ambiguous_name",
+                suggestion=_INSTEAD["ambiguous_name"],
+            )
     return str((await _call(rooms, "get_board", **meant, limit=1))["id"])
 
 
+async def _is_alone(rooms: Rooms, name: str) -> bool:
+    """Whether no other board has this name; unknown to a token that may not read counts as yes."""
+    try:
+        await _call(rooms, "get_board", name=name, limit=1)
+    except Problem as problem:
+        return problem.code != "ambiguous_name"
+    return True
+
+
 async def _call(rooms: Rooms, capability: str, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = await rooms.gate.serve(
-        await visitor_here(rooms), capability, arguments
-    )
+    try:
+        answer: dict[str, Any] = await rooms.gate.serve(
+            await visitor_here(rooms), capability, arguments
+        )
+    except Problem as problem:
+        said = _INSTEAD.get(problem.code)
+        if said and not (problem.suggestion or "").startswith("Did you mean"):
+            commands = {name: hint("boards", name) for name in ("list", "restore")}
+            commands["restore"] += " BOARD"
+            problem.suggestion = said.format_map(commands)
+        raise
     return answer
 
 

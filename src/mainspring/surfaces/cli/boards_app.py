@@ -37,7 +37,9 @@ def add_to(app: typer.Typer) -> None:
     group.command(name="append")(_append)
     group.command(name="update")(_update)
     group.command(name="delete")(_delete)
+    group.command(name="restore")(_restore)
     group.command(name="export")(_export)
+    group.command(name="archive")(_archive)
     app.add_typer(group, name="boards", rich_help_panel=_PANEL)
 
 
@@ -114,7 +116,7 @@ def _append(
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Append rows, 5,000 in a call."""
+    """Append rows, 5,000 in a call; a call is taken whole, or not at all."""
     from mainspring.surfaces.cli.boards import append_rows
 
     desk = desk_of(ctx)
@@ -151,6 +153,33 @@ def _delete(
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=wants_json(ctx, for_programs))
     return finish(delete_rows(desk, screen, board, row_ids, {"dataset": dataset}))
+
+
+def _restore(
+    ctx: typer.Context,
+    board: Board,
+    row_ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ROW...]", help="The rows' ids; none: the archived board."),
+    ] = None,
+    dataset: Dataset = "default",
+    for_programs: Json = False,
+) -> int:
+    """Bring deleted rows back, or an archived board."""
+    from mainspring.surfaces.cli.boards import restore
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(restore(desk, screen, board, row_ids or [], {"dataset": dataset}))
+
+
+def _archive(ctx: typer.Context, board: Board, for_programs: Json = False) -> int:
+    """Take a board out of the list; it can be read and restored."""
+    from mainspring.surfaces.cli.boards import archive_board
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(archive_board(desk, screen, board))
 
 
 def _export(

@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from mainspring.contracts.capability import Audience
 from mainspring.contracts.errors import Finding, Invalid, Missing
 from mainspring.definition.words import did_you_mean
+from mainspring.surfaces.capability_list import as_dict, found_by, shown_to
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.documents import STDIN, read_document, read_object
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.visiting import visitor_here
 
 if TYPE_CHECKING:
+    from mainspring.contracts.capability import Capability
     from mainspring.contracts.limits import Limits
     from mainspring.gate.pinned import Offer
     from mainspring.surfaces.cli.desk import Desk
 
 
-async def show_capabilities(desk: Desk, screen: Screen, name: str | None) -> int:
+async def show_capabilities(
+    desk: Desk, screen: Screen, name: str | None, *, everything: bool
+) -> int:
     """Everything that may be called here, or one capability with its schemas."""
     async with desk.doors.open(desk.settings()) as rooms:
-        offers = rooms.gate.offers(await visitor_here(rooms))
-    if name is not None:
-        _show_one(screen, _find(offers, name))
-    elif screen.for_programs:
-        screen.answer({"capabilities": [_told(offer) for offer in offers]})
-    else:
-        widest = max((len(offer.capability.id) for offer in offers), default=0)
-        for offer in offers:
-            one = offer.capability
-            effect = one.annotations.effect.value
-            screen.say(f"{one.id:<{widest}}  {effect:<4}  {one_line(one.label, 80)}")
+        visitor = await visitor_here(rooms)
+        if name is not None:
+            found = found_by(rooms, visitor, name)
+            _show_one(screen, found or _unknown(shown_to(rooms, visitor, everything=True), name))
+            return exits.DONE
+        offers = shown_to(rooms, visitor, everything=everything)
+    if screen.for_programs:
+        screen.answer({"capabilities": [as_dict(offer) for offer in offers]})
+        return exits.DONE
+    marked = ["For"] if everything else []
+    rows = [
+        (one.id, one.annotations.effect.value, *([_audience(one)] if marked else []),
+         one_line(one.label, 80))
+        for one in (offer.capability for offer in offers)
+    ]  # fmt: skip
+    heads = ["Name", "Effect", *marked, "What it does"]
+    screen.say(columns(heads, rows, whole=heads[:-1]))
     return exits.DONE
+
+
+def _audience(capability: Capability) -> str:
+    """Whom a capability is for, where that is not everybody who reads this."""
+    return "steps alone" if capability.annotations.audience is Audience.RUNS else ""
 
 
 def read_arguments(text: str | None, limits: Limits) -> dict[str, Any]:
@@ -55,10 +72,7 @@ async def call_capability(desk: Desk, screen: Screen, name: str, arguments: dict
     return exits.DONE
 
 
-def _find(offers: list[Offer], name: str) -> Offer:
-    for offer in offers:
-        if offer.capability.id == name:
-            return offer
+def _unknown(offers: list[Offer], name: str) -> NoReturn:
     known = [offer.capability.id for offer in offers]
     raise Missing(
         f"There is no capability called {name[:100]!r}.",
@@ -69,23 +83,11 @@ def _find(offers: list[Offer], name: str) -> Offer:
 
 def _show_one(screen: Screen, offer: Offer) -> None:
     if screen.for_programs:
-        screen.answer(_told(offer))
+        screen.answer(as_dict(offer))
         return
     one = offer.capability
     screen.say(f"{one.id}  ({one.annotations.effect.value})", "", clean(one.description.strip()))
+    if _audience(one):
+        screen.say("", "Only a step of an automation may call it.")
     screen.say("", "It takes:", as_json(dict(offer.input_schema)))
     screen.say("", "It answers:", as_json(dict(one.output_schema)))
-
-
-def _told(offer: Offer) -> dict[str, Any]:
-    one = offer.capability
-    return {
-        "id": one.id,
-        "label": one.label,
-        "description": one.description,
-        "effect": one.annotations.effect.value,
-        "permission": one.permission.value,
-        "confirmation": one.write is not None,
-        "input_schema": offer.input_schema,
-        "output_schema": one.output_schema,
-    }

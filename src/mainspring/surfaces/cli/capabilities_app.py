@@ -24,13 +24,17 @@ def _capabilities(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its schemas.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Those too that only steps of automations may call.")
+    ] = False,
     for_programs: Json = False,
 ) -> int:
     """List what can be called here, or show what one capability takes and answers."""
     from mainspring.surfaces.cli.capabilities import show_capabilities
 
     desk = desk_of(ctx)
-    return finish(show_capabilities(desk, desk.screen(for_programs=for_programs), name))
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_capabilities(desk, screen, name, everything=everything))
 
 
 def _call(

@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from mainspring.contracts.errors import Clash
 from mainspring.store.account import closed_to, server_account
 from mainspring.store.binaries import find_binaries
-from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -202,18 +202,23 @@ def secrets(condition: Condition) -> Check:
         return Check(
             "secrets",
             "wrong",
-            f"{len(condition.closed)} of {condition.total} secrets do not open: {shown}.",
+            f"Of {count(condition.total, 'secret')}, {len(condition.closed)} cannot be opened: "
+            f"{shown}.",
             "Put the right key file back, or set these secrets again.",
         )
     if condition.behind:
         return Check(
             "secrets",
             "doubtful",
-            f"All {condition.total} secrets open, {condition.behind} of them with the key before.",
+            f"{_all_open(condition.total)}, {condition.behind} with the key before.",
             f"Finish the rotation with {hint('secrets', 'rotate')}",
         )
-    told = f"All {condition.total} secrets open." if condition.total else "There are none yet."
+    told = f"{_all_open(condition.total)}." if condition.total else "There are none yet."
     return Check("secrets", "ok", told)
+
+
+def _all_open(total: int) -> str:
+    return "The one secret opens" if total == 1 else f"All {total} secrets open"
 
 
 def address(settings: Settings) -> Check:

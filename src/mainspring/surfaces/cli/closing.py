@@ -82,14 +82,18 @@ def closing_lines(run: Mapping[str, Any], screen: Screen, *, in_force: int) -> l
     """Everything about a run that has ended; ``in_force`` is its automation's version now."""
     from rich.text import Text
 
+    from mainspring.runs.story import suppressed
+
     lines = [Text(), *verdict(run, screen), *_suppressed(run), *error_lines(run)]
     facts = [("effects", str(run["effects"]))]
     if run["drafts"]:
-        facts.append(("drafts", f"{count(run['drafts'], 'draft')} in the inbox"))
+        facts.append(("drafts", f"{run['drafts']}: {hint('drafts')}"))
     facts.append(("cost", usd(run["cost_usd"])))
     lines += [_fact(name, text) for name, text in facts]
     if run["output"] is not None:
         lines += output_lines("output", run["output"])
+        if suppressed(run):
+            lines.append(_fact("", "(of a trial: calls were only pretended, so it may be made up)"))
     lines.append(_fact("run", str(run["id"])))
     logs = Text(f"  {hint('logs', run['id'])}", style="bright_black")
     return [*lines, Text(), logs, *move_lines(run, in_force=in_force)]

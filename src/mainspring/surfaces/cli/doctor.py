@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mainspring.contracts.errors import Problem, as_problem
+from mainspring.contracts.errors import Fault, Problem, for_log
 from mainspring.surfaces.cli import checks, exits
 from mainspring.surfaces.cli.checks import Check
 from mainspring.surfaces.cli.desk import finish
@@ -32,7 +32,8 @@ def examine(desk: Desk, screen: Screen) -> int:
         try:
             result = check()
         except Exception as error:
-            result = _broken(name, as_problem(error))
+            problem = error if isinstance(error, Problem) else Fault(for_log(error))
+            result = _broken(name, problem)
         found.append(result)
         _show(result, screen)
     bad = sum(check.verdict == "wrong" for check in found)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
+from mainspring.gate.drafts import count_waiting
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_one
 from mainspring.surfaces.cli.local import Deed, local
@@ -25,13 +26,17 @@ _LEVELS = {"info": "told", "warning": "warning", "error": "failed"}
 async def show_inbox(desk: Desk, screen: Screen, *, unread: bool, most: int) -> int:
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         found = await notifications(connection, rooms.workspace_id, most, unread=unread)
+        drafts = await count_waiting(connection, rooms.workspace_id)
     if screen.for_programs:
-        screen.answer({"notifications": found})
+        screen.answer({"notifications": found, "drafts": drafts})
         return exits.DONE
     if not found:
         screen.say("There is nothing unread." if unread else "The inbox is empty.")
     for entry in found:
         screen.say(*_message_lines(entry, screen))
+    if drafts:
+        screen.say("", f"{count(drafts, 'draft waits', 'drafts wait')} for a person.")
+        screen.say(f"  {hint('drafts')}")
     return exits.DONE
 
 

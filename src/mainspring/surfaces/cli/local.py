@@ -26,6 +26,8 @@ class Deed:
     action: str
     subject: object = None
     detail: dict[str, Any] = field(default_factory=dict)
+    # Everything is as it was before: then there is nothing to tell.
+    idle: bool = False
 
 
 def local_owner(rooms: Rooms) -> Actor:
@@ -41,5 +43,5 @@ def local(rooms: Rooms, deed: Deed | None = None) -> Walled:
     return Walled(
         rooms.database,
         rooms.workspace_id,
-        tell=lambda: [entry_by(owner, deed.action, deed.subject, deed.detail)],
+        tell=lambda: [] if deed.idle else [entry_by(owner, deed.action, deed.subject, deed.detail)],
     )

@@ -88,4 +88,10 @@ def _token(settings: Settings) -> str:
             code="no_token",
             suggestion=f"Set {_TOKEN} to a token that it knows.",
         )
+    if not settings.token.isascii() or not settings.token.isprintable():
+        raise Unauthenticated(
+            f"What {_TOKEN} is set to is no token.",
+            code="no_token",
+            suggestion="Copy a whole token, as it was shown when it was made.",
+        )
     return settings.token

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -12,11 +13,19 @@ from mainspring.surfaces.cli.options import Json, Limit, desk_of, make_group, wa
 _PANEL = "Events and messages"
 
 
+class DraftState(StrEnum):
+    """What became of a draft."""
+
+    PENDING = "pending"
+    EXPIRED = "expired"
+
+
 def add_to(app: typer.Typer) -> None:
     """Facts first, then what is left for people."""
     app.add_typer(_events(), name="events", rich_help_panel=_PANEL)
     app.command(name="publish", rich_help_panel=_PANEL)(_publish)
     app.add_typer(_inbox(), name="inbox", rich_help_panel=_PANEL)
+    app.add_typer(_drafts(), name="drafts", rich_help_panel=_PANEL)
 
 
 EventId = Annotated[
@@ -125,3 +134,43 @@ def _read_message(
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=wants_json(ctx, for_programs))
     return finish(read_messages(desk, screen, message, everything=everything))
+
+
+def _drafts() -> typer.Typer:
+    group = make_group("List the outside writes that were held, the newest first; show one.")
+
+    @group.callback(invoke_without_command=True)
+    def drafts(
+        ctx: typer.Context,
+        status: Annotated[
+            DraftState | None, typer.Option("--status", help="Only drafts in this status.")
+        ] = None,
+        limit: Limit = 20,
+        for_programs: Json = False,
+    ) -> int:
+        """List the outside writes that were held, the newest first; show one."""
+        if ctx.invoked_subcommand is not None:
+            return 0
+        from mainspring.surfaces.cli.drafts import show_drafts
+
+        desk = desk_of(ctx)
+        screen = desk.screen(for_programs=for_programs)
+        return finish(show_drafts(desk, screen, status and status.value, most=limit))
+
+    group.command(name="show")(_show_draft)
+    return group
+
+
+def _show_draft(
+    ctx: typer.Context,
+    draft: Annotated[
+        str, typer.Argument(metavar="DRAFT", help="A draft's id, or its first characters.")
+    ],
+    for_programs: Json = False,
+) -> int:
+    """Show a draft: what would happen, and with which arguments."""
+    from mainspring.surfaces.cli.drafts import show_draft
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(show_draft(desk, screen, draft))

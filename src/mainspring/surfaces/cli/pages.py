@@ -11,7 +11,7 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment
 from mainspring.surfaces.cli.documents import read_text
-from mainspring.surfaces.cli.screen import Screen, clean, one_line
+from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.visiting import visitor_here
 from mainspring.surfaces.cli.words import date_time, hint
 from mainspring.workspace.pages.front_matter import split
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
 
 _BECAME = {
-    "created": "The page {slug} is there.",
+    "created": "The page {slug} is created.",
     "updated": "The page {slug} is changed.",
-    "ingested_again": "The page {slug} came in anew, unchanged.",
-    "unchanged": "The page {slug} is there already, just so.",
+    "ingested_again": "The page {slug} came in anew; its text is unchanged.",
+    "unchanged": "The page {slug} is unchanged: it was there already, just so.",
 }
 
 
@@ -85,7 +85,7 @@ def _lines(page: Mapping[str, Any]) -> list[Text]:
     if page["source_ref"]:
         lines.append(Text(f"  made from {one_line(page['source_ref'])}", style="bright_black"))
     lines += [
-        Text(f"  {name}: {one_line(str(value), 120)}")
+        Text(f"  {name}: {one_line(_plain(value), 120)}")
         for name, value in page["frontmatter"].items()
         if name not in {"title", "type", "slug", "source_ref"}
     ]
@@ -95,6 +95,13 @@ def _lines(page: Mapping[str, Any]) -> list[Text]:
         by = f"run {entry['run_id']}" if entry["run_id"] else entry["actor_kind"]
         lines.append(Text(f"  {at}  {entry['action']} by {by}", style="bright_black"))
     return lines
+
+
+def _plain(value: Any) -> str:
+    """A value of the front matter as a person would write it."""
+    if isinstance(value, list):
+        return ", ".join(_plain(item) for item in value)
+    return value if isinstance(value, str) else as_json(value, indent=None)
 
 
 async def add_page(desk: Desk, screen: Screen, file: str, said: Mapping[str, str | None]) -> int:
@@ -152,4 +159,14 @@ async def delete_page(desk: Desk, screen: Screen, name: str) -> int:
         screen.answer(gone)
     else:
         screen.say(f"The page {gone['slug']} is deleted.")
+        screen.say(f"  {hint('pages', 'restore', gone['slug'])}")
+    return exits.DONE
+
+
+async def restore_page(desk: Desk, screen: Screen, name: str) -> int:
+    back = await _call(desk, "restore_page", _named(name))
+    if screen.for_programs:
+        screen.answer(back)
+    else:
+        screen.say(f"The page {back['slug']} is there again.")
     return exits.DONE

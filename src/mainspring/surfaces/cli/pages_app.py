@@ -32,6 +32,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(name="search")(_search)
     group.command(name="query")(_query)
     group.command(name="delete")(_delete)
+    group.command(name="restore")(_restore)
     app.add_typer(group, name="pages", rich_help_panel=_PANEL)
 
 
@@ -90,7 +91,7 @@ def _search(
     limit: Most = 20,
     for_programs: Json = False,
 ) -> int:
-    """Search pages by words; "a phrase", OR and -without are understood."""
+    """Search pages by words; "a phrase", OR and, after --, -without are understood."""
     from mainspring.surfaces.cli.pages import find_pages
 
     desk = desk_of(ctx)
@@ -114,9 +115,18 @@ def _query(
 
 
 def _delete(ctx: typer.Context, page: Slug, for_programs: Json = False) -> int:
-    """Delete a page; writing it again, or restore_page, brings it back."""
+    """Delete a page; writing it again, or restoring it, brings it back."""
     from mainspring.surfaces.cli.pages import delete_page
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=wants_json(ctx, for_programs))
     return finish(delete_page(desk, screen, page))
+
+
+def _restore(ctx: typer.Context, page: Slug, for_programs: Json = False) -> int:
+    """Bring a deleted page back."""
+    from mainspring.surfaces.cli.pages import restore_page
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(restore_page(desk, screen, page))

@@ -1,4 +1,4 @@
-"""The commands about people and tokens, and their words."""
+"""The commands about people, workspaces and tokens, and their words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operato
 
 
 def add_to(app: typer.Typer, panel: str) -> None:
-    """Adds ``sign-in``, ``members`` and ``tokens``."""
+    """Adds ``sign-in``, ``members``, ``workspaces`` and ``tokens``."""
     app.command(name="sign-in", rich_help_panel=panel)(_sign_in)
     app.add_typer(_members(), name="members", rich_help_panel=panel)
+    app.add_typer(_workspaces(), name="workspaces", rich_help_panel=panel)
     app.add_typer(_tokens(), name="tokens", rich_help_panel=panel)
 
 
@@ -33,6 +34,19 @@ def _members() -> typer.Typer:
     group.command(name="invite")(_invite)
     group.command(name="role")(_role)
     group.command(name="remove")(_remove)
+    return group
+
+
+def _workspaces() -> typer.Typer:
+    group = make_group("Workspaces of the local owner; MAINSPRING_WORKSPACE chooses one.")
+
+    @group.callback(invoke_without_command=True)
+    def workspaces(ctx: typer.Context) -> None:
+        """Workspaces of the local owner; MAINSPRING_WORKSPACE chooses one."""
+        help_alone(ctx)
+
+    group.command(name="list")(_list_workspaces)
+    group.command(name="create")(_create_workspace)
     return group
 
 
@@ -58,13 +72,21 @@ def _sign_in(
             "--forget-password", help="Forget the password and end all sessions when it is used."
         ),
     ] = False,
+    for_whom: Annotated[
+        str | None,
+        typer.Option(
+            "--for", metavar="EMAIL", help="For somebody else, who then chooses a new password."
+        ),
+    ] = None,
     for_programs: Json = False,
 ) -> int:
     """Make a link that signs the local owner in to the web pages, once."""
-    from mainspring.surfaces.cli.people import show_link
+    from mainspring.surfaces.cli.people import show_link, show_link_for
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
+    if for_whom is not None:
+        return finish(show_link_for(desk, screen, for_whom))
     return finish(show_link(desk, screen, forget=forget_password))
 
 
@@ -82,7 +104,7 @@ def _invite(
     role: Annotated[Role, typer.Option(help="What they will be here.")] = Role.VIEWER,
     for_programs: Json = False,
 ) -> int:
-    """Ask somebody in; the link for them is shown once."""
+    """Ask somebody in; the link for them is shown once. Asking again makes a new link."""
     from mainspring.surfaces.cli.people import invite_member
 
     desk = desk_of(ctx)
@@ -105,9 +127,29 @@ def _remove(ctx: typer.Context, email: Email, for_programs: Json = False) -> int
     return finish(drop_member(desk, desk.screen(for_programs=for_programs), email))
 
 
+def _list_workspaces(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List the workspaces that the local owner is in."""
+    from mainspring.surfaces.cli.people import show_workspaces
+
+    desk = desk_of(ctx)
+    return finish(show_workspaces(desk, desk.screen(for_programs=for_programs)))
+
+
+def _create_workspace(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called.")],
+    for_programs: Json = False,
+) -> int:
+    """Make a workspace; the local owner owns it."""
+    from mainspring.surfaces.cli.people import create_workspace
+
+    desk = desk_of(ctx)
+    return finish(create_workspace(desk, desk.screen(for_programs=for_programs), name))
+
+
 def _list_tokens(ctx: typer.Context, for_programs: Json = False) -> int:
     """List tokens, never their texts."""
-    from mainspring.surfaces.cli.people import show_tokens
+    from mainspring.surfaces.cli.tokens import show_tokens
 
     desk = desk_of(ctx)
     return finish(show_tokens(desk, desk.screen(for_programs=for_programs)))
@@ -127,7 +169,7 @@ def _create(
     for_programs: Json = False,
 ) -> int:
     """Make a token; its text is printed once."""
-    from mainspring.surfaces.cli.people import create_token
+    from mainspring.surfaces.cli.tokens import create_token
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
@@ -140,7 +182,7 @@ def _revoke(
     for_programs: Json = False,
 ) -> int:
     """End a token for ever."""
-    from mainspring.surfaces.cli.people import end_token
+    from mainspring.surfaces.cli.tokens import end_token
 
     desk = desk_of(ctx)
     return finish(end_token(desk, desk.screen(for_programs=for_programs), token))

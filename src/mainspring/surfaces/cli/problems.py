@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.main import get_command
 
-from mainspring.contracts.errors import Finding, Invalid, Problem, as_problem
+from mainspring.contracts.errors import Fault, Finding, Invalid, Problem, as_problem, for_log
 from mainspring.settings import BadSetting, setting_names, unknown_settings
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.screen import Screen, clean, make_console, one_line, steady_streams
@@ -104,9 +104,9 @@ def _problem_of(error: Exception, words: Sequence[str]) -> Problem:
             return Invalid("Nothing was entered.", code="no_answer")
         case Problem() | TimeoutError():
             return as_problem(error)
-    unexpected = as_problem(error)
-    unexpected.suggestion = "This is a mistake of ours; please report it with what you did."
-    return unexpected
+    # The terminal is the log of whoever sits at it.
+    way_out = "This is a mistake of ours; please report it with what you did."
+    return Fault(for_log(error), suggestion=way_out)
 
 
 def _for_programs(words: Sequence[str]) -> bool:

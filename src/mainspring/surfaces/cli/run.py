@@ -27,7 +27,7 @@ from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.summary import introduction
 from mainspring.surfaces.cli.timeline import Line, paint
 from mainspring.surfaces.cli.words import count, hint
-from mainspring.workspace.audit import tell_saved
+from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ async def run_file(
             )
             deed.subject = saved.automation_id
             deed.detail = tell_saved(saved, wanted.definition.name)
+            deed.idle = is_idle(saved)
         request = Request(rooms.workspace_id, saved.automation_id, inputs=wanted.inputs, mode=mode)
         dispatched = await rooms.dispatcher.dispatch(request)
         told = {"run_id": str(dispatched.run_id)}

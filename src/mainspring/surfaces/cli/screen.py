@@ -168,6 +168,8 @@ def make_console(file: IO[str], *, no_color: bool = False) -> Console:
 
 def steady_streams() -> None:
     """Neither a closed stream nor a character it does not know may end a command."""
+    # In the order of their numbers, each of which then is what everybody takes it for.
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

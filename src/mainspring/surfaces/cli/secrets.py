@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import typer
 
 from mainspring.contracts.errors import Invalid, Missing
 from mainspring.gate.direct import Visitor
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
+from mainspring.surfaces.cli.whom import id_of
 from mainspring.surfaces.cli.words import date_time, hint
 
 if TYPE_CHECKING:
@@ -31,11 +32,9 @@ if TYPE_CHECKING:
 class Whose:
     """Which secrets a command is about: one's own, another member's, the publisher's."""
 
-    owner: UUID | None = None
+    # A member's email or id.
+    owner: str | None = None
     publisher: bool = False
-
-    def arguments(self) -> dict[str, str]:
-        return {} if self.owner is None else {"owner_user_id": str(self.owner)}
 
     def capability(self, deed: str) -> str:
         return f"{'publisher' if self.publisher else 'automation'}_secret_{deed}"
@@ -43,16 +42,11 @@ class Whose:
 
 def whose(owner: str | None, publisher: bool) -> Whose:
     """Reads the two options, which do not go together."""
-    if owner is None:
-        return Whose(publisher=publisher)
-    if publisher:
+    if owner is not None and publisher:
         raise Invalid(
             "A publisher secret belongs to the workspace, not to a member.", code="secret_owner"
         )
-    try:
-        return Whose(UUID(owner))
-    except ValueError:
-        raise Invalid("--owner takes the id of a member.", code="secret_owner") from None
+    return Whose(owner, publisher)
 
 
 def read_value(limits: Limits) -> str:
@@ -91,9 +85,16 @@ async def list_secrets(desk: Desk, screen: Screen, about: Whose) -> int:
         return exits.DONE
     if not found["secrets"]:
         screen.say("There are no secrets yet.")
-    for stored in found["secrets"]:
-        moment = date_time(datetime.fromisoformat(stored["updated_at"]))
-        screen.say(f"{stored['name']}  {moment}  {one_line(stored['description'])}")
+        return exits.DONE
+    rows = [
+        (
+            stored["name"],
+            date_time(datetime.fromisoformat(stored["updated_at"])),
+            one_line(stored["description"]),
+        )
+        for stored in found["secrets"]
+    ]
+    screen.say(columns(("Name", "Set", "Description"), rows, whole=("Name", "Set")))
     return exits.DONE
 
 
@@ -142,7 +143,10 @@ async def rotate_key(desk: Desk, screen: Screen, new_key_file: Path | None) -> i
 
 
 async def _call(rooms: Rooms, about: Whose, deed: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    if about.owner is not None:
+        async with local(rooms).acquire() as connection:
+            owner = await id_of(connection, rooms.workspace_id, about.owner)
+        arguments = {**arguments, "owner_user_id": str(owner)}
     visitor = Visitor(local_owner(rooms))
-    given = {**arguments, **about.arguments()}
-    answer: dict[str, Any] = await rooms.gate.direct(visitor, about.capability(deed), given)
+    answer: dict[str, Any] = await rooms.gate.direct(visitor, about.capability(deed), arguments)
     return answer

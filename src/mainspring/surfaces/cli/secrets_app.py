@@ -29,7 +29,10 @@ def build() -> typer.Typer:
 
 SecretName = Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.")]
 Owner = Annotated[
-    str | None, typer.Option("--owner", metavar="ID", help="The member whose secrets are meant.")
+    str | None,
+    typer.Option(
+        "--owner", metavar="WHO", help="The member whose secrets are meant, by email or id."
+    ),
 ]
 Publisher = Annotated[
     bool, typer.Option("--publisher", help="What the workspace publishes with; names in capitals.")

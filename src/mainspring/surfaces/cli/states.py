@@ -13,11 +13,13 @@ from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.presence import is_watched
 from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.summary import warning_lines
 from mainspring.surfaces.cli.words import hint
 from mainspring.triggers.changing import change
 from mainspring.workspace import states
 from mainspring.workspace.automations import State
 from mainspring.workspace.overview import read_automation
+from mainspring.workspace.watched_boards import missing_boards, watched_boards
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -95,9 +97,13 @@ async def _what_starts_it(now: Mapping[str, Any], rooms: Rooms, screen: Screen) 
     from rich.text import Text
 
     entries = {entry.id: entry for entry in read_definition(now["definition"]).triggers}
+    async with local(rooms).acquire() as connection:
+        boards = await watched_boards(connection, rooms.workspace_id, now["triggers"])
+        doubts = await missing_boards(connection, rooms.workspace_id, now["definition"])
     lines: list[Text] = []
     for row in now["triggers"]:
-        lines += trigger_lines(with_address(row, rooms), entries.get(row["slug"]))
+        lines += trigger_lines(with_address(row, rooms), entries.get(row["slug"]), boards)
+    lines += warning_lines(doubts, screen)
     calls = token_hints(now["name"], now["triggers"])
     if not now["triggers"]:
         lines.append(Text("  It has no triggers, so it starts by hand only."))

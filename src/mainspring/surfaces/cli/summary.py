@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import Definition, TriggerEntry
     from mainspring.definition.validate.report import Report
+    from mainspring.workspace.watched_boards import Watched
 
 _MISFIRES = {
     "skip": "missed moments do not fire",
     "fire_all": "each missed moment fires",
 }
+
+
+_NO_BOARDS: Mapping[str, Watched] = {}
+_FILTER_WIDE = 200
 
 
 def introduction(
@@ -84,8 +89,8 @@ def as_answer(file: str, report: Report) -> dict[str, Any]:
     return answer
 
 
-def described(trigger: TriggerEntry) -> str:
-    """When a trigger goes off, in words."""
+def described(trigger: TriggerEntry, boards: Mapping[str, Watched] = _NO_BOARDS) -> str:
+    """When a trigger goes off, in words; with ``boards``, a board is called by its name."""
     config = trigger.config
     match trigger.type:
         case "schedule":
@@ -95,17 +100,39 @@ def described(trigger: TriggerEntry) -> str:
         case "webhook":
             words = f"when the webhook {trigger.id!r} is called"
         case "board_change":
-            words = f"when the board {config.get('board_id')} changes"
+            words = _of_board(config, boards)
         case "page_ingested":
-            words = f"when a page is written{_of_type(config)}"
+            words = _of_page(config)
         case _:
-            kept = " that passes a filter" if config.get("filters") else ""
+            kept = f" where {_filter(config)}" if config.get("filters") else ""
             words = f"at an event {config.get('event_type')!r}{kept}"
     return words if trigger.enabled else f"{words} (switched off)"
 
 
-def _of_type(config: Mapping[str, Any]) -> str:
-    return f" of the type {config['page_type']!r}" if "page_type" in config else ""
+def _of_board(config: Mapping[str, Any], boards: Mapping[str, Watched]) -> str:
+    board = str(config.get("board_id"))
+    known = boards.get(board.lower())
+    words = f"when the board {board if known is None else f'{known.name!r} ({board})'} changes"
+    if "dataset" in config:
+        words += f" in the dataset {config['dataset']!r}"
+    if "change" in config:
+        words += f" by {' or '.join(config['change'])}"
+    return f"{words}, where {_filter(config)}" if config.get("filters") else words
+
+
+def _of_page(config: Mapping[str, Any]) -> str:
+    what = {None: "a page is written", True: "a new page is written", False: "a page changes"}
+    words = f"when {what[config.get('created')]}"
+    if "page_type" in config:
+        words += f" of the type {config['page_type']!r}"
+    if "source" in config:
+        words += f" from {config['source']!r}"
+    return f"{words}, where {_filter(config)}" if config.get("filters") else words
+
+
+def _filter(config: Mapping[str, Any]) -> str:
+    """A filter as it is written: whoever agrees to it sees what it lets through."""
+    return one_line(as_json(config["filters"], indent=None), _FILTER_WIDE)
 
 
 def step_counts(definition: Definition, vocabulary: Vocabulary) -> str:

@@ -182,6 +182,7 @@ class Shown:
         database = "outside, from MAINSPRING_DATABASE_URL" if outside else "embedded"
         lines = [
             f"Mainspring is up. The API is at {clean(self.settings.address)}/api/v1",
+            f"  page      {clean(self.settings.address)}/",
             *(
                 []
                 if self.link is None

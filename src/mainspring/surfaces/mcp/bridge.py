@@ -1,12 +1,18 @@
 """From stdin and stdout to an MCP server that runs elsewhere, and back.
 
 For a client that can only start a child. Messages are handed on as they are; what HTTP wants
-beside them (the version, the method, the name) is read from them.
+beside them (the version, the method, the name) is read from them. A server that cannot be
+reached at the start is said before a client waits; one that goes away later is the answer to
+each request until it is back.
 """
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import anyio
 from mcp.client.streamable_http import streamable_http_client
@@ -21,12 +27,16 @@ from mcp.shared.inbound import (
 )
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import (
+    CONNECTION_CLOSED,
     PROTOCOL_VERSION_META_KEY,
+    ErrorData,
     JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
 )
+
+from mainspring.contracts.errors import Unauthenticated, Upstream
 
 if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream, WriteStream
@@ -34,39 +44,84 @@ if TYPE_CHECKING:
 
 # How long answers are still waited for when the client sends no more.
 _LAST_SECONDS: Final = 30.0
+_FIRST_SECONDS: Final = 10.0
 
 
 async def bridge(url: str, token: str) -> None:
     """Hands messages on until stdin closes and every request has its answer."""
-    known = {"Authorization": f"Bearer {token}"}
-    async with (
-        create_mcp_http_client(headers=known) as http,
-        streamable_http_client(url, http_client=http) as (from_server, to_server),
-        stdio_server() as (from_client, to_client),
-        anyio.create_task_group() as going,
-    ):
-        crossing = _Crossing()
-        going.start_soon(crossing.back, from_server, to_client)
-        await crossing.over(from_client, to_server)
-        with anyio.move_on_after(_LAST_SECONDS):
-            await crossing.all_answered()
-        going.cancel_scope.cancel()
+    # What it would log of a lost connection, the client is told by us.
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+    async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http:
+        await _knock(http, url)
+        # Whoever writes to stdout ends when its stream does, and is waited for.
+        async with stdio_server() as (from_client, to_client), to_client:
+            crossing = _Crossing(from_client, to_client)
+            while not await _crossed(crossing, http, url):
+                await crossing.answer_all(_unreachable(url))
+
+
+async def _crossed(crossing: _Crossing, http: Any, url: str) -> bool:
+    """Whether the client has sent all it had; the connection may be lost before."""
+    try:
+        async with (
+            streamable_http_client(url, http_client=http) as (from_server, to_server),
+            anyio.create_task_group() as going,
+        ):
+            going.start_soon(crossing.back, from_server)
+            await crossing.over(to_server)
+            with anyio.move_on_after(_LAST_SECONDS):
+                await crossing.all_answered()
+            going.cancel_scope.cancel()
+    except Exception:
+        return False
+    return True
+
+
+async def _knock(http: Any, url: str) -> None:
+    """Whether the server is there and knows the token, before a client waits for it."""
+    status = None
+    with anyio.move_on_after(_FIRST_SECONDS), suppress(Exception):
+        async with http.stream("GET", url, headers={"Accept": "application/json"}) as response:
+            status = response.status_code
+    if status is None:
+        raise Upstream(
+            _unreachable(url),
+            code="unreachable",
+            suggestion="See that it is up, and that the address is right.",
+        )
+    if status == HTTPStatus.UNAUTHORIZED:
+        raise Unauthenticated(
+            f"The server at {_place(url)} does not know this token.",
+            code="unknown_token",
+            suggestion="Set MAINSPRING_TOKEN to a token that it knows.",
+        )
+
+
+def _unreachable(url: str) -> str:
+    return f"The server at {_place(url)} cannot be reached."
+
+
+def _place(url: str) -> str:
+    split = urlsplit(url)
+    return f"{split.scheme}://{split.netloc}"
 
 
 class _Crossing:
     """Both directions of one client, and what they must know of each other."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        client: ReadStream[SessionMessage | Exception],
+        to_client: WriteStream[SessionMessage],
+    ) -> None:
+        self._client = client
+        self._to_client = to_client
         self._waiting: dict[RequestId, str] = {}
         self._version: str | None = None
         self._answered = anyio.Event()
 
-    async def over(
-        self,
-        client: ReadStream[SessionMessage | Exception],
-        server: WriteStream[SessionMessage],
-    ) -> None:
-        async for found in client:
+    async def over(self, server: WriteStream[SessionMessage]) -> None:
+        async for found in self._client:
             if isinstance(found, Exception):
                 continue  # what is no message cannot be handed on
             message = found.message
@@ -75,11 +130,7 @@ class _Crossing:
             stamped = ClientMessageMetadata(headers=self._headers(message))
             await server.send(SessionMessage(message, metadata=stamped))
 
-    async def back(
-        self,
-        server: ReadStream[SessionMessage | Exception],
-        client: WriteStream[SessionMessage],
-    ) -> None:
+    async def back(self, server: ReadStream[SessionMessage | Exception]) -> None:
         async for found in server:
             if isinstance(found, Exception):
                 continue
@@ -88,8 +139,16 @@ class _Crossing:
                 asked = self._waiting.pop(message.id, None)
                 if asked == "initialize" and isinstance(message, JSONRPCResponse):
                     self._version = message.result.get("protocolVersion")
-            await client.send(SessionMessage(message))
+            await self._to_client.send(SessionMessage(message))
             self._answered.set()
+
+    async def answer_all(self, sentence: str) -> None:
+        """An error for each request that nobody else will answer."""
+        lost = ErrorData(code=CONNECTION_CLOSED, message=sentence)
+        for request_id in list(self._waiting):
+            told = JSONRPCError(jsonrpc="2.0", id=request_id, error=lost)
+            await self._to_client.send(SessionMessage(told))
+        self._waiting.clear()
 
     async def all_answered(self) -> None:
         while self._waiting:

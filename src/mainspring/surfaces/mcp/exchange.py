@@ -9,7 +9,7 @@ straight to the library's kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -41,7 +41,13 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from mainspring.contracts.errors import Invalid, TooLarge, Unsupported
-from mainspring.surfaces.mcp.server import METHODS, Context, Tools, build_server
+from mainspring.surfaces.mcp.server import (
+    METHODS,
+    Context,
+    Tools,
+    build_server,
+    message_limits,
+)
 from mainspring.surfaces.rest.answers import as_json
 from mainspring.surfaces.rest.bodies import read_json_body
 from mainspring.surfaces.rest.problems import problem_answer
@@ -50,14 +56,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from mainspring.contracts.limits import Limits
-    from mainspring.contracts.registry import Vocabulary
     from mainspring.gate.direct import Visitor
     from mainspring.surfaces.rest.door import Caller
     from mainspring.surfaces.rooms import Rooms
 
-# What a message has around the arguments of a call.
-_AROUND: Final = 65_536
-_LEVELS_AROUND: Final = 2
 _TRANSPORT: Final = TransportContext(kind="streamable-http", can_send_request=False)
 
 
@@ -154,13 +156,6 @@ class Exchange:
             # The library's words for its own errors; anything else is logged and not shown.
             told = modern_error_data(error)
             raise _Refused(told.code, told.message, told.data) from None
-
-
-def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:
-    """Room for the largest arguments that any capability takes, and for what is around them."""
-    largest = (one.annotations.arguments_bytes or 0 for one in vocabulary.capabilities.values())
-    most = max(limits.json_bytes, *largest) + _AROUND
-    return replace(limits, json_bytes=most, json_depth=limits.json_depth + _LEVELS_AROUND)
 
 
 async def _nobody(ctx: Context) -> Visitor:

@@ -8,6 +8,7 @@ results are made by the toolbox, and each tool was brought into the form of a ve
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.caching import CacheHint
@@ -30,6 +31,8 @@ from mainspring.contracts.errors import Fault, Problem
 from mainspring.surfaces.mcp.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Vocabulary
     from mainspring.gate.direct import Visitor
     from mainspring.surfaces.rooms import Rooms
 
@@ -49,6 +52,9 @@ INSTRUCTIONS: Final = (
 )
 # A list stays as it is for the life of the server, unless somebody's role or token changes.
 _LIST_MS: Final = 60_000
+# What a message has around the arguments of a call.
+_AROUND: Final = 65_536
+_LEVELS_AROUND: Final = 2
 
 
 class Tools:
@@ -86,6 +92,13 @@ class Tools:
         if version in MODERN_PROTOCOL_VERSIONS:
             made |= {"ttlMs": _LIST_MS, "cacheScope": "private"}
         return made
+
+
+def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:
+    """Room for the largest arguments that any capability takes, and for what is around them."""
+    largest = (one.annotations.arguments_bytes or 0 for one in vocabulary.capabilities.values())
+    most = max(limits.json_bytes, *largest) + _AROUND
+    return replace(limits, json_bytes=most, json_depth=limits.json_depth + _LEVELS_AROUND)
 
 
 def build_server(tools: Tools, who: Who) -> Server[Any]:

@@ -1,21 +1,37 @@
 """The MCP server over stdin and stdout, for a client that starts it as its own child.
 
 While it serves, stdout carries the protocol and nothing else: whatever is written there by
-mistake goes to stderr. It ends when stdin does.
+mistake goes to stderr. It ends when stdin does. Each line is read as strictly as a body over
+HTTP before the library sees it: what is no message is answered with why, and never silently
+dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+import fcntl
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_REQUEST
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    jsonrpc_message_adapter,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from mainspring.contracts.errors import Problem
-from mainspring.surfaces.mcp.server import Context, Tools, build_server
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_text import read_json
+from mainspring.surfaces.mcp.server import Context, Tools, build_server, message_limits
 
 if TYPE_CHECKING:
     from mainspring.gate.direct import Visitor
@@ -35,5 +51,63 @@ async def serve_stdio(rooms: Rooms, visitor: Callable[[], Awaitable[Visitor]]) -
             raise MCPError(INVALID_REQUEST, problem.detail, problem.as_dict()) from None
 
     server = build_server(Tools(rooms), who)
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    with _own_stdin() as stdin:
+        lines = _Lines(anyio.wrap_file(stdin), message_limits(rooms.limits, rooms.registry))
+        # The library does no more with its input than to go through its lines.
+        read_from = cast("anyio.AsyncFile[str]", lines)
+        async with stdio_server(stdin=read_from) as (incoming, outgoing):
+            lines.answer_with(outgoing.send)
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+class _Lines:
+    """The lines of stdin that are messages; every other one is answered here."""
+
+    def __init__(self, source: anyio.AsyncFile[bytes], limits: Limits) -> None:
+        self._source = source
+        self._limits = limits
+        self._send: Callable[[SessionMessage], Awaitable[Any]] | None = None
+        self._ready = anyio.Event()
+
+    def answer_with(self, send: Callable[[SessionMessage], Awaitable[Any]]) -> None:
+        """Where answers go; no line is read before this is known."""
+        self._send = send
+        self._ready.set()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        await self._ready.wait()
+        assert self._send is not None
+        async for line in self._source:
+            if not line.strip():
+                continue
+            refusal = self._refusal(line)
+            if refusal is None:
+                yield line.decode()
+                continue
+            refused = JSONRPCError(jsonrpc="2.0", id=None, error=refusal)
+            await self._send(SessionMessage(refused))
+
+    def _refusal(self, line: bytes) -> ErrorData | None:
+        try:
+            read_json(line, self._limits)
+        except Problem as problem:
+            return ErrorData(code=PARSE_ERROR, message=problem.detail, data=problem.as_dict())
+        try:
+            jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValidationError:
+            return ErrorData(code=INVALID_REQUEST, message="This is no message of JSON-RPC 2.0.")
+        return None
+
+
+@contextmanager
+def _own_stdin() -> Iterator[BinaryIO]:
+    """Stdin for the protocol alone: whoever else reads meanwhile finds it at its end."""
+    private = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    try:
+        # A thread may still wait for a line when this ends, so it is never closed under it.
+        yield os.fdopen(private, "rb", closefd=False)
+    finally:
+        os.dup2(private, 0)

@@ -38,16 +38,21 @@ class Body(BaseModel):
 Model = TypeVar("Model", bound=BaseModel)
 
 
-async def read_body(request: Request, model: type[Model]) -> Model:
-    """The body of a request as a value of the model, or every problem it has."""
-    raw = await read_raw(request)
+async def read_body(request: Request, model: type[Model], *, empty: bytes = b"") -> Model:
+    """The body of a request as a value of the model, or every problem it has.
+
+    ``empty`` is what a body without a single byte means.
+    """
+    raw = await read_raw(request) or empty
     limits = limits_of(request)
     return await _apart(len(raw), lambda: _model_from(raw, model, limits))
 
 
-async def read_json_body(request: Request, limits: Limits | None = None) -> Any:
+async def read_json_body(
+    request: Request, limits: Limits | None = None, *, empty: bytes = b""
+) -> Any:
     """The body of a request as JSON of any shape."""
-    raw = await read_raw(request, limits)
+    raw = await read_raw(request, limits) or empty
     bounds = limits or limits_of(request)
     return await _apart(len(raw), lambda: read_json(raw, bounds))
 

@@ -34,7 +34,7 @@ from mainspring.contracts.errors import (
     Problem,
     Unauthenticated,
 )
-from mainspring.contracts.roles import LEAST, Permission
+from mainspring.contracts.roles import Permission, role_too_small
 from mainspring.gate.direct import Visitor
 from mainspring.gate.run_tokens import dead_token, find_pass, is_run_token
 from mainspring.store.audit import Entry, entry_by
@@ -73,6 +73,10 @@ class Caller:
     database: Walled
     # Added to the entry that the audit log gets for this request.
     detail: dict[str, Any] = field(default_factory=dict)
+    # What it was done to, where the path does not say.
+    subject: object = None
+    # Everything is as it was before: then there is nothing to tell.
+    idle: bool = False
     # Set for a browser: its session, and what its pages must send along with a change.
     session_id: UUID | None = None
     csrf: str | None = None
@@ -123,7 +127,9 @@ async def admitted(request: Request) -> None:
         await _tell_refusal(caller, request, refusal)
         raise
     if request.method not in _READING:
-        caller.database = replace(caller.database, tell=lambda: [_entry(caller, request)])
+        caller.database = replace(
+            caller.database, tell=lambda: [] if caller.idle else [_entry(caller, request)]
+        )
 
 
 async def check_again(caller: Caller, permission: Permission) -> None:
@@ -144,11 +150,7 @@ def check_role(caller: Caller, permission: Permission | None) -> None:
         )
     role = caller.actor.role
     if role is None or not role.may(permission):
-        raise Denied(
-            f"Your role here may not {permission.value}.",
-            code="role_too_small",
-            suggestion=f"It takes the role {LEAST[permission].value} or more.",
-        )
+        raise role_too_small(role, permission)
 
 
 async def _tell_refusal(caller: Caller, request: Request, refusal: Denied) -> None:
@@ -160,7 +162,7 @@ async def _tell_refusal(caller: Caller, request: Request, refusal: Denied) -> No
 def _entry(caller: Caller, request: Request) -> Entry:
     """What the audit log is told of a request that changed something."""
     route = request.scope.get("route")
-    subject = "/".join(str(value) for value in request.path_params.values()) or None
+    subject = "/".join(str(value) for value in request.path_params.values()) or caller.subject
     return entry_by(caller.actor, getattr(route, "name", "unknown"), subject, caller.detail)
 
 

@@ -21,6 +21,7 @@ from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.marks import face_of
+from mainspring.surfaces.rest.optional_bodies import read_arguments
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.queries import knows_query
 from mainspring.surfaces.rooms import Rooms
@@ -51,7 +52,7 @@ def add_faces(made: APIRouter, rooms: Rooms, faces: Iterable[Face]) -> None:
         capability = rooms.registry.capabilities[face.capability]
         queried = face.method in _QUERIED
         asked = _asked(face, capability)
-        endpoint = _endpoint(rooms, face, capability, asked if queried else None)
+        endpoint = _endpoint(rooms, face, capability, asked, queried=queried)
         made.add_api_route(
             face.path,
             face_of(knows_query(endpoint, _lists(asked) if queried else {}), capability),
@@ -71,13 +72,17 @@ def add_faces(made: APIRouter, rooms: Rooms, faces: Iterable[Face]) -> None:
 
 
 def _endpoint(
-    rooms: Rooms, face: Face, capability: Capability, queried: Mapping[str, Any] | None
+    rooms: Rooms, face: Face, capability: Capability, asked: Mapping[str, Any], *, queried: bool
 ) -> Callable[..., Awaitable[Answer]]:
+    # Where nothing must be said, saying nothing is enough.
+    read = read_json_body if _required(capability, asked) else read_arguments
+
     async def call(request: Request, caller: SignedIn) -> Answer:
-        if queried is not None:
-            arguments = _from_query(request, queried)
+        if queried:
+            arguments = _from_query(request, asked)
         else:
-            arguments = await _from_body(request, capability)
+            body = await read(request, limits_for(request, capability))
+            arguments = _from_body(request, body)
         for name, value in request.path_params.items():
             arguments[(face.named or {}).get(name, name)] = value
         arguments |= face.fixed or {}
@@ -87,8 +92,7 @@ def _endpoint(
     return call
 
 
-async def _from_body(request: Request, capability: Capability) -> dict[str, Any]:
-    body = await read_json_body(request, limits_for(request, capability))
+def _from_body(request: Request, body: Any) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise Invalid("The body must be an object.", findings=[Finding("", "An object.", "type")])
     held = request.path_params.keys() & body.keys()
@@ -150,7 +154,7 @@ def _described(face: Face, capability: Capability, asked: Mapping[str, Any]) -> 
         }
         for name in shown
     ]
-    required = [name for name in capability.input_schema.get("required", ()) if name in asked]
+    required = _required(capability, asked)
     if face.method in _QUERIED:
         parameters += [
             {"name": name, "in": "query", "required": name in required, "schema": schema}
@@ -160,7 +164,12 @@ def _described(face: Face, capability: Capability, asked: Mapping[str, Any]) -> 
     schema = {**_plain(capability.input_schema), "properties": dict(asked), "required": required}
     for key in ("examples", "x-anti-examples"):
         schema.pop(key, None)
-    return {"parameters": parameters, **takes_schema(schema)}
+    body = takes_schema(schema)["requestBody"]
+    return {"parameters": parameters, "requestBody": {**body, "required": bool(required)}}
+
+
+def _required(capability: Capability, asked: Mapping[str, Any]) -> list[str]:
+    return [name for name in capability.input_schema.get("required", ()) if name in asked]
 
 
 def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:

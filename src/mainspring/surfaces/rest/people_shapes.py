@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -31,6 +31,22 @@ class LinkToken(Body):
     """What stands after the # of a link that signs in."""
 
     token: str = Field(min_length=1, max_length=200)
+
+
+class LinkShape(BaseModel):
+    """What a link is, before it is used."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    purpose: Literal["first", "invite", "reset", "invitation"]
+    email: str = Field(description="Whom it is for.")
+    name: str
+    made_by: str | None = Field(description="Who made it for them.")
+    workspace: str | None = Field(description="Where an invitation leads.")
+    role: Role | None = Field(description="What they will be there.")
+    sign_in_first: bool = Field(
+        description="Whether it works only for somebody who is signed in with this email."
+    )
 
 
 class ChosenWorkspace(Body):

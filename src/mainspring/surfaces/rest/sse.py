@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import time
+import weakref
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from fastapi import Request
 from starlette.responses import StreamingResponse
 
 from mainspring.contracts.errors import Exhausted, Problem
+from mainspring.contracts.limits import Limits
 from mainspring.surfaces.rest.answers import as_json
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
 
 MEDIA_TYPE: Final = "text/event-stream"
 RETRY_MS: Final = 1_000
 QUIET_SECONDS: Final = 15.0
-STREAMS: Final = 200
 
 HEADERS: Final = {
     # Proxies that gather an answer before passing it on would stop a stream.
@@ -54,44 +60,73 @@ Looking = Callable[[], Awaitable[Look]]
 
 
 class Streams:
-    """Counts the open streams of a process: each costs a look at the tables now and then."""
+    """Counts the open streams of a process: each costs a look at the tables now and then.
 
-    def __init__(self, most: int = STREAMS) -> None:
-        self._most = most
-        self._open = 0
+    A stream counts from its opening on, whether or not anybody reads it, and one member gets
+    a part of them only, whatever tokens and browsers they open them with.
+    """
 
-    def open(self, request: Request, look: Looking, seconds: float) -> StreamingResponse:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._open: Counter[UUID] = Counter()
+
+    def open(
+        self, request: Request, look: Looking, seconds: float, member_id: UUID
+    ) -> StreamingResponse:
         """A stream of what ``look`` finds, every so many seconds, until it is over."""
-        if self._open >= self._most:
-            raise Exhausted(
-                f"This server keeps {self._most} streams open at a time.",
-                code="streams",
-                retry_after=5,
-            )
-        events = self._events(request.app.state.closing, look, seconds)
-        return StreamingResponse(events, headers=HEADERS, media_type=MEDIA_TYPE)
+        self._check(member_id)
+        answer = _Stream(_events(request.app.state.closing, look, seconds))
+        self._open[member_id] += 1
+        # An answer that is never sent, because its reader left before, gives its place back too.
+        answer.leave = weakref.finalize(answer, self._leave, member_id)
+        return answer
 
-    async def _events(
-        self, closing: asyncio.Event, look: Looking, seconds: float
-    ) -> AsyncIterator[bytes]:
-        self._open += 1
+    def _check(self, member_id: UUID) -> None:
+        most, of_one = self._limits.streams, self._limits.streams_of_member
+        if self._open[member_id] >= of_one:
+            detail = f"One member has at most {of_one} streams open at a time."
+        elif self._open.total() >= most:
+            detail = f"This server keeps {most} streams open at a time."
+        else:
+            return
+        raise Exhausted(detail, code="streams", retry_after=5)
+
+    def _leave(self, member_id: UUID) -> None:
+        self._open[member_id] -= 1
+        if not self._open[member_id]:
+            del self._open[member_id]
+
+
+class _Stream(StreamingResponse):
+    """An answer that gives back its place among the open streams, however it ends."""
+
+    leave: Callable[[], object]
+
+    def __init__(self, events: AsyncIterator[bytes]) -> None:
+        super().__init__(events, headers=HEADERS, media_type=MEDIA_TYPE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            yield f"retry: {RETRY_MS}\n\n".encode()
-            quiet = time.monotonic()
-            while not closing.is_set():
-                found = await _found(look)
-                for told in found.told:
-                    yield told.encode()
-                if found.over:
-                    return
-                if found.told:
-                    quiet = time.monotonic()
-                elif time.monotonic() - quiet > QUIET_SECONDS:
-                    quiet = time.monotonic()
-                    yield b": still here\n\n"
-                await _pause(closing, seconds)
+            await super().__call__(scope, receive, send)
         finally:
-            self._open -= 1
+            self.leave()
+
+
+async def _events(closing: asyncio.Event, look: Looking, seconds: float) -> AsyncIterator[bytes]:
+    yield f"retry: {RETRY_MS}\n\n".encode()
+    quiet = time.monotonic()
+    while not closing.is_set():
+        found = await _found(look)
+        for told in found.told:
+            yield told.encode()
+        if found.over:
+            return
+        if found.told:
+            quiet = time.monotonic()
+        elif time.monotonic() - quiet > QUIET_SECONDS:
+            quiet = time.monotonic()
+            yield b": still here\n\n"
+        await _pause(closing, seconds)
 
 
 async def _found(look: Looking) -> Look:

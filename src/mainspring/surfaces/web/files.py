@@ -22,6 +22,8 @@ FILES: Final = (
     File("/", "home.html", "text/html; charset=utf-8"),
     File("/sign-in", "sign-in.html", "text/html; charset=utf-8"),
     File("/assets/page.js", "page.js", "text/javascript; charset=utf-8"),
+    File("/assets/home.js", "home.js", "text/javascript; charset=utf-8"),
+    File("/assets/sign-in.js", "sign-in.js", "text/javascript; charset=utf-8"),
     File("/assets/page.css", "page.css", "text/css; charset=utf-8"),
 )
 

@@ -1,12 +1,11 @@
-// The two pages before there are others. A link's token stands behind the # of the address,
-// which browsers send to nobody; it is taken out of the address before anything else is done.
+// What both pages share: asking the API, and saying at the right place what went wrong.
 
 const API = "/api/v1";
-const byId = (id) => document.getElementById(id);
+export const byId = (id) => document.getElementById(id);
 
 let csrf = null;
 
-async function ask(method, path, body) {
+export async function ask(method, path, body) {
   const headers = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (csrf) headers["X-CSRF-Token"] = csrf;
@@ -18,129 +17,106 @@ async function ask(method, path, body) {
   });
   const told = answer.status === 204 ? null : await answer.json();
   if (!answer.ok) throw Object.assign(new Error("refused"), { status: answer.status, told });
-  if (told && told.csrf_token) csrf = told.csrf_token;
+  if (told && "csrf_token" in told) csrf = told.csrf_token;
   return told;
 }
 
-function say(problem) {
-  const notice = byId("notice");
-  const told = problem && problem.told;
-  const found = told && told.errors && told.errors[0];
-  let words = "The server does not answer. Try again in a moment.";
-  if (told) words = found ? found.detail : told.detail;
-  if (told && told.retry_after) words += ` Try again in ${Math.ceil(told.retry_after)} seconds.`;
-  if (told && !found && told.suggestion && !told.retry_after) words += ` ${told.suggestion}`;
-  notice.textContent = words;
-  notice.hidden = false;
-}
-
-function show(id) {
-  for (const part of document.querySelectorAll("main > section, main > form")) {
-    part.hidden = part.id !== id;
+// Whoever this browser is signed in as; null for nobody.
+export async function whoIsHere() {
+  try {
+    return await ask("GET", "/session");
+  } catch (problem) {
+    if (problem.status === 401) return null;
+    throw problem;
   }
-  const first = byId(id).querySelector("input");
-  if (first) first.focus();
 }
 
-function onSubmit(form, work) {
+export async function leave() {
+  await ask("DELETE", "/session");
+  csrf = null;
+}
+
+function sentence(problem) {
+  const told = problem && problem.told;
+  if (!told) return "The server does not answer. Try again in a moment.";
+  const found = told.errors && told.errors[0];
+  let words = found ? found.detail : told.detail;
+  if (told.retry_after) words += ` Try again in ${Math.ceil(told.retry_after)} seconds.`;
+  else if (!found && told.suggestion) words += ` ${told.suggestion}`;
+  return words;
+}
+
+// Problems that name no field, though they are about one.
+const ABOUT = { email_taken: "email" };
+
+function fieldOf(form, problem) {
+  const told = problem.told;
+  if (!told) return null;
+  const found = told.errors && told.errors[0];
+  const name = found ? found.pointer.slice(1).split("/")[0] : ABOUT[told.code];
+  const field = name && form.elements.namedItem(name);
+  return field instanceof HTMLElement ? field : null;
+}
+
+// At the field that it is about; else below the form's heading, or at the top of the page.
+export function say(problem, form) {
+  const field = form && fieldOf(form, problem);
+  if (!field) {
+    const place = (form && form.querySelector(".problem")) || byId("notice");
+    place.textContent = sentence(problem);
+    place.hidden = false;
+    return;
+  }
+  const place = document.createElement("p");
+  place.className = "field-problem";
+  place.id = `${field.id}-problem`;
+  place.textContent = sentence(problem);
+  field.after(place);
+  field.setAttribute("aria-invalid", "true");
+  field.setAttribute("aria-errormessage", place.id);
+  field.focus();
+}
+
+function hush(form) {
+  byId("notice").hidden = true;
+  for (const place of form.querySelectorAll(".problem, .done")) place.hidden = true;
+  for (const place of form.querySelectorAll(".field-problem")) place.remove();
+  for (const field of form.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-errormessage");
+  }
+}
+
+export function onSubmit(form, work) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const button = form.querySelector("button");
+    const button = form.querySelector("button[type=submit]");
     button.disabled = true;
-    byId("notice").hidden = true;
+    hush(form);
     try {
       await work(Object.fromEntries(new FormData(form)));
     } catch (problem) {
-      say(problem);
+      say(problem, form);
     } finally {
       button.disabled = false;
     }
   });
 }
 
-function settle(who) {
-  if (who.user.has_password) {
-    location.replace("/");
-    return;
-  }
-  byId("new-name").value = who.user.name;
-  byId("new-email").value = who.user.email.endsWith("@localhost") ? "" : who.user.email;
-  show("setup-form");
-}
-
-async function signInPage() {
-  let token = location.hash.slice(1);
-  if (token) history.replaceState(null, "", location.pathname);
-
-  const byLink = async () => {
-    const used = token;
-    const who = await ask("POST", "/session/link", { token: used });
-    token = "";
-    settle(who);
-  };
-
-  onSubmit(byId("password-form"), async (given) => {
-    const who = await ask("POST", "/session", { email: given.email, password: given.password });
-    if (token) await byLink();
-    else settle(who);
-  });
-
-  onSubmit(byId("setup-form"), async (given) => {
-    await ask("PATCH", "/me", { name: given.name, email: given.email });
-    await ask("POST", "/me/password", { password: given.password });
-    location.replace("/");
-  });
-
-  if (!token) {
-    show("password-form");
-    return;
-  }
-  show("waiting");
-  try {
-    await byLink();
-  } catch (problem) {
-    if (!problem.told || problem.told.code !== "sign_in_first") token = "";
-    say(problem);
-    show("password-form");
-  }
-}
-
-function fillHome(who) {
-  const name = who.user.name || who.user.email;
-  byId("greeting").textContent = `You are ${name}`;
-  byId("who-email").textContent = who.user.email;
-  byId("who-workspace").textContent = who.workspace.name;
-  byId("who-role").textContent = who.role;
-  const others = who.workspaces.filter((one) => one.id !== who.workspace.id);
-  byId("switch-form").hidden = others.length === 0;
-  byId("workspace").replaceChildren(
-    ...others.map((one) => new Option(`${one.name} (${one.role})`, one.id)),
-  );
-  byId("who").hidden = false;
-}
-
-async function homePage() {
-  let who;
-  try {
-    who = await ask("GET", "/session");
-  } catch (problem) {
-    if (problem.status === 401) location.replace("/sign-in");
-    else say(problem);
-    return;
-  }
-  fillHome(who);
-  onSubmit(byId("switch-form"), async (given) => {
-    fillHome(await ask("POST", "/session/workspace", { workspace_id: given.workspace }));
-  });
-  byId("sign-out").addEventListener("click", async () => {
+// One button that does one thing.
+export function onPress(button, work, form) {
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    byId("notice").hidden = true;
     try {
-      await ask("DELETE", "/session");
-      location.replace("/sign-in");
+      await work();
     } catch (problem) {
-      say(problem);
+      say(problem, form);
+    } finally {
+      button.disabled = false;
     }
   });
 }
 
-if (document.body.dataset.page === "home") homePage();
-else signInPage();
+// The owner is called so until they have said who they are.
+export const isUnnamed = (user) => user.email.endsWith("@localhost");

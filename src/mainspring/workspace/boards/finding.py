@@ -147,15 +147,14 @@ async def _by_name(ctx: CallContext, name: str) -> Board:
 
 async def _no_name(ctx: CallContext, name: str) -> Missing:
     rows = await ctx.tx.fetch(_NAMES, ctx.actor.workspace_id, _LOOKED_AT)
-    ids = {row["name"]: row["id"] for row in rows}
-    close = nearest(name, list(ids))
-    listed = [close] if close is not None else [row["name"] for row in rows[:MOST_CANDIDATES]]
+    close = nearest(name, list(dict.fromkeys(row["name"] for row in rows)))
+    listed = [row for row in rows if close in (None, row["name"])][:MOST_CANDIDATES]
     hint = f"Did you mean {close!r}?" if close else "list_boards shows what there is."
     return Missing(
         f"There is no board called {name[:200]!r}.",
         code="no_board",
         suggestion=hint,
-        findings=[Finding("/name", f"{ids[one]}: {one}", "candidate") for one in listed],
+        findings=[Finding("/name", f"{one['id']}: {one['name']}", "candidate") for one in listed],
     )
 
 

@@ -46,7 +46,11 @@ _SKILL: Schema = {
         "type": "array",
         "maxItems": 100,
         "uniqueItems": True,
-        "items": {"type": "string", "pattern": r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$"},
+        "items": {
+            "type": "string",
+            "pattern": r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$",
+            "x-mainspring-says": "This is not the name of a capability.",
+        },
     },
     "inputs_schema": {"description": "A JSON Schema of what it is given.", "type": "object"},
 }

@@ -25,13 +25,20 @@ MOMENT: Final[Schema] = {"type": "string", "format": "date-time"}
 COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 NUMBER: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}
 BOARD_ID: Final[Schema] = {"description": "The board.", **ID}
-NAME: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"\S"}
+NAME: Final[Schema] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "pattern": r"\S",
+    "x-mainspring-says": "A name has something in it besides blanks.",
+}
 # It may stand in an address.
 PART_NAME: Final[Schema] = {
     "type": "string",
     "minLength": 1,
     "maxLength": 100,
     "pattern": r"^[^/\s]([^/]*[^/\s])?$",
+    "x-mainspring-says": "This name has no slash in it and no blank at its ends.",
 }
 DATASET: Final[Schema] = {
     "description": "Left out: the dataset called default.",
@@ -108,7 +115,7 @@ DATASETS: Final[Schema] = {
     "maxItems": 50,
     "items": thing(
         {
-            "name": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"\S"},
+            "name": {**NAME, "maxLength": 100},
             "columns": COLUMNS,
             "dedupe_key_field": KEY_FIELD,
         },

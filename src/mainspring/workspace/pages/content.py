@@ -27,7 +27,6 @@ RESERVED: Final = frozenset(
 )
 # Kept in front matter too, where a text brings them along.
 _OWN_NAMES: Final = ("slug", "type", "title", "source_ref")
-_HEADING: Final = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _STARTS: Final = ("start", "start_time", "starts_at", "start_at", "date")
 _ENDS: Final = ("end", "end_time", "ends_at", "end_at")
 
@@ -72,9 +71,10 @@ def read_writing(given: Mapping[str, Any], limits: Limits) -> Writing:
     body, values = given.get("body", ""), dict(given.get("frontmatter", {}))
     said: dict[str, Any] = dict(given)
     if "markdown" in given:
-        head, body, values = split(given["markdown"])
+        head, body, values = split(given["markdown"], limits)
         said = {name: values[name] for name in _OWN_NAMES if name in values} | said
-        said.setdefault("title", _heading(body))
+        if "title" not in said:
+            said["title"] = _heading(body)
     title = "" if said.get("title") is None else str(said["title"])
     slug = said.get("slug")
     kept = Writing(
@@ -93,8 +93,16 @@ def read_writing(given: Mapping[str, Any], limits: Limits) -> Writing:
 
 
 def _heading(body: str) -> str:
-    found = _HEADING.search(body)
-    return found[1][:LONGEST_TITLE] if found else ""
+    """The first heading of the first order, without the signs that may close it."""
+    for line in body.split("\n"):
+        if not line.startswith(("# ", "#\t")):
+            continue
+        text = line[1:].strip()
+        bare = text.rstrip("#")
+        found = text if bare and not bare[-1].isspace() else bare.rstrip()
+        if found:
+            return found[:LONGEST_TITLE]
+    return ""
 
 
 def findings_of(page: Writing, limits: Limits) -> list[Finding]:

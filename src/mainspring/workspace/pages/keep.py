@@ -20,7 +20,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.store.events import append_events
 from mainspring.workspace.pages.content import RESERVED, Writing, event_times
 from mainspring.workspace.pages.events import PAGE_INGESTED
-from mainspring.workspace.pages.slugs import beside
+from mainspring.workspace.pages.slugs import beside, numbered, same_title
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
@@ -37,8 +37,8 @@ _LOCK = """
     ) AS locks
 """
 _FIND = """
-    SELECT id, slug, type, source_ref, content_hash, deleted_at, ingested_at > now() - $4::interval
-        AS fresh
+    SELECT id, slug, type, title, source_ref, content_hash, deleted_at,
+        ingested_at > now() - $4::interval AS fresh
     FROM pages
     WHERE workspace_id = $1 AND (slug = ANY($2::text[]) OR source_ref = $3)
     FOR UPDATE
@@ -128,9 +128,7 @@ async def ingest(tx: Transaction, page: Writing, by: Writer) -> Kept:
 
 async def _find(tx: Transaction, page: Writing, by: Writer) -> Mapping[str, Any] | None:
     """The page that stands for this slug or this source, held until the end."""
-    slugs = [page.slug]
-    if page.source_ref is not None and not page.named:
-        slugs.append(beside(page.slug, page.source_ref))
+    slugs = _slugs(page)
     names = [f"pages/{by.workspace_id}/{slug}" for slug in slugs]
     if page.source_ref is not None:
         names.append(f"pages/{by.workspace_id}//{page.source_ref}")
@@ -139,25 +137,37 @@ async def _find(tx: Transaction, page: Writing, by: Writer) -> Mapping[str, Any]
     return _meant(rows, page)
 
 
+def _slugs(page: Writing) -> list[str]:
+    """Where the page may stand, the best first. A slug that was asked for is the only one."""
+    if page.named:
+        return [page.slug]
+    if page.source_ref is not None:
+        return [page.slug, beside(page.slug, page.source_ref)]
+    return [page.slug, *numbered(page.slug, page.title)]
+
+
 def _meant(rows: list[Any], page: Writing) -> Mapping[str, Any] | None:
     same_source = None
     if page.source_ref is not None:
         same_source = next((row for row in rows if row["source_ref"] == page.source_ref), None)
-    same_slug = next((row for row in rows if row["slug"] == page.slug), None)
     if same_source is not None:
         if page.named and same_source["slug"] != page.slug:
             raise _clash(
                 "/source_ref", f"The page {same_source['slug']} was made from this source already."
             )
         return dict(same_source)
-    if same_slug is None:
-        return None
-    taken = page.source_ref is not None and same_slug["source_ref"] is not None
-    if not taken:
-        return dict(same_slug)
-    if page.named:
+    there = {row["slug"]: row for row in rows}
+    own = (there[slug] for slug in _slugs(page) if slug in there and _is_for(there[slug], page))
+    return next(map(dict, own), None)
+
+
+def _is_for(row: Any, page: Writing) -> bool:
+    """Whether a page that has the slug is the one that is written, and not another's."""
+    elsewhere = page.source_ref is not None and row["source_ref"] is not None
+    if page.named and elsewhere:
         raise _clash("/slug", f"The page {page.slug} was made from another source.")
-    return None
+    # A slug that was made from a title says less than the title.
+    return page.named or (not elsewhere and same_title(row["title"], page.title))
 
 
 def _clash(pointer: str, detail: str) -> Clash:
@@ -194,12 +204,12 @@ async def _keep(
 
 
 async def _create(tx: Transaction, page: Writing, by: Writer) -> Kept:
-    other = page.slug if page.source_ref is None else beside(page.slug, page.source_ref)
-    taken = {row["slug"] for row in await tx.fetch(_TAKEN, by.workspace_id, [page.slug, other])}
-    if page.slug in taken:
-        page = replace(page, slug=other)
-    if page.slug in taken:
+    slugs = _slugs(page)
+    taken = {row["slug"] for row in await tx.fetch(_TAKEN, by.workspace_id, slugs)}
+    free = next((slug for slug in slugs if slug not in taken), None)
+    if free is None:
         raise _clash("/slug", f"There is another page called {page.slug}.")
+    page = replace(page, slug=free)
     kept = Kept(new_id(), page.slug, "created")
     row = await tx.fetchrow(
         _ADD, by.workspace_id, kept.id, page.slug, page.type, page.title, page.head, page.body,

@@ -27,10 +27,17 @@ SLUG: Final[Schema] = {
     "description": "The page's name in this workspace.",
     "type": "string",
     "pattern": SLUG_PATTERN,
+    "x-mainspring-says": "A slug is lower-case letters and digits, and between them dots, "
+    "underscores and dashes.",
     "maxLength": LONGEST_SLUG,
 }
 ID: Final[Schema] = {"type": "string", "format": "uuid"}
-TYPE: Final[Schema] = {"type": "string", "pattern": TYPE_PATTERN, "maxLength": LONGEST_TYPE}
+TYPE: Final[Schema] = {
+    "type": "string",
+    "pattern": TYPE_PATTERN,
+    "x-mainspring-says": "A type is lower-case letters, digits and underscores, a letter first.",
+    "maxLength": LONGEST_TYPE,
+}
 _TITLE: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_TITLE}
 _REF: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST_REF}
 _VALUES: Final[Schema] = {"type": "object", "maxProperties": MOST_VALUES}

@@ -197,9 +197,14 @@ async def _shown(
 ) -> list[dict[str, Any]]:
     wanted = [page.id for page in found]
     rows = {row["id"]: row for row in await tx.fetch(_SHOWN, workspace_id, wanted, _OPENING)}
-    words = words_of(asked.text)
-    shown = []
-    for page_id in wanted:
-        text, places = snippet(rows[page_id]["opening"], words)
-        shown.append({**summary(rows[page_id]), "snippet": text, "highlights": places})
-    return shown
+    openings = [rows[page_id]["opening"] for page_id in wanted]
+    # A hundred long pages are read through here, and others wait for the loop meanwhile.
+    found_in = await asyncio.to_thread(_snippets, openings, words_of(asked.text))
+    return [
+        {**summary(rows[page_id]), "snippet": text, "highlights": places}
+        for page_id, (text, places) in zip(wanted, found_in, strict=True)
+    ]
+
+
+def _snippets(openings: Sequence[str], words: Sequence[str]) -> list[tuple[str, list[list[int]]]]:
+    return [snippet(opening, words) for opening in openings]

@@ -37,5 +37,20 @@ def beside(slug: str, source_ref: str) -> str:
     return f"{slug[: LONGEST_SLUG - 9]}-{mark_of(source_ref)}"
 
 
+def numbered(slug: str, title: str) -> list[str]:
+    """Other slugs, for a page with another title that makes the same one."""
+    made = [f"{slug[: LONGEST_SLUG - 2]}-{number}" for number in range(2, 10)]
+    return [*made, beside(slug, title)]
+
+
+def same_title(one: str, other: str) -> bool:
+    """Whether two titles are one, however they are spaced and in whatever case."""
+    return _read_out(one) == _read_out(other)
+
+
+def _read_out(title: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", title).casefold().split())
+
+
 def mark_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]

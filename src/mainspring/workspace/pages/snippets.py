@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
 
 SNIPPET: Final = 240
 _WORD: Final = re.compile(r"\w+")
@@ -24,12 +25,12 @@ def snippet(body: str, words: Sequence[str]) -> tuple[str, list[list[int]]]:
 
     The places are [start, end) in characters of the snippet.
     """
-    pattern = _pattern(words)
-    first = pattern.search(body) if pattern else None
-    start = 0 if first is None else max(0, first.start() - SNIPPET // 3)
+    wanted = _Stems(words)
+    first = next(wanted.places(body), None)
+    start = 0 if first is None else max(0, first[0] - SNIPPET // 3)
     # The cut goes between two words.
     if start:
-        space = re.search(r"\s", body[start : first.start() if first else start])
+        space = re.search(r"\s", body[start : first[0] if first else start])
         start += space.end() if space else 0
     cut = body[start : start + SNIPPET]
     more = start + SNIPPET < len(body)
@@ -37,19 +38,28 @@ def snippet(body: str, words: Sequence[str]) -> tuple[str, list[list[int]]]:
         cut = cut[: space.start()]
     text = _SPACES.sub(" ", cut).strip()
     shown = ("… " if start else "") + text + (" …" if more else "")
-    return shown, _places(shown, pattern)
+    return shown, [list(place) for place in islice(wanted.places(shown), _MOST_MARKS)]
 
 
-def _pattern(words: Sequence[str]) -> re.Pattern[str] | None:
-    parts = [re.escape(word[: max(_STEM, len(word) - 3)]) for word in words if word]
-    if not parts:
-        return None
-    parts.sort(key=len, reverse=True)
-    return re.compile(rf"\b(?:{'|'.join(parts)})\w*", re.IGNORECASE)
+class _Stems:
+    """The beginnings that are looked for, so that a long text and many words cost their sum."""
 
+    def __init__(self, words: Sequence[str]) -> None:
+        self._stems = {word[: max(_STEM, len(word) - 3)].lower() for word in words if word}
+        self._lengths = sorted({len(stem) for stem in self._stems})
 
-def _places(text: str, pattern: re.Pattern[str] | None) -> list[list[int]]:
-    if pattern is None:
-        return []
-    found: Any = (list(match.span()) for match in pattern.finditer(text))
-    return [span for span, _ in zip(found, range(_MOST_MARKS), strict=False)]
+    def places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where the words of the text stand that begin with one of them."""
+        if not self._stems:
+            return
+        for found in _WORD.finditer(text):
+            if self._begins(found[0].lower()):
+                yield found.span()
+
+    def _begins(self, word: str) -> bool:
+        for length in self._lengths:
+            if length > len(word):
+                return False
+            if word[:length] in self._stems:
+                return True
+        return False

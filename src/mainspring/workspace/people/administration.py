@@ -74,7 +74,7 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             "admin_reset_password",
             "Make a link for somebody who lost their password",
             "Using the link, once and within an hour, forgets the old password and ends their "
-            "sessions.",
+            "sessions and tokens.",
             schemas.ONE_USER, schemas.LINKED, office.reset_password, _KEEPS,
         ),
         _capability(

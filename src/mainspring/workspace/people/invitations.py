@@ -3,7 +3,8 @@
 Whoever is asked becomes a member by using the link, not before. The link of somebody who has
 an account already signs nobody in: they prove who they are as they always do, and the link
 lets them join. So whoever makes an invitation, and holds its link for a moment, cannot become
-the person that it names.
+the person that it names. An account that nobody can come back to and that has nothing in it
+counts as none, so that a link that was lost can be made again.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
 from mainspring.workspace.people.links import link_hash
 from mainspring.workspace.people.members import check_may_name, hold_members, may_name
+from mainspring.workspace.people.sessions import IDLE
 from mainspring.workspace.people.users import clean_email
 
 if TYPE_CHECKING:
@@ -45,11 +47,34 @@ _LIST = """
 _WITHDRAW = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2 RETURNING id"
 # Whoever asked must still be able to: a member who was removed leaves no way in behind.
 _FIND = """
-    SELECT i.workspace_id, i.id, i.email, i.role, m.role AS inviter_role
+    SELECT i.workspace_id, i.id, i.email, i.role, m.role AS inviter_role, w.name AS workspace,
+        coalesce(nullif(u.name, ''), u.email) AS invited_by
     FROM invitations i
+    JOIN workspaces w ON w.workspace_id = i.workspace_id
     JOIN members m ON m.workspace_id = i.workspace_id AND m.user_id = i.invited_by
     JOIN users u ON u.id = i.invited_by AND u.disabled_at IS NULL
     WHERE i.hash = $1 AND i.expires_at > now() FOR UPDATE OF i
+"""
+# Nobody can sign in as them, and they have nothing beyond this workspace: neither a place in
+# another one that is shared or in use, nor a token or a secret anywhere.
+_UNSETTLED = """
+    SELECT u.id FROM users u
+    WHERE lower(u.email) = lower($1) AND u.password_hash IS NULL
+        AND NOT u.administrator AND u.disabled_at IS NULL
+        AND NOT EXISTS (
+            SELECT FROM sessions s JOIN members m USING (workspace_id, user_id)
+            WHERE s.user_id = u.id AND s.expires_at > now() AND s.seen_at > now() - $3::interval)
+        AND NOT EXISTS (
+            SELECT FROM members m WHERE m.user_id = u.id AND m.workspace_id <> $2 AND (
+                m.role <> 'owner'
+                OR EXISTS (SELECT FROM members o
+                    WHERE o.workspace_id = m.workspace_id AND o.user_id <> u.id)
+                OR EXISTS (SELECT FROM automations a WHERE a.workspace_id = m.workspace_id)
+                OR EXISTS (SELECT FROM boards b WHERE b.workspace_id = m.workspace_id)
+                OR EXISTS (SELECT FROM pages p WHERE p.workspace_id = m.workspace_id)))
+        AND NOT EXISTS (
+            SELECT FROM access_tokens t WHERE t.member_id = u.id AND t.revoked_at IS NULL)
+        AND NOT EXISTS (SELECT FROM secrets s WHERE s.owner_id = u.id)
 """
 _USE = "DELETE FROM invitations WHERE workspace_id = $1 AND id = $2"
 
@@ -64,20 +89,27 @@ class Invitation:
     id: UUID
     email: str
     role: Role
+    # The names that the person who was asked reads.
+    workspace: str
+    invited_by: str
 
 
 async def invite(
-    tx: Transaction, actor: Actor, email: str, role: Role
+    tx: Transaction, actor: Actor, email: str, role: Role, *, again: bool = False
 ) -> tuple[dict[str, Any], str]:
-    """An invitation, and the token of its link, which cannot be had again."""
+    """An invitation, and the token of its link, which cannot be had again.
+
+    ``again`` says that the person is unsettled: a member who never came gets a fresh link.
+    """
     email = clean_email(email)
     held = await hold_members(tx, actor)
     check_may_name(held.own, role)
-    if await tx.fetchrow(_MEMBER, actor.workspace_id, email) is not None:
+    if not again and await tx.fetchrow(_MEMBER, actor.workspace_id, email) is not None:
         raise Clash(
             "Somebody with this email is a member already.",
             code="already_member",
-            suggestion="Change their role instead.",
+            suggestion="Change their role instead. If they lost their way in, an administrator "
+            "makes them a link.",
         )
     plain = "msi_" + secrets.token_urlsafe(32)
     row = await tx.fetchrow(
@@ -105,7 +137,17 @@ async def find_invitation(tx: Transaction, plain: str) -> Invitation | None:
     role = Role(row["role"])
     if not may_name(Role(row["inviter_role"]), role):
         return None
-    return Invitation(row["workspace_id"], row["id"], row["email"], role)
+    return Invitation(
+        row["workspace_id"], row["id"], row["email"], role, row["workspace"], row["invited_by"]
+    )
+
+
+async def is_unsettled(tx: Transaction, workspace_id: UUID, email: str) -> bool:
+    """Whether the account with this email has no way in and nothing in it but its place here.
+
+    It looks over the walls, and is never answered to anybody as such.
+    """
+    return await tx.fetchrow(_UNSETTLED, clean_email(email), workspace_id, IDLE) is not None
 
 
 async def use_invitation(tx: Transaction, invitation: Invitation) -> None:

@@ -35,6 +35,12 @@ _USE = """
         AND u.id = l.user_id AND u.disabled_at IS NULL
     RETURNING l.user_id, l.purpose
 """
+_FIND = """
+    SELECT l.purpose, u.email, u.name, coalesce(nullif(c.name, ''), c.email) AS made_by
+    FROM sign_in_links l JOIN users u ON u.id = l.user_id AND u.disabled_at IS NULL
+    LEFT JOIN users c ON c.id = l.created_by AND c.id <> u.id
+    WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > now()
+"""
 _SWEEP = "DELETE FROM sign_in_links WHERE expires_at < now() - interval '7 days'"
 
 LIFETIMES: Final[dict[Purpose, timedelta]] = {
@@ -63,6 +69,22 @@ async def make_link(
         _ADD, link_hash(plain), new_id(), user_id, purpose, created_by, LIFETIMES[purpose]
     )
     return plain
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Whom a link would sign in, and who made it for them."""
+
+    purpose: Purpose
+    email: str
+    name: str
+    made_by: str | None
+
+
+async def find_link(tx: Transaction, plain: str) -> Found | None:
+    """A link that works, which it still does afterwards; None when it does not."""
+    row = await tx.fetchrow(_FIND, link_hash(plain))
+    return None if row is None else Found(**dict(row))
 
 
 async def use_link(tx: Transaction, plain: str) -> Used | None:

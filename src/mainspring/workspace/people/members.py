@@ -12,7 +12,7 @@ from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Clash, Denied, Missing
-from mainspring.contracts.roles import Permission, Role, lesser
+from mainspring.contracts.roles import Permission, Role, lesser, role_too_small
 from mainspring.workspace.tokens import revoke_tokens_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ async def hold_members(tx: Transaction, actor: Actor) -> Held:
         raise Denied("You are no member of this workspace.", code="not_a_member")
     own = lesser(actor.role, roles[actor.id])
     if not own.may(Permission.MEMBERS):
-        raise Denied("Your role here may not change members.", code="role_too_small")
+        raise role_too_small(own, Permission.MEMBERS)
     owners = {row["user_id"] for row in rows if row["role"] == Role.OWNER and not row["disabled"]}
     return Held(roles, frozenset(owners), own)
 

@@ -1,9 +1,11 @@
 """Signing in: who somebody is, by a password or by a link, and what slows down a guesser.
 
 Whatever is wrong with an email and its password, the answer is the same and takes the same
-time. Guesses are counted per email and per address, in the database, so that more processes
-do not allow more of them; a success is not held against anybody. Every sign-in, failed ones
-too, is an entry of the audit log.
+time. Guesses are counted in the database, so that more processes do not allow more of them:
+narrowly for one email from one address, so that a guesser shuts out nobody but themselves,
+and widely for an email and for an address. A success is not held against anybody, and a link
+that works is taken whatever others tried. Every sign-in, failed ones too, is an entry of the
+audit log.
 """
 
 from __future__ import annotations
@@ -14,24 +16,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Denied, Exhausted, Expired, Unauthenticated
+from mainspring.contracts.errors import Denied, Exhausted, Expired, Problem, Unauthenticated
 from mainspring.store.audit import INSTALLATION, Entry, append_audit
 from mainspring.store.buckets import Bucket, empty, pour, scoop, sweep
-from mainspring.workspace.people.invitations import find_invitation, use_invitation
+from mainspring.workspace.people.fresh_start import start_afresh
+from mainspring.workspace.people.invitations import (
+    find_invitation,
+    is_unsettled,
+    use_invitation,
+)
 from mainspring.workspace.people.links import is_link, sweep_links, use_link
 from mainspring.workspace.people.sessions import (
     end_session,
-    end_sessions,
     find_session,
     start_session,
     sweep_sessions,
 )
 from mainspring.workspace.people.users import (
     create_user,
+    describe_user,
     find_user,
     own_password,
     password_of,
     set_password,
+    spelled,
 )
 from mainspring.workspace.people.workspaces import home_of, join_workspace
 
@@ -41,11 +49,14 @@ if TYPE_CHECKING:
     from mainspring.workspace.people.invitations import Invitation
     from mainspring.workspace.people.passwords import Passwords
 
-# Tries at once, and a second for long. Ten, then one a minute: 10,000 of them take a week.
-PER_EMAIL: Final = Bucket(10, 1 / 60)
+# Tries at once, and a second for long: at one email from one address, ten and then one a minute.
+PER_PAIR: Final = Bucket(10, 1 / 60)
+# From wherever they come: a hundred in a quarter of an hour.
+PER_EMAIL: Final = Bucket(100, 100 / 900)
 # Many people may share an address, and only what fails counts against it.
 PER_ADDRESS: Final = Bucket(30, 1 / 10)
 _PERSON: Final = "sign-in/person/"
+_PAIR: Final = "sign-in/pair/"
 _EMAIL: Final = "sign-in/email/"
 _ADDRESS: Final = "sign-in/address/"
 
@@ -74,11 +85,11 @@ async def sign_in(
     database: Database, passwords: Passwords, visit: Visit, email: str, password: str
 ) -> SignedIn:
     """Somebody who knows their password."""
-    keys = email_key(email), _address_key(visit.address)
-    await _count(database, keys)
-    user_id, hashed = await password_of(database, email.strip())
+    keys = pair_key(email, visit.address), email_key(email), address_key(visit.address)
+    await count_tries(database, keys)
+    user_id, hashed = await password_of(database, email)
     if not await passwords.fits(hashed, password) or user_id is None:
-        await _note_failure(database, visit, user_id, "password")
+        await note_failure(database, visit, user_id, "password")
         raise wrong()
     renewed = None
     if hashed is not None and passwords.is_dated(hashed):
@@ -90,24 +101,34 @@ async def sign_in(
         if renewed is not None:
             await set_password(tx, user_id, renewed)
         await empty(tx, keys[0])
-        await scoop(tx, keys[1])
+        for key in keys[1:]:
+            await scoop(tx, key)
         return await _begin(tx, visit, user_id, await home_of(tx, user_id), "password")
 
 
-async def sign_in_by_link(database: Database, visit: Visit, plain: str) -> SignedIn:
-    """Somebody who holds a link that nobody has used."""
-    key = _address_key(visit.address)
-    await _count(database, (key,))
-    if not is_link(plain):
-        await _note_failure(database, visit, None, "link")
-        raise link_over()
-    async with database.transaction() as tx:
-        made = await (_by_invitation if plain.startswith("msi_") else _by_link)(tx, visit, plain)
-        if made is not None:
-            await scoop(tx, key)
-            return made
-    await _note_failure(database, visit, None, "link")
-    raise link_over()
+async def sign_in_by_link(
+    database: Database, visit: Visit, plain: str, local: bytes | None = None
+) -> SignedIn:
+    """Somebody who holds a link that nobody has used.
+
+    ``local`` is the hash of the local owner's token, which outlives a lost password.
+    """
+    if is_link(plain):
+        async with database.transaction() as tx:
+            if plain.startswith("msi_"):
+                made = await _by_invitation(tx, visit, plain)
+            else:
+                made = await _by_link(tx, visit, plain, local)
+            if made is not None:
+                return made
+    raise await no_link(database, visit)
+
+
+async def no_link(database: Database, visit: Visit) -> Problem:
+    """The answer to what is no link: counted against the address, and perhaps too many."""
+    await count_tries(database, (address_key(visit.address),))
+    await note_failure(database, visit, None, "link")
+    return link_over()
 
 
 async def check_own_password(
@@ -121,21 +142,22 @@ async def check_own_password(
     if hashed is None:
         return True
     key = f"{_PERSON}{user_id}"
-    await _count(database, (key,))
+    await count_tries(database, (key,))
     if password is None or not await passwords.fits(hashed, password):
         return False
     await empty(database, key)
     return True
 
 
-async def _by_link(tx: Transaction, visit: Visit, plain: str) -> SignedIn | None:
+async def _by_link(
+    tx: Transaction, visit: Visit, plain: str, local: bytes | None
+) -> SignedIn | None:
     used = await use_link(tx, plain)
     if used is None:
         return None
     if used.purpose == "reset":
         # Whoever lost a password does not know who else has it.
-        await set_password(tx, used.user_id, None)
-        await end_sessions(tx, used.user_id)
+        await start_afresh(tx, used.user_id, None, local=local)
     workspace_id = await home_of(tx, used.user_id)
     return await _begin(tx, visit, used.user_id, workspace_id, used.purpose)
 
@@ -145,10 +167,16 @@ async def _by_invitation(tx: Transaction, visit: Visit, plain: str) -> SignedIn 
     if invitation is None:
         return None
     known = await find_user(tx, invitation.email)
-    if known is not None:
+    settled = known is not None and not await is_unsettled(
+        tx, invitation.workspace_id, invitation.email
+    )
+    if known is not None and settled:
         await _check_signed_in(tx, visit, known.id)
     user_id = (await create_user(tx, invitation.email)).id if known is None else known.id
     await _join(tx, invitation, user_id)
+    if not settled:
+        # Where they were asked to is where they look first, until they choose otherwise.
+        await describe_user(tx, user_id, default_workspace_id=invitation.workspace_id)
     return await _begin(tx, visit, user_id, invitation.workspace_id, "invitation")
 
 
@@ -187,11 +215,16 @@ async def _begin(
     return SignedIn(user_id, workspace_id, session_id, plain)
 
 
-async def _count(database: Database, keys: tuple[str, ...]) -> None:
-    """Counts a try before anything is looked at; refused when there were too many."""
-    for key in reversed(keys):
+async def count_tries(database: Database, keys: tuple[str, ...]) -> None:
+    """Counts a try before anything is looked at; refused when there were too many.
+
+    A try that is refused was none, and is not held against the keys before.
+    """
+    for place, key in enumerate(keys):
         wait = await count_try(database, key)
         if wait is not None:
+            for counted in keys[:place]:
+                await scoop(database, counted)
             raise Exhausted(
                 "There were too many tries to sign in.",
                 code="too_many_tries",
@@ -202,10 +235,12 @@ async def _count(database: Database, keys: tuple[str, ...]) -> None:
 
 async def count_try(tx: Transaction, key: str) -> float | None:
     """None when one more try is allowed; else the seconds until it is."""
-    return await pour(tx, key, PER_ADDRESS if key.startswith(_ADDRESS) else PER_EMAIL)
+    wide = {_ADDRESS: PER_ADDRESS, _EMAIL: PER_EMAIL}
+    found = (bucket for start, bucket in wide.items() if key.startswith(start))
+    return await pour(tx, key, next(found, PER_PAIR))
 
 
-async def _note_failure(database: Database, visit: Visit, user_id: UUID | None, by: str) -> None:
+async def note_failure(database: Database, visit: Visit, user_id: UUID | None, by: str) -> None:
     """What was typed is not kept: people type passwords into the wrong field."""
     detail: dict[str, Any] = {"by": by, "address": visit.address}
     subject = None if user_id is None else str(user_id)
@@ -232,15 +267,29 @@ def link_over() -> Expired:
 
 def email_key(email: str) -> str:
     """A key of one size, that does not tell what was typed."""
-    return _EMAIL + hashlib.sha256(email.strip().casefold().encode()).hexdigest()
+    return _EMAIL + hashlib.sha256(spelled(email).casefold().encode()).hexdigest()
 
 
-def _address_key(address: str) -> str:
-    """Whoever has one address of version 6 has the whole network of it."""
+def pair_key(email: str, address: str) -> str:
+    """One email, tried from one address."""
+    told = email_key(email) + address_key(address)
+    return _PAIR + hashlib.sha256(told.encode()).hexdigest()
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an address of a machine."""
     try:
-        found = ipaddress.ip_address(address)
+        ipaddress.ip_address(text)
     except ValueError:
+        return False
+    return True
+
+
+def address_key(address: str) -> str:
+    """Whoever has one address of version 6 has the whole network of it."""
+    if not is_address(address):
         return _ADDRESS + "unknown"
+    found = ipaddress.ip_address(address)
     if isinstance(found, ipaddress.IPv6Address):
         if found.ipv4_mapped is not None:
             return f"{_ADDRESS}{found.ipv4_mapped}"

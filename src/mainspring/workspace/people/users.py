@@ -23,7 +23,7 @@ _COLUMNS = """
 """
 _FIRST = """
     INSERT INTO users (id, email, name, administrator, default_workspace_id)
-    VALUES ($1, 'owner@localhost', 'Owner', true, $2) ON CONFLICT DO NOTHING
+    VALUES ($1, $3, 'Owner', true, $2) ON CONFLICT DO NOTHING
 """
 _JOIN_FIRST = """
     INSERT INTO members (workspace_id, user_id, role)
@@ -41,7 +41,14 @@ _HASH_OF = """
 """
 _OWN_HASH = "SELECT password_hash FROM users WHERE id = $1 FOR NO KEY UPDATE"
 _SET_HASH = "UPDATE users SET password_hash = $2 WHERE id = $1"
-_TAKEN = "SELECT 1 FROM users WHERE lower(email) = lower($2) AND id <> $1"
+# An email that somebody was asked in by is theirs before they have come.
+_TAKEN = """
+    SELECT 1 FROM users WHERE lower(email) = lower($2) AND id <> $1
+    UNION ALL
+    SELECT 1 FROM invitations
+    WHERE lower(email) = lower($2) AND invited_by <> $1 AND expires_at > now()
+        AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND lower(email) = lower($2))
+"""
 _DESCRIBE = """
     UPDATE users SET name = coalesce($2, name), email = coalesce($3, email),
         default_workspace_id = coalesce($4, default_workspace_id)
@@ -58,6 +65,8 @@ _ADMINISTRATORS = """
 # Two at once, each for a new email of the same spelling, become one and a refusal.
 _HOLD_EMAILS = "SELECT pg_advisory_xact_lock(hashtextextended('mainspring email', 0))"
 
+# What the first person is called until they say what their address is.
+PLACEHOLDER: Final = "owner@localhost"
 LONGEST_EMAIL: Final = 254
 LONGEST_NAME: Final = 200
 _EMAIL: Final = re.compile(r"[^\s@<>\"(),:;\\\[\]]{1,64}@[^\s@<>\"(),:;\\/?#]{1,189}")
@@ -79,7 +88,7 @@ class User:
 
 async def ensure_first_person(tx: Transaction, user_id: UUID, workspace_id: UUID) -> None:
     """Whoever starts an installation owns its first workspace and looks after the rest."""
-    await tx.execute(_FIRST, user_id, workspace_id)
+    await tx.execute(_FIRST, user_id, workspace_id, PLACEHOLDER)
     await tx.execute(_JOIN_FIRST, user_id, workspace_id)
 
 
@@ -117,7 +126,7 @@ async def list_users(tx: Transaction, after: UUID | None, most: int) -> list[Use
 
 async def password_of(tx: Transaction, email: str) -> tuple[UUID | None, str | None]:
     """Whom an email belongs to and the hash of their password, unless they are shut out."""
-    row = await tx.fetchrow(_HASH_OF, email)
+    row = await tx.fetchrow(_HASH_OF, spelled(email))
     return (None, None) if row is None else (row["id"], row["password_hash"])
 
 
@@ -173,9 +182,14 @@ async def enable_user(tx: Transaction, user_id: UUID) -> User:
     return await read_user(tx, user_id)
 
 
+def spelled(email: str) -> str:
+    """One spelling for what looks the same, whatever keyboard it was typed on."""
+    return unicodedata.normalize("NFC", email.strip())
+
+
 def clean_email(text: str, pointer: str = "/email") -> str:
     """An email as it is kept; what cannot be one is refused."""
-    email = unicodedata.normalize("NFC", text.strip())
+    email = spelled(text)
     if len(email) > LONGEST_EMAIL or not email.isprintable() or not _EMAIL.fullmatch(email):
         detail = "This is not an email address."
         raise Invalid(detail, findings=[Finding(pointer, detail, "email")])
@@ -192,7 +206,11 @@ def clean_name(text: str, pointer: str = "/name") -> str:
 
 
 def email_taken() -> Clash:
-    return Clash("Somebody else has this email.", code="email_taken")
+    return Clash(
+        "Somebody else has this email, or was asked in by it.",
+        code="email_taken",
+        suggestion="If it was you who was asked, use the link of the invitation.",
+    )
 
 
 def _home_name(name: str, email: str) -> str:

@@ -46,6 +46,8 @@ _LIST = """
 
 LONGEST_NAME: Final = 200
 MOST_USD: Final = Decimal(1_000_000)
+# A finer amount could be written with more digits than a number of the database has.
+LEAST_USD: Final = Decimal("0.000001")
 
 
 async def add_workspace(tx: Transaction, user_id: UUID, name: str, role: Role) -> UUID:
@@ -92,6 +94,9 @@ async def set_cost_cap(tx: Transaction, workspace_id: UUID, usd: Decimal | None)
     """What all automations of a workspace may spend in a day; None: no bound of its own."""
     if usd is not None and not (usd.is_finite() and 0 <= usd <= MOST_USD):
         detail = f"A cost cap is an amount from 0 to {MOST_USD:,} dollars."
+        raise Invalid(detail, findings=[Finding("/cost_cap_daily_usd", detail, "range")])
+    if usd is not None and usd != usd.quantize(LEAST_USD):
+        detail = f"A cost cap is a whole number of {LEAST_USD:f} dollars."
         raise Invalid(detail, findings=[Finding("/cost_cap_daily_usd", detail, "range")])
     await tx.execute(_SET_CAP, workspace_id, usd)
 

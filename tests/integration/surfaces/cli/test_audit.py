@@ -73,7 +73,6 @@ async def _entries(
 @pytest.mark.parametrize(
     "words",
     [
-        {"actor": "somebody"},
         {"since": "yesterday"},
         {"before": "2026-01-01"},
         {"since": "0001-01-01T00:00:00+14:00"},
@@ -81,7 +80,7 @@ async def _entries(
     ],
 )
 def test_a_bad_question_is_refused_before_anything_is_opened(words: dict[str, str]) -> None:
-    asked = {"action": None, "actor": None, "since": None, "before": None, **words}
+    asked = {"action": None, "since": None, "before": None, **words}
 
     with pytest.raises(Invalid):
         read_sought(**asked)
@@ -92,7 +91,9 @@ async def test_every_command_that_changes_something_leaves_an_entry(
 ) -> None:
     file = _write(tmp_path / "one.json", "One")
     waiting: dict[str, Any] = {"wait": False, "seconds": None}
-    await save_file(desk, screen, file, None)
+    for _ in range(2):
+        # The second time there is nothing to save, and so nothing to tell.
+        await save_file(desk, screen, file, None)
     await save_file(desk, screen, _write(tmp_path / "two.json", "One", "Show more."), None)
     await go_back(desk, screen, "One", 1)
     for act in ("activate", "pause", "acknowledge"):

@@ -12,7 +12,9 @@ import pytest
 from mainspring.settings import Settings
 from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.doors import Doors
+from mainspring.surfaces.cli.drafts import show_draft, show_drafts
 from mainspring.surfaces.cli.firing import fire
+from mainspring.surfaces.cli.inbox import show_inbox
 from mainspring.surfaces.cli.reading import show_runs
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
@@ -20,7 +22,10 @@ from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
 from tests.kit.house import Bench, document, step
 
-PLAN = document(step("keep", "automation_kv.set", {"key": "k", "value": 1}))
+PLAN = document(
+    step("keep", "automation_kv.set", {"key": "k", "value": 1}),
+    step("mail", "send_email", {"to": ["ada@example.com"], "subject": "Hello", "text": "Hi."}),
+)
 
 
 @pytest.fixture
@@ -48,12 +53,31 @@ async def test_a_dry_run_of_a_file_says_what_it_did_not_do(
     await run_file(desk, Screen(for_programs=False), str(file), (), None, 30, "dry_run")
     said = capsys.readouterr().out
     assert "It was a dry run: nothing was changed" in said
-    assert "1 call was only pretended." in said
+    assert "2 calls were only pretended." in said
     assert "keep: automation_kv.set" in said
+    assert "What such a call answered is made up" in said
     assert await _kept(bench) == 0
     await run_file(desk, Screen(for_programs=False), str(file), (), None, 30)
-    assert "dry run" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "dry run" not in said
     assert await _kept(bench) == 1
+    assert "drafts   1: " in said
+    assert "they cannot be sent yet" in said
+    await _shows_the_draft(desk, capsys)
+
+
+async def _shows_the_draft(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    await show_drafts(desk, Screen(for_programs=True), "pending", most=20)
+    (draft,) = json.loads(capsys.readouterr().out)["drafts"]
+    plain = Screen(for_programs=False)
+    await show_drafts(desk, plain, None, most=20)
+    await show_draft(desk, plain, draft["id"])
+    await show_inbox(desk, plain, unread=False, most=20)
+    said = capsys.readouterr().out
+    assert said.count(draft["preview"]) == 2
+    assert f"step mail of run {draft['run_id']}" in said
+    assert "cannot send them yet" in said
+    assert "1 draft waits for a person." in said
 
 
 async def test_fire_starts_a_trial_and_lists_show_it(
@@ -66,6 +90,7 @@ async def test_fire_starts_a_trial_and_lists_show_it(
             desk, screen, str(saved.automation_id), (), None, mode="verify", wait=True, seconds=30
         )
     answer = json.loads(capsys.readouterr().out)
-    assert (answer["mode"], answer["story"]["suppressed"]) == ("verify", [])
+    assert answer["mode"] == "verify"
+    assert [one["step"] for one in answer["story"]["suppressed"]] == ["mail"]
     await show_runs(desk, Screen(for_programs=False), status=None, automation=None, most=20)
     assert "verify mode" in capsys.readouterr().out

@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from mainspring.surfaces.cli import Doors, build_app, run_cli
-from mainspring.wiring import build_registry, open_house, rooms_of
-from tests.kit.house import Bench
-
-Command = Callable[..., Any]
-
-
-@pytest.fixture
-def command(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    """One command, run to its end in a thread: its code, and what it said."""
-    from contextlib import asynccontextmanager
-
-    settings = bench.house.settings
-    monkeypatch.setenv("MAINSPRING_DATABASE_URL", str(settings.database_url))
-    monkeypatch.setenv("MAINSPRING_HOME", str(settings.home))
-
-    @asynccontextmanager
-    async def opened(found: Any) -> Any:
-        async with open_house(found) as house:
-            yield rooms_of(house)
-
-    app = build_app(Doors(opened, build_registry))
-
-    async def run(*words: str) -> tuple[int, str]:
-        capsys.readouterr()
-        code = await asyncio.to_thread(run_cli, app, list(words))
-        said = capsys.readouterr()
-        return code, said.out + said.err
-
-    return run
+from tests.integration.surfaces.cli.conftest import Command
 
 
 async def test_a_text_is_kept_found_shown_and_deleted(
@@ -62,15 +28,24 @@ async def test_a_text_is_kept_found_shown_and_deleted(
     asked = await command("pages", "query", "plann", "--json")
     gone = await command("pages", "delete", "the-plan")
     missing = await command("pages", "show", "the-plan")
+    back = await command("pages", "restore", "the-plan")
+    file.write_text("---\ntitle: The plan\n---\n\nTea at ten.\n", encoding="utf-8")
+    changed = await command("pages", "add", str(file))
+    without = await command("pages", "search", "--", "tea", "-ten")
 
     assert first[0] == 0, first
+    assert "The page the-plan is created." in first[1]
+    assert "tags: a, b" in shown[1]
+    assert (back[0], "there again" in back[1]) == (0, True), back
+    assert "The page the-plan is changed." in changed[1]
+    assert (without[0], "Nothing was found." in without[1]) == (0, True), without
     assert json.loads(again[1])["became"] == "unchanged"
     assert json.loads(piped[1])["slug"] == "from-a-pipe"
     assert "the-plan" in listed[1]
     assert "memo" in listed[1]
     assert "Tea at nine." in shown[1]
     assert "created by member" in shown[1]
-    assert file.read_text(encoding="utf-8").strip() in raw[1]
+    assert "tags: [a, b]\n---\n\nTea at nine." in raw[1]
     assert "The plan" in found[1]
     assert [page["slug"] for page in json.loads(asked[1])["pages"]] == ["the-plan"]
     assert gone[0] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,13 +14,17 @@ import pytest
 from mainspring.contracts.errors import Clash, Invalid, Missing
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
-from mainspring.surfaces.cli import people
+from mainspring.surfaces.cli import people, tokens
+from mainspring.surfaces.cli.audit import show_audit
 from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.doors import Doors
 from mainspring.surfaces.cli.parts import first_link
+from mainspring.surfaces.cli.placing import UNUSED, placed
 from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.secrets import list_secrets, whose
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
+from mainspring.workspace.audit import Sought
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.people.signing_in import Visit, sign_in_by_link
 from mainspring.workspace.people.users import set_password
@@ -78,12 +83,31 @@ async def test_members_are_asked_in_changed_and_removed(
     await people.show_members(desk, screen)
     listed = _answer(capsys)
     assert [row["role"] for row in listed["members"]] == ["owner", "viewer"]
+    # Whoever is named by an email is found by it, in every command.
+    with pytest.raises(Missing):
+        await list_secrets(desk, screen, whose("x@y.example", publisher=False))
+    await list_secrets(desk, screen, whose("Ada@example.org", publisher=False))
+    assert _answer(capsys)["secrets"] == []
+    with pytest.raises(Missing):
+        await show_audit(desk, screen, Sought(), most=9, actor="x@y.example")
+    await show_audit(desk, screen, Sought(), most=9, actor="ada@example.org")
+    assert {row["actor_id"] for row in _answer(capsys)["entries"]} == {str(joined.user_id)}
+    # A way back in by command, for somebody who lost theirs.
+    with pytest.raises(Missing):
+        await people.show_link_for(desk, screen, "x@y.example")
+    await people.show_link_for(desk, screen, "ada@example.org")
+    plain = _answer(capsys)["link"].partition("#")[2]
+    again = await sign_in_by_link(rooms.database, HERE, plain)
+    assert (again.user_id, again.workspace_id) == (joined.user_id, FIRST_WORKSPACE)
     await people.drop_member(desk, screen, "ada@example.org")
 
     told = await rooms.database.fetch(
-        "SELECT action, actor_id FROM audit_log WHERE actor_id = $1 ORDER BY id", FIRST_MEMBER
+        "SELECT action FROM audit_log WHERE actor_id = $1 AND action LIKE '%member' ORDER BY id",
+        FIRST_MEMBER,
     )
-    assert [row["action"] for row in told] == ["invite_member", "change_member", "delete_member"]
+    assert [row["action"] for row in told] == [
+        "invite_member", "change_member", "delete_member",
+    ]  # fmt: skip
     await people.show_members(desk, Screen())
     assert "owner@localhost" in capsys.readouterr().out
 
@@ -92,23 +116,39 @@ async def test_tokens_are_made_listed_without_their_text_and_revoked(
     rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        await people.create_token(desk, screen, "ci", Role.EDITOR, ["htp_fetch"], None)
+        await tokens.create_token(desk, screen, "ci", Role.EDITOR, ["htp_fetch"], None)
     assert refused.value.findings[0].pointer == "/capabilities/0"
 
-    await people.create_token(desk, screen, "ci", Role.OPERATOR, ["http_fetch"], 3)
+    with pytest.raises(Invalid) as refused:
+        await tokens.create_token(desk, screen, "ci", Role.EDITOR, ["http_fetch"], None)
+    assert "http_fetch" in refused.value.findings[0].detail
+
+    await tokens.create_token(desk, screen, "ci", Role.OPERATOR, ["search"], 3)
     made = _answer(capsys)
     holder = await find_holder(rooms.database, token_hash(made["text"]))
     assert holder is not None
-    assert (holder.role, holder.capabilities) == (Role.OPERATOR, frozenset({"http_fetch"}))
-    await people.show_tokens(desk, Screen())
+    assert (holder.role, holder.capabilities) == (Role.OPERATOR, frozenset({"search"}))
+    await tokens.show_tokens(desk, Screen())
     shown = capsys.readouterr().out
     assert made["text"] not in shown
     assert made["token"]["hint"] in shown
+    assert "until" in shown
+    await rooms.database.execute("UPDATE access_tokens SET expires_at = now()")
+    await tokens.show_tokens(desk, Screen())
+    shown = capsys.readouterr().out
+    assert "ended" in shown
+    assert "until" not in shown
+    # The text alone where a shell takes it, and what it gives where a person reads it.
+    await tokens.create_token(desk, Screen(), "other", Role.VIEWER, None, 3)
+    said = capsys.readouterr()
+    assert re.fullmatch(r"msk_\S{43}\n", said.out)
+    assert "viewer" in said.err
+    assert said.out.strip() not in said.err
 
     with pytest.raises(Invalid) as refused:
-        await people.end_token(desk, screen, made["text"])
+        await tokens.end_token(desk, screen, made["text"])
     assert made["text"] not in refused.value.detail
-    await people.end_token(desk, screen, made["token"]["id"])
+    await tokens.end_token(desk, screen, made["token"]["id"])
     assert await find_holder(rooms.database, token_hash(made["text"])) is None
 
 
@@ -136,3 +176,57 @@ async def test_the_first_start_offers_a_link_until_the_owner_has_another_way_in(
     await sign_in_by_link(rooms.database, HERE, plain)
     assert await rooms.database.fetchval("SELECT password_hash FROM users") is None
     assert (await make_person(rooms.database, "ada@example.org")).administrator is False
+
+
+async def test_another_workspace_is_made_listed_and_worked_in_by_command(
+    rooms: Rooms,
+    desk: Desk,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(Invalid):
+        await people.create_workspace(desk, screen, " ")
+    await people.create_workspace(desk, screen, "Lab")
+    made = _answer(capsys)["id"]
+    foreign = await make_person(rooms.database, "ada@example.org")
+
+    def goes(command: str) -> Desk:
+        return Desk(placed(desk.doors, command))
+
+    async def current(command: str = "workspaces") -> list[str]:
+        await people.show_workspaces(goes(command), screen)
+        return [row["name"] for row in _answer(capsys)["workspaces"] if row["current"]]
+
+    assert await current() == ["Home"]
+    for wanted in (made, "lab", " LAB "):
+        monkeypatch.setenv("MAINSPRING_WORKSPACE", wanted)
+        assert await current() == ["Lab"]
+        # A server works for all of them.
+        assert await current("up") == ["Home"]
+    await people.invite_member(goes("members"), screen, "bo@example.org", Role.VIEWER)
+    _answer(capsys)
+    for where, invited in ((made, 1), (str(FIRST_WORKSPACE), 0)):
+        monkeypatch.setenv("MAINSPRING_WORKSPACE", where)
+        await people.show_members(goes("members"), screen)
+        assert len(_answer(capsys)["invitations"]) == invited
+
+    # Neither one that is not there nor one of somebody else, and never a guess between two.
+    for wanted in ("nowhere", str(foreign.default_workspace_id)):
+        monkeypatch.setenv("MAINSPRING_WORKSPACE", wanted)
+        with pytest.raises(Missing):
+            await current()
+    monkeypatch.setenv("MAINSPRING_WORKSPACE", "Lab")
+    await people.create_workspace(desk, screen, "Lab")
+    _answer(capsys)
+    with pytest.raises(Invalid):
+        await current()
+
+    # A token that is set and not used is said not to be, beside the answer and never in it.
+    monkeypatch.delenv("MAINSPRING_WORKSPACE")
+    monkeypatch.setenv("MAINSPRING_TOKEN", "msk_any")
+    for command, said in (("members", f"{UNUSED}\n"), ("boards", ""), ("up", "")):
+        await people.show_members(goes(command), screen)
+        written = capsys.readouterr()
+        assert written.err == said
+        assert json.loads(written.out)["members"]

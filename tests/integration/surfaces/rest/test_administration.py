@@ -91,11 +91,17 @@ async def test_a_lost_password_is_forgotten_when_its_link_is_used_and_not_before
 ) -> None:
     ada = await make_person(people.house.database, "ada@example.org")
     given = {"email": "ada@example.org", "password": PASSWORD}
+    assert ada.default_workspace_id is not None
+    header = await token_of(people.house.database, ada.default_workspace_id, ada.id)
     async with browser(people, ada.id) as there:
-        made = await people.client.post(f"{USERS}/{ada.id}/reset-password", json={})
+        # Nothing has to be said, so nothing may be sent, whatever it is said to be.
+        place, said = f"{USERS}/{ada.id}/reset-password", {"Content-Type": "application/json"}
+        assert (await people.client.post(place, headers=said, content=b"")).status_code == 200
+        made = await people.client.post(place)
         assert (await people.stranger.post(SESSION, json=given)).status_code == 200
         assert (await there.client.get(SESSION)).status_code == 200
         people.stranger.cookies.clear()
+        assert (await people.stranger.get(SESSION, headers=header)).status_code == 200
 
         token = made.json()["link"].partition("#")[2]
         who = await people.stranger.post(f"{SESSION}/link", json={"token": token})
@@ -104,6 +110,11 @@ async def test_a_lost_password_is_forgotten_when_its_link_is_used_and_not_before
         assert (await there.client.get(SESSION)).status_code == 401
         people.stranger.cookies.clear()
         assert (await people.stranger.post(SESSION, json=given)).status_code == 401
+        # Whoever had got in before has left no way back.
+        assert (await people.stranger.get(SESSION, headers=header)).status_code == 401
+    told = "SELECT detail FROM audit_log WHERE workspace_id = $1 AND action = 'end_tokens'"
+    ended = await people.house.database.fetchval(told, ada.default_workspace_id)
+    assert ended == {"because": "password", "tokens": 1}
 
 
 async def test_the_last_administrator_cannot_be_shut_out(people: Api) -> None:
@@ -129,8 +140,18 @@ async def test_nobody_else_sees_that_it_is_there_and_no_run_is_granted_it(people
     ]:  # fmt: skip
         answer = await people.stranger.request(method, ROOT + path, json={}, headers=header)
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown_capability"), path
-    listed = (await people.stranger.get(f"{ROOT}/capabilities", headers=header)).text
-    assert "admin_" not in listed
+    listed, everything = [
+        (await people.stranger.get(f"{ROOT}/capabilities{more}", headers=header)).text
+        for more in ("", "?all=true")
+    ]
+    words = await people.stranger.get(f"{ROOT}/vocabulary", headers=header)
+    assert words.status_code == 200
+    assert "admin_" not in listed + everything + words.text
+    fetch = f"{ROOT}/capabilities/http_fetch"
+    assert ("http_fetch" in listed, "http_fetch" in everything) == (False, True)
+    described = await people.stranger.get(fetch, headers=header)
+    assert (described.status_code, described.json()["audience"]) == (200, "runs")
+    assert (await people.stranger.post(fetch, json={}, headers=header)).status_code == 404
     plan = document(step("peek", "call", {"capability": "admin_list_users", "arguments": {}}))
     granted = {**plan, "grants": [{"tool": "admin_list_users"}]}
     for written in (plan, granted):

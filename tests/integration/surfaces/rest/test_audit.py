@@ -68,7 +68,7 @@ async def test_what_was_done_stands_there_with_who_did_it(api: Api) -> None:
     assert told == [
         ("run_automation", automation_id),
         ("activate_automation", automation_id),
-        ("create_automation", None),
+        ("create_automation", automation_id),
     ]
     saved = entries[-1]
     assert saved["detail"]["automation_id"] == automation_id
@@ -80,6 +80,29 @@ async def test_what_was_done_stands_there_with_who_did_it(api: Api) -> None:
     assert all(entry["token_id"] for entry in entries)
     assert UUID(entries[0]["detail"]["run_id"]).version == 7
     assert SECRET_GOAL not in str(entries)
+
+
+async def test_what_changes_nothing_is_not_told_and_what_does_names_its_thing(api: Api) -> None:
+    made = (await api.client.post(f"{ROOT}/automations", json=DOCUMENT)).json()
+    same = await api.client.put(f"{ROOT}/automations/{made['id']}", json=DOCUMENT)
+    assert same.json()["changed"] is False
+    token = (await api.client.post(f"{ROOT}/tokens", json={"name": "one"})).json()["token"]
+    for _ in range(2):
+        assert (await api.client.delete(f"{ROOT}/tokens/{token['id']}")).status_code == 200
+    asked = await api.client.post(f"{ROOT}/capabilities/create_board", json={"name": "CRM"})
+    board = asked.json()
+
+    entries = (await _get(api))["items"]
+
+    assert [(entry["action"], entry["subject"]) for entry in reversed(entries)] == [
+        ("create_automation", made["id"]), ("create_token", token["id"]),
+        ("delete_token", token["id"]), ("create_board", board["id"]),
+    ]  # fmt: skip
+    call = await api.client.get(f"{ROOT}/calls/{entries[0]['detail']['call']}")
+    assert (call.json()["capability"], call.json()["arguments"]) == (
+        "create_board", {"name": "CRM"},
+    )  # fmt: skip
+    assert (await api.client.get(f"{ROOT}/calls/{board['id']}")).status_code == 404
 
 
 async def test_reading_and_failing_leave_no_entry(api: Api) -> None:

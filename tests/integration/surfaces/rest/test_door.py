@@ -36,9 +36,12 @@ PUBLIC = {
     # Whoever is about to say who they are, and the pages where they do: files, the same for all.
     ("POST", "/api/v1/session"),
     ("POST", "/api/v1/session/link"),
+    ("POST", "/api/v1/session/link/look"),
     ("GET", "/"),
     ("GET", "/sign-in"),
     ("GET", "/assets/page.js"),
+    ("GET", "/assets/home.js"),
+    ("GET", "/assets/sign-in.js"),
     ("GET", "/assets/page.css"),
     # Whoever watches over the server, and whoever writes a client.
     ("GET", "/api/v1/openapi.json"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import httpx2
 
@@ -70,7 +72,8 @@ async def test_whoever_is_asked_in_joins_by_the_link_and_not_before(people: Api)
 
     assert (who["role"], who["workspace"]["id"]) == ("editor", str(FIRST_WORKSPACE))
     assert {entry["role"] for entry in who["workspaces"]} == {"editor", "owner"}
-    assert who["user"]["default_workspace_id"] != str(FIRST_WORKSPACE)
+    # They look at it first next time, too, until they choose otherwise.
+    assert who["user"]["default_workspace_id"] == str(FIRST_WORKSPACE)
     assert (await _come(people, token)).status_code == 410
     listed = (await people.client.get(f"{ROOT}/members")).json()
     assert [entry["role"] for entry in listed["members"]] == ["owner", "editor"]
@@ -81,6 +84,84 @@ async def test_whoever_is_asked_in_joins_by_the_link_and_not_before(people: Api)
     assert again.json()["code"] == "already_member"
     told = await people.house.database.fetch("SELECT action FROM audit_log ORDER BY id")
     assert {"invite_member", "member_joined", "sign_in"} <= {row["action"] for row in told}
+
+
+async def _look(api: Api, token: str, **more: Any) -> httpx2.Response:
+    return await api.stranger.post(f"{SESSION}/link/look", json={"token": token}, **more)
+
+
+async def test_a_link_says_what_it_is_and_is_not_used_by_being_looked_at(people: Api) -> None:
+    database = people.house.database
+    for sent in ({}, {"token": ""}, {"token": 7}, {"token": "x", "y": 1}):
+        answer = await people.stranger.post(f"{SESSION}/link/look", json=sent)
+        assert answer.status_code == 422, sent
+    for token in ("nonsense", "msi_" + "x" * 43, "msl_" + "x" * 43):
+        assert (await _look(people, token)).json()["code"] == "link_over"
+    await database.execute("UPDATE users SET name = 'Nora' WHERE id = $1", FIRST_MEMBER)
+
+    token = await _invited(people, "ada@example.org")
+    for _ in range(2):
+        seen = await _look(people, token)
+        assert seen.json() == {
+            "purpose": "invitation", "email": "ada@example.org", "name": "", "made_by": "Nora",
+            "workspace": "Home", "role": "editor", "sign_in_first": False,
+        }  # fmt: skip
+        assert "set-cookie" not in seen.headers
+    foreign = await _look(people, token, headers={"Origin": "https://evil.example"})
+    assert foreign.status_code == 403
+    assert await database.fetchval("SELECT count(*) FROM users") == 1
+    assert (await _come(people, token)).status_code == 200
+    assert (await _look(people, token)).status_code == 410
+
+    bo = await make_person(database, "bo@example.org")
+    known = (await _look(people, await _invited(people, "bo@example.org"))).json()
+    assert known["sign_in_first"] is True
+    made = await people.client.post(f"{ROOT}/admin/users/{bo.id}/reset-password")
+    reset = (await _look(people, made.json()["link"].partition("#")[2])).json()
+    assert (reset["purpose"], reset["email"], reset["made_by"]) == (
+        "reset", "bo@example.org", "Nora",
+    )  # fmt: skip
+
+
+async def test_who_never_came_back_is_asked_in_again_and_nobody_else_is(people: Api) -> None:
+    database = people.house.database
+    first = await _invited(people, "bob@example.org")
+    second = await _invited(people, "bob@example.org")
+    assert (await _come(people, first)).status_code == 410
+    bob = (await _come(people, second)).json()["user"]["id"]
+    ask = {"email": "bob@example.org", "role": "editor"}
+
+    # Somebody is signed in as Bob: only an administrator helps.
+    refused = await people.client.post(f"{ROOT}/invitations", json=ask)
+    assert refused.json()["code"] == "already_member"
+    # Nobody is, there is no password, and nothing is Bob's: the link was lost.
+    await database.execute("DELETE FROM sessions WHERE user_id = $1", UUID(bob))
+    third = await _invited(people, "bob@example.org")
+    assert (await _look(people, third)).json()["sign_in_first"] is False
+    came = (await _come(people, third)).json()
+    assert (came["user"]["id"], came["role"]) == (bob, "editor")
+    # Removed and asked in anew: the session that was here has ended with the membership.
+    assert (await people.client.delete(f"{ROOT}/members/{bob}")).status_code == 204
+    assert (await _come(people, await _invited(people, "bob@example.org"))).status_code == 200
+
+    # Whatever Bob has beyond this workspace makes the account his alone.
+    await database.execute("DELETE FROM sessions WHERE user_id = $1", UUID(bob))
+    header = await token_of(database, FIRST_WORKSPACE, UUID(bob))
+    refused = await people.client.post(f"{ROOT}/invitations", json=ask)
+    assert refused.json()["code"] == "already_member"
+    await database.execute("DELETE FROM access_tokens WHERE member_id = $1", UUID(bob))
+    assert (await people.stranger.get(SESSION, headers=header)).status_code == 401
+    ada = await make_person(database, "ada@example.org")
+    assert ada.default_workspace_id is not None
+    await database.execute(
+        "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'viewer')",
+        ada.default_workspace_id, UUID(bob),
+    )  # fmt: skip
+    refused = await people.client.post(f"{ROOT}/invitations", json=ask)
+    assert refused.json()["code"] == "already_member"
+    await people.client.delete(f"{ROOT}/members/{bob}")
+    late = await _come(people, await _invited(people, "bob@example.org"))
+    assert (late.status_code, late.json()["code"]) == (403, "sign_in_first")
 
 
 async def test_an_invitation_makes_nobody_into_somebody_who_has_an_account(people: Api) -> None:
@@ -157,6 +238,11 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
 
     for by in (Role.VIEWER, Role.OPERATOR, Role.EDITOR):
         assert await change(by, other.id, "operator") == 403
+        told = await people.stranger.post(f"{ROOT}/invitations", json={}, headers=headers[by])
+        assert told.json()["detail"] == (
+            f"Your role here ({by}) may not look after members and what is theirs; "
+            "that takes admin or more."
+        )
         gone = await people.stranger.delete(f"{ROOT}/members/{other.id}", headers=headers[by])
         assert gone.status_code == 403
     assert await change(Role.ADMIN, other.id, "editor") == 200
@@ -180,6 +266,15 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
         f"{ROOT}/members/{other.id}", json={"role": "owner"}, headers=lesser
     )
     assert raised.status_code == 403
+    # Nor does one that is over soon name anybody who stays and could make one that is not.
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    brief = await token_of(database, FIRST_WORKSPACE, made[Role.OWNER].id, expires_at=soon)
+    for method, path, sent in [
+        ("PATCH", f"/members/{other.id}", {"role": "owner"}),
+        ("POST", "/invitations", {"email": "new@example.org", "role": "admin"}),
+    ]:
+        lasting = await people.stranger.request(method, ROOT + path, json=sent, headers=brief)
+        assert (lasting.status_code, lasting.json()["code"]) == (403, "outlives")
     assert await change(Role.OWNER, made[Role.ADMIN].id, "owner") == 200
     assert await change(Role.OWNER, FIRST_MEMBER, "viewer") == 200
 
@@ -238,7 +333,7 @@ async def test_a_workspace_is_made_renamed_bounded_and_looked_at_by_its_people(
 
         moved = await owner.ask("POST", "/session/workspace", json={"workspace_id": made["id"]})
         assert (moved.json()["workspace"]["name"], moved.json()["role"]) == ("Lab", "owner")
-        for usd in (-1, 1e9, "NaN", "much"):
+        for usd in (-1, 1e9, "NaN", "much", "1e-99999", 1e-7, "0." + "1" * 20_000):
             refused = await owner.ask("PATCH", where, json={"cost_cap_daily_usd": usd})
             assert refused.status_code == 422, usd
         changed = await owner.ask("PATCH", where, json={"cost_cap_daily_usd": 2.5, "name": "Den"})
@@ -256,13 +351,21 @@ async def test_a_workspace_is_made_renamed_bounded_and_looked_at_by_its_people(
 
 
 async def test_people_change_their_own_name_and_email(people: Api) -> None:
+    cy = await make_person(people.house.database, "cy@example.org")
+    assert cy.default_workspace_id is not None
+    header = await token_of(people.house.database, cy.default_workspace_id, cy.id)
     await make_person(people.house.database, "ada@example.org")
+    asked = {"email": "Di@example.org", "role": "viewer"}
+    invited = await people.stranger.post(f"{ROOT}/invitations", json=asked, headers=header)
+    assert invited.status_code == 201
     async with browser(people, FIRST_MEMBER) as owner:
         for sent, status in [
             ({"email": "no email"}, 422),
             ({"name": "a\nb\u0007"}, 422),
             ({"email": "x" * 300}, 422),
             ({"email": "ADA@example.org"}, 409),
+            # Somebody who was asked in and has not come yet.
+            ({"email": "di@example.org"}, 409),
             ({"administrator": True}, 422),
         ]:
             answer = await owner.ask("PATCH", "/me", json=sent)

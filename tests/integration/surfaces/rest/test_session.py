@@ -61,16 +61,17 @@ async def test_an_unknown_email_and_a_wrong_password_get_one_answer(people: Api)
 
 
 async def test_a_password_signs_in_and_the_cookie_is_out_of_reach(people: Api) -> None:
-    ada = await make_person(people.house.database, "ada@example.org")
+    ada = await make_person(people.house.database, "\u00e4da@example.org")
 
+    # In capitals, and with its umlaut typed as two characters.
     answer = await people.stranger.post(
-        SESSION, json={"email": " ADA@Example.org ", "password": PASSWORD}
+        SESSION, json={"email": " A\u0308DA@Example.org ", "password": PASSWORD}
     )
 
     assert answer.status_code == 200
     who = answer.json()
     assert who["user"]["id"] == str(ada.id)
-    assert (who["role"], who["workspace"]["name"]) == ("owner", "Ada's workspace")
+    assert (who["role"], who["workspace"]["name"]) == ("owner", "\u00c4da's workspace")
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith("mainspring=")
     for word in ("HttpOnly", "SameSite=strict", "Path=/"):

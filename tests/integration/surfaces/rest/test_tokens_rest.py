@@ -35,10 +35,15 @@ async def test_bad_input_is_named_and_makes_no_token(people: Api) -> None:
         ({"name": ""}, "/name"),
         ({"name": "x" * 201}, "/name"),
         ({"role": "king"}, "/role"),
-        ({"capabilities": ["http_fetch", "htp_fetch"]}, "/capabilities/1"),
+        ({"capabilities": ["search", "htp_fetch"]}, "/capabilities/1"),
+        # What its holder could never call: for runs alone, for administrators, for more.
+        ({"capabilities": ["search", "http_fetch"]}, "/capabilities/1"),
+        ({"capabilities": ["admin_list_users"], "role": "admin"}, "/capabilities/0"),
+        ({"capabilities": ["create_board"], "role": "viewer"}, "/capabilities/0"),
         ({"capabilities": "http_fetch"}, "/capabilities"),
         ({"expires_at": past}, "/expires_at"),
         ({"expires_at": "2030-01-01T00:00:00"}, "/expires_at"),
+        ({"expires_at": "9999-12-31T23:59:59-14:00"}, "/expires_at"),
         ({"text": "mine"}, "/text"),
     ]
     for sent, pointer in refused:
@@ -47,6 +52,11 @@ async def test_bad_input_is_named_and_makes_no_token(people: Api) -> None:
         assert answer.json()["errors"][0]["pointer"] == pointer
     named = await _make(people, capabilities=["htp_fetch"])
     assert "http_fetch" in named.json()["errors"][0]["suggestion"]
+    for name in ("http_fetch", "admin_list_users"):
+        out_of_reach = await _make(people, capabilities=[name], role="editor")
+        assert name in out_of_reach.json()["errors"][0]["detail"]
+    assert (await _make(people, capabilities=["admin_list_users"])).status_code == 201
+    await people.house.database.execute("DELETE FROM access_tokens WHERE name = 'ci'")
     assert (await people.client.delete(f"{TOKENS}/{AN_ID}")).status_code == 404
     assert len((await people.client.get(TOKENS)).json()["tokens"]) == 1
 
@@ -54,10 +64,10 @@ async def test_bad_input_is_named_and_makes_no_token(people: Api) -> None:
 async def test_a_token_is_shown_once_and_its_use_is_noted(people: Api) -> None:
     soon = datetime.now(UTC) + timedelta(hours=1)
     answer = await _make(
-        people, role="operator", capabilities=["http_fetch"], expires_at=soon.isoformat()
+        people, role="operator", capabilities=["search"], expires_at=soon.isoformat()
     )
     made = answer.json()["token"]
-    assert (made["role"], made["capabilities"]) == ("operator", ["http_fetch"])
+    assert (made["role"], made["capabilities"]) == ("operator", ["search"])
     assert answer.json()["text"].endswith(made["hint"])
     listed = await people.client.get(TOKENS)
     assert answer.json()["text"] not in listed.text
@@ -85,7 +95,7 @@ async def test_no_token_gives_more_than_its_maker_has(people: Api) -> None:
     assert (await _make(people, lesser, role="owner")).status_code == 403
     assert (await people.stranger.get(f"{ROOT}/admin/users", headers=lesser)).status_code == 404
 
-    limited = _bearer(await _make(people, capabilities=["http_fetch"]))
+    limited = _bearer(await _make(people, capabilities=["search"]))
     more = await _make(people, limited)
     assert (more.status_code, more.json()["code"]) == (403, "token_limited")
     for path in ("/tokens", "/members", "/automations", "/workspaces"):
@@ -106,6 +116,31 @@ async def test_no_token_gives_more_than_its_maker_has(people: Api) -> None:
     await people.client.patch(f"{ROOT}/members/{editor.id}", json={"role": "viewer"})
     session = await people.stranger.get(f"{ROOT}/session", headers=theirs)
     assert session.json()["role"] == "viewer"
+
+
+async def test_a_token_reaches_into_its_own_account_no_further_than_its_role(people: Api) -> None:
+    wide = await _make(people, role="owner")
+    elsewhere = await people.client.post(f"{ROOT}/workspaces", json={"name": "Elsewhere"})
+    assert elsewhere.status_code == 201
+    narrow = await _make(people, role="viewer")
+    limited = await _make(people, capabilities=["get_board"])
+    for header in (_bearer(narrow), _bearer(limited)):
+        who = await people.stranger.get(f"{ROOT}/session", headers=header)
+        assert [entry["id"] for entry in who.json()["workspaces"]] == [str(FIRST_WORKSPACE)]
+        for method, path, sent in [
+            ("DELETE", f"/tokens/{wide.json()['token']['id']}", None),
+            ("POST", "/workspaces", {"name": "Mine"}),
+        ]:
+            refused = await people.stranger.request(method, ROOT + path, json=sent, headers=header)
+            assert refused.status_code == 403, path
+    listed = await people.stranger.get(f"{ROOT}/workspaces", headers=_bearer(narrow))
+    assert [entry["id"] for entry in listed.json()["workspaces"]] == [str(FIRST_WORKSPACE)]
+    assert len((await people.client.get(f"{ROOT}/workspaces")).json()["workspaces"]) == 2
+    still = await people.stranger.get(f"{ROOT}/session", headers=_bearer(wide))
+    assert still.status_code == 200
+    # Itself it may end.
+    own = f"{TOKENS}/{narrow.json()['token']['id']}"
+    assert (await people.stranger.delete(own, headers=_bearer(narrow))).status_code == 200
 
 
 async def test_a_token_ends_when_it_is_revoked_is_over_or_its_member_leaves(people: Api) -> None:

@@ -96,6 +96,11 @@ async def test_a_token_for_appending_alone_appends_and_does_nothing_else(api: Ap
             403,
             404,
         )
+    known = "/api/v1/capabilities"
+    listed = await api.stranger.get(known, params={"all": "true"}, headers=headers)
+    assert values(listed.json()["capabilities"], "id") == ["append_board_rows"]
+    hidden = await api.stranger.get(f"{known}/http_fetch", headers=headers)
+    assert hidden.status_code == 404
     shown = await api.client.get(f"{BOARDS}/{board}")
     (row,) = shown.json()["data"]["datasets"]["default"]["rows"]
     assert (row["a"], row["_src"].partition(":")[0]) == (1, "client")

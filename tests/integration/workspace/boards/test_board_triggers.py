@@ -96,6 +96,15 @@ async def test_a_preset_lets_through_what_its_settings_and_its_filter_say(bench:
     await boards.call("delete_board_rows", board_id=board, dataset="notes", row_ids=made["row_ids"])
     await boards.append(other, {"n": 4}, {"n": 5})
 
+    await boards.call("archive_board", board_id=other)
+    for board_id, warned in (
+        (board, []), (other, ["board_archived"]), (str(every), ["board_missing"])
+    ):  # fmt: skip
+        trigger = {"id": "t", "type": "board_change", "config": {"board_id": board_id}}
+        saved = await bench.save(document(ECHO, name=f"on {board_id}", triggers=[trigger]))
+        assert [one.code for one in saved.warnings] == warned
+        assert {one.pointer for one in saved.warnings} <= {"/triggers/0/config/board_id"}
+
     mails = await _on(bench, "mails", "page_ingested", {"page_type": "email", "created": True})
     wide = {"source": "gmail", "filters": {"title": {"contains": "Invoice"}}}
     invoices = await _on(bench, "invoices", "page_ingested", wide)

@@ -9,14 +9,16 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
 import pytest_asyncio
 
 from mainspring.contracts.errors import Invalid, Missing, Problem
+from mainspring.contracts.ids import new_id
 from mainspring.store.walls import Walled
-from mainspring.wiring import keep_watch_over
+from mainspring.wiring import House, keep_watch_over
 from mainspring.workspace.pages.content import Writing
 from mainspring.workspace.pages.keep import Writer, ingest
 from mainspring.workspace.pages.vectors import Embedding
@@ -120,6 +122,18 @@ async def test_no_question_breaks_the_search(shelf: Shelf) -> None:
             found = await shelf(capability, q=question)
             assert isinstance(found["pages"], list), question
     assert len(await shelf.slugs("search", "budget")) == 2
+
+
+async def test_a_page_of_more_words_than_the_index_holds_is_kept_and_found(shelf: Shelf) -> None:
+    dice = random.Random(7)
+    letters = [chr(0x10400 + number) for number in range(40)]
+    words = [f"a{''.join(dice.choices(letters, k=12))}s" for _ in range(14_000)]
+    body = " ".join(["needle", *words])
+
+    await shelf.write("Long words", body, slug="long")
+
+    assert await shelf.slugs("search", "needle") == ["long"]
+    assert (await shelf("get_page", slug="long"))["body"] == body
 
 
 async def test_query_forgives_slips_and_says_how_it_looked(shelf: Shelf) -> None:
@@ -255,6 +269,47 @@ async def test_the_functions_that_look_from_outside_see_one_workspace(
         async with house.database.inside(theirs) as connection, connection.transaction():
             await connection.execute("SET LOCAL mainspring.workspace = ''")
             assert await connection.fetchval(look) == 0, look
+
+
+_CROWD_PAGE = """
+    INSERT INTO pages (workspace_id, id, slug, type, title, body, source, content_hash, created_by,
+        embedded_by)
+    VALUES ($1, $2, 'crowd', 'note', 'Crowd', '', 'test', '', $2, 'bag')
+"""
+# One page may have this many pieces as far as the table goes.
+_CROWD = """
+    INSERT INTO page_vectors (workspace_id, page_id, piece, model, embedding)
+    SELECT $1, $2, piece, 'bag', (SELECT array_agg((number + random() / 100)::real ORDER BY place)
+        FROM unnest($3::real[]) WITH ORDINALITY AS near(number, place))::halfvec
+    FROM generate_series(1, $4::integer) AS piece
+"""
+
+
+async def _crowd(house: House, workspace_id: UUID, near: str, many: int) -> None:
+    """Very many vectors of one workspace, all of them close to one question."""
+    [vector] = BagOfWords().embed([near])
+    page_id = new_id()
+    await house.database.execute(_CROWD_PAGE, workspace_id, page_id)
+    await house.database.execute(_CROWD, workspace_id, page_id, vector, many)
+    await house.database.execute("ANALYZE page_vectors")
+
+
+async def test_what_others_keep_does_not_hide_pages_that_mean_the_same(
+    bench: Bench, shelf: Shelf
+) -> None:
+    house = bench.house
+    duty = Embedding(house.database, BagOfWords())
+    await duty.open()
+    await duty.embed_some()
+    await _crowd(house, await other_workspace(house), "budget", 2_000)
+    look = f"SELECT count(*) FROM pages_by_meaning('{_vector()}', 'bag', NULL, 50)"
+    async with house.database.inside(house.workspace_id) as connection, connection.transaction():
+        # As little as this is followed of what is near, where the others have millions.
+        await connection.execute("SET LOCAL hnsw.max_scan_tuples = 100")
+        await connection.execute("SET LOCAL enable_sort = off")
+        found = await connection.fetchval(look)
+
+    assert found == len(SHELVED)
 
 
 async def test_a_table_of_ones_own_does_not_deceive_the_functions(

@@ -16,6 +16,7 @@ from mainspring.workspace.pages.keep import Writer, ingest
 from tests.kit.house import Bench, document, step
 from tests.kit.pages import Shelf, other_workspace
 
+PAGE_NAMES = {"type": "note", "title": "A title"}
 PAGE = {"type": "note", "title": "A title", "body": "A body."}
 
 
@@ -75,6 +76,22 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"markdown": "---\ntitle: x\ntype: note\nslug: Not One\n---\n"}, "/slug"),
     ({"markdown": "---\nwhat is this\n---\n", "type": "note"}, "/markdown"),
     ({"markdown": "---\na: 1\na: 2\n---\n", "type": "note"}, "/markdown"),
+    *(
+        ({"markdown": f"---\n{line}\n---\n", **PAGE_NAMES}, "/markdown")
+        for line in (
+            r'a: "a\u0000b"',
+            r'title: "a\u0000b"',
+            r'a: {"\u0000": 1}',
+            r'a: "\ud83d"',
+            f"a: [{'9' * 3_000}]",
+            f"a: [{'9' * 5_000}]",
+            "a: 1e999",
+            "a: [1e999, b]",
+            'a: {"a": 1, "a": 2}',
+            f"a: {'[' * 3_000}",
+            "# long" * 40_000,
+        )
+    ),
 ]
 
 
@@ -220,6 +237,27 @@ async def test_two_sources_with_one_title_are_two_pages(shelf: Shelf) -> None:
     assert isinstance(elsewhere, Clash)
     assert _pointers(elsewhere) == {"/source_ref"}
     assert (await shelf("get_page", slug="minutes"))["body"] == "a"
+
+
+async def test_titles_that_make_one_slug_are_pages_of_their_own(shelf: Shelf) -> None:
+    titles = ("C++", "C#", "C", "c!")
+    made = [await shelf.write(title, f"about {title}") for title in titles]
+    again = [await shelf.write(title, f"about {title}") for title in titles]
+    changed = await shelf.write("C#", "more")
+    sourced = await shelf.write("C--", "elsewhere", source_ref="s:1")
+    named = await shelf.write("Any title", "over", slug="c")
+
+    assert [entry["slug"] for entry in made] == ["c", "c-2", "c-3", "c-4"]
+    assert [entry["became"] for entry in made] == ["created"] * 4
+    assert again == [{**entry, "became": "unchanged"} for entry in made]
+    assert changed == {**made[1], "became": "updated"}
+    assert sourced["became"] == "created"
+    assert named == {**made[0], "became": "updated"}
+    many = await asyncio.gather(*(shelf.write(f"D{'!' * n}", str(n)) for n in range(11)))
+    assert {entry["became"] for entry in many} == {"created"}
+    assert len({entry["slug"] for entry in many}) == 11
+    for n, entry in enumerate(many):
+        assert (await shelf("get_page", id=entry["id"]))["body"] == str(n)
 
 
 async def test_an_update_changes_what_is_given_and_is_told_in_the_timeline(

@@ -52,6 +52,28 @@ def test_a_host_that_an_expression_decides_needs_a_written_grant(
     assert judged(plan, inputs=HOST, grants=[hosts("a.example")]).ok
 
 
+IN_HOST = [
+    "http://{{ secrets.place }}/x",
+    "{{ secrets.place }}",
+    "https://{{secrets.place}}.example/",
+    "https://a.example{{ secrets.place }}",
+    "https://a.example:{{ secrets.place }}/",
+    "https://{{ inputs.host }}.{{ secrets.place }}/",
+]
+
+
+def test_a_secret_that_would_decide_the_host_is_refused_by_name_whatever_is_granted() -> None:
+    for url in IN_HOST:
+        for more in ({}, {"grants": [hosts("a.example")]}):
+            report = judged(fetch("a", url), inputs=HOST, **more)
+            assert told(report.findings) == [("/plan/0/config/url", "secret_in_host")], url
+            (finding,) = report.findings
+            assert "'place'" in finding.detail
+            assert "https://example.com/{{ secrets.place }}" in str(finding.suggestion)
+    for url in ("https://a.example/{{ secrets.place }}", "{{ inputs.host }}/{{ secrets.place }}"):
+        assert judged(fetch("a", url), inputs=HOST, grants=[hosts("a.example")]).ok, url
+
+
 @pytest.mark.parametrize("url", ["ftp://a.example/", "a.example", "https://me@a.example/", "//a"])
 def test_a_url_that_leads_nowhere_is_refused_whatever_is_granted(url: str) -> None:
     for grants in (None, [hosts("a.example")]):

@@ -12,11 +12,18 @@ from mainspring.settings import Settings
 from mainspring.surfaces.cli import checks
 from mainspring.surfaces.cli.listening import reserved
 from mainspring.surfaces.cli.standing import refuse_second, take_place, who_is_up
+from mainspring.workspace.vault import Condition
 
 
 def outside(home: Path, **more: object) -> Settings:
     """Settings whose data folder is this one; the database is none of it."""
     return Settings(home=home, database_url="postgresql://nowhere/none", **more)  # type: ignore[arg-type]
+
+
+def test_secrets_are_counted_in_words() -> None:
+    said = [checks.secrets(Condition(number)).detail for number in (0, 1, 2)]
+
+    assert said == ["There are none yet.", "The one secret opens.", "All 2 secrets open."]
 
 
 def test_a_free_port_is_well_and_looking_at_it_leaves_it_free(tmp_path: Path) -> None:

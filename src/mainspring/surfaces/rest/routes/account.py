@@ -16,11 +16,11 @@ from mainspring.surfaces.rest.people_shapes import ChangedPerson, NewPassword, P
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import own_session, person, tell
 from mainspring.surfaces.rooms import Rooms
-from mainspring.workspace.people.links import drop_links
-from mainspring.workspace.people.sessions import end_sessions
+from mainspring.workspace.people.fresh_start import start_afresh
 from mainspring.workspace.people.signing_in import check_own_password
-from mainspring.workspace.people.users import describe_user, set_password
+from mainspring.workspace.people.users import describe_user
 from mainspring.workspace.people.workspaces import role_in
+from mainspring.workspace.tokens import owner_token_hash
 
 
 def routes(rooms: Rooms) -> APIRouter:
@@ -52,7 +52,7 @@ def routes(rooms: Rooms) -> APIRouter:
 
     @made.post(
         "/me/password",
-        summary="Set a password; every other session ends",
+        summary="Set a password; every other session and every token of yours ends",
         status_code=204,
         response_class=Response,
         responses=problems(403, 409, 429),
@@ -64,10 +64,9 @@ def routes(rooms: Rooms) -> APIRouter:
         session_id = own_session(caller)
         await proven(caller, asked.current_password)
         hashed = await rooms.passwords.hashed(asked.password)
+        local = await owner_token_hash(rooms.settings.home)
         async with rooms.database.transaction() as tx:
-            await set_password(tx, caller.member_id, hashed)
-            await end_sessions(tx, caller.member_id, but=session_id)
-            await drop_links(tx, caller.member_id)
+            await start_afresh(tx, caller.member_id, hashed, session_id=session_id, local=local)
             await tell(tx, caller, "change_password", caller.member_id)
         return Response(status_code=204)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
+from mainspring.gate.direct import show_direct
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -40,10 +42,46 @@ class AuditEntry(BaseModel):
     detail: dict[str, Any]
 
 
+class CallShape(BaseModel):
+    """A call that a person or a client made, without a run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: UUID = Field(description="The one that an entry of the audit log has as detail.call.")
+    at: datetime
+    actor_kind: Literal["member", "client", "run"]
+    actor_id: UUID
+    token_id: UUID | None
+    capability: str
+    outcome: str = Field(description="What it came to: kept, sent, held, read, denied or failed.")
+    arguments: Any = Field(description="With nothing in it that must not be shown.")
+    result: Any
+    error: dict[str, Any] | None
+    cost_usd: Decimal
+    ms: int
+
+
 def routes(rooms: Rooms) -> APIRouter:
     del rooms
     made = router("audit")
+    _entries(made)
+    _calls(made)
+    return made
 
+
+def _calls(made: APIRouter) -> None:
+    @made.get(
+        "/calls/{call_id}",
+        summary="Read the record of a call that no run made, while it is kept",
+        response_model=CallShape,
+    )
+    @needs(Permission.AUDIT)
+    async def get_call(call_id: UUID, caller: SignedIn) -> Answer:
+        async with caller.database.acquire() as connection:
+            return Answer(await show_direct(connection, caller.workspace_id, call_id))
+
+
+def _entries(made: APIRouter) -> None:
     @made.get(
         "/audit",
         summary="Read the audit log, the newest first",
@@ -71,8 +109,6 @@ def routes(rooms: Rooms) -> APIRouter:
                 connection, caller.workspace_id, sought, after=cursor, most=limit + 1
             )
         return Answer(page(rows, limit))
-
-    return made
 
 
 def _zoned(name: str, moment: datetime | None) -> datetime | None:

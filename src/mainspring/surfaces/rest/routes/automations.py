@@ -46,7 +46,7 @@ from mainspring.surfaces.rest.routes.runs import accepted
 from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
-from mainspring.workspace.audit import tell_saved
+from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import Saved, State, create, update
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
@@ -180,7 +180,7 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
 
         async def work(tx: Connection) -> Saved:
             saved = await create(tx, space, definition, report.grants, caller.member_id)
-            caller.detail |= tell_saved(saved, definition.name)
+            caller.subject, caller.detail = saved.automation_id, tell_saved(saved, definition.name)
             return saved
 
         saved = await change(caller.database, rooms.limits, space, work, names=())
@@ -215,6 +215,7 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
                 tx, space, automation_id, definition, report.grants, caller.member_id,
                 expected_version=expected,
             )  # fmt: skip
+            caller.idle = is_idle(saved)
             caller.detail |= tell_saved(saved, definition.name)
             return saved
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.errors import Finding, Invalid, Missing
-from mainspring.gate.pinned import Offer, schema_for
+from mainspring.surfaces.capability_list import as_dict, found_by, shown_to
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
 from mainspring.surfaces.rest.door import SignedIn
@@ -19,7 +19,7 @@ from mainspring.surfaces.rooms import Rooms
 
 
 class CapabilityShape(BaseModel):
-    """One capability, as whoever asks may call it."""
+    """One capability, with its schemas as they stand for whoever asks."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,6 +27,10 @@ class CapabilityShape(BaseModel):
     label: str
     description: str
     effect: str = Field(description="How far a call reaches: read, keep or send.")
+    audience: str = Field(
+        description="Who may call it: anyone, people, administrators, or runs, which is the "
+        "steps of automations alone."
+    )
     permission: str = Field(description="What a member's role must allow.")
     confirmation: bool = Field(description="Whether a call waits for a person's yes.")
     input_schema: dict[str, Any]
@@ -57,8 +61,14 @@ def routes(rooms: Rooms) -> APIRouter:
     )
     @anyone_known
     @open_to_runs
-    async def list_capabilities(caller: SignedIn) -> Answer:
-        return Answer({"capabilities": list(map(_shown, rooms.gate.offers(caller.visitor)))})
+    async def list_capabilities(
+        caller: SignedIn,
+        everything: Annotated[
+            bool, Query(alias="all", description="Those too that only runs may call.")
+        ] = False,
+    ) -> Answer:
+        offers = shown_to(rooms, caller.visitor, everything=everything)
+        return Answer({"capabilities": [as_dict(offer) for offer in offers]})
 
     @made.get(
         "/capabilities/{capability_id}",
@@ -68,10 +78,10 @@ def routes(rooms: Rooms) -> APIRouter:
     @anyone_known
     @open_to_runs
     async def read_capability(capability_id: str, caller: SignedIn) -> Answer:
-        found = rooms.registry.capabilities.get(capability_id)
-        if found is None or not caller.visitor.sees(found):
+        found = found_by(rooms, caller.visitor, capability_id)
+        if found is None:
             raise Missing("There is no such capability.", code="unknown_capability")
-        return Answer(_shown(Offer(found, schema_for(found, caller.visitor))))
+        return Answer(as_dict(found))
 
     @made.post(
         "/capabilities/{capability_id}",
@@ -91,17 +101,3 @@ def routes(rooms: Rooms) -> APIRouter:
         return Answer(await rooms.gate.serve(caller.visitor, capability_id, arguments))
 
     return made
-
-
-def _shown(offer: Offer) -> dict[str, Any]:
-    capability = offer.capability
-    return {
-        "id": capability.id,
-        "label": capability.label,
-        "description": capability.description,
-        "effect": capability.annotations.effect.value,
-        "permission": capability.permission.value,
-        "confirmation": capability.write is not None,
-        "input_schema": offer.input_schema,
-        "output_schema": capability.output_schema,
-    }

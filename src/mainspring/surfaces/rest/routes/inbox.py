@@ -1,14 +1,16 @@
-"""The inbox: messages for the people of a workspace."""
+"""The inbox: messages for the people of a workspace, and drafts that wait for one of them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.roles import Permission
+from mainspring.gate.drafts import DraftStatus, list_drafts, read_draft
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.automation_shapes import MarkedShape, MessageShape
 from mainspring.surfaces.rest.bodies import Body
@@ -29,9 +31,33 @@ class ReadAll(Body):
     )
 
 
+class DraftShape(BaseModel):
+    """An outside write that was held. This version shows it and cannot send it yet."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: UUID
+    status: DraftStatus = Field(description="Expired: its time was over before anybody agreed.")
+    capability: str
+    preview: str = Field(description="What would happen, in a sentence.")
+    arguments: dict[str, Any] = Field(description="With secrets by name, and nothing hidden shown.")
+    run_id: UUID | None = Field(description="The run that asked for it, if it was one.")
+    step: str | None
+    item: str
+    actor_kind: Literal["member", "client", "run"]
+    actor_id: UUID | None
+    created_at: datetime
+    expires_at: datetime
+
+
 def routes(rooms: Rooms) -> APIRouter:
     made = router("inbox")
+    _messages(made)
+    _drafts(made, rooms)
+    return made
 
+
+def _messages(made: APIRouter) -> None:
     @made.get(
         "/inbox", summary="List messages, the newest first", response_model=Page[MessageShape]
     )
@@ -73,4 +99,33 @@ def routes(rooms: Rooms) -> APIRouter:
         async with caller.database.transaction() as tx:
             return Answer(await mark_read(tx, caller.workspace_id, notification_id))
 
-    return made
+
+def _drafts(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/drafts",
+        summary="List outside writes that were held, the newest first",
+        response_model=Page[DraftShape],
+    )
+    @needs(Permission.READ)
+    async def get_drafts(
+        caller: SignedIn,
+        status: Annotated[
+            DraftStatus | None, Query(description="Only drafts in this status.")
+        ] = None,
+        cursor: Cursor = None,
+        limit: Limit = PAGE,
+    ) -> Answer:
+        async with caller.database.acquire() as connection:
+            rows = await list_drafts(
+                connection, caller.workspace_id, rooms.registry,
+                status=status, after=cursor, most=limit + 1,
+            )  # fmt: skip
+        return Answer(page(rows, limit))
+
+    @made.get("/drafts/{draft_id}", summary="Read a draft", response_model=DraftShape)
+    @needs(Permission.READ)
+    async def get_draft(draft_id: UUID, caller: SignedIn) -> Answer:
+        async with caller.database.acquire() as connection:
+            return Answer(
+                await read_draft(connection, caller.workspace_id, rooms.registry, draft_id)
+            )

@@ -7,7 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from mainspring.contracts.roles import Permission
+from mainspring.contracts.errors import Denied, Finding
+from mainspring.contracts.roles import Permission, Role
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
@@ -22,7 +23,12 @@ from mainspring.surfaces.rest.people_shapes import (
 )
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
-from mainspring.workspace.people.invitations import invite, list_invitations, withdraw
+from mainspring.workspace.people.invitations import (
+    invite,
+    is_unsettled,
+    list_invitations,
+    withdraw,
+)
 from mainspring.workspace.people.links import link_address
 from mainspring.workspace.people.members import change_role, list_members, remove_member
 
@@ -53,6 +59,7 @@ def _add_members(made: APIRouter) -> None:
     @needs(Permission.MEMBERS)
     async def change_member(member_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, ChangedMember)
+        _check_lasting(caller, asked.role)
         async with caller.database.transaction() as tx:
             before = await change_role(tx, caller.actor, member_id, asked.role)
             caller.detail |= {"from": before.value, "to": asked.role.value}
@@ -74,6 +81,17 @@ def _add_members(made: APIRouter) -> None:
         return Response(status_code=204)
 
 
+def _check_lasting(caller: SignedIn, role: Role) -> None:
+    """Refuses a token that ends by itself: whoever it names could make one that does not."""
+    if caller.ends is not None and role in (Role.OWNER, Role.ADMIN):
+        raise Denied(
+            "A token that ends at a set time names no owners and no admins.",
+            code="outlives",
+            findings=[Finding("/role", "They would stay when the token has ended.", "outlives")],
+            suggestion="Sign in, or use a token without an end.",
+        )
+
+
 def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
     @made.post(
         "/invitations",
@@ -86,8 +104,10 @@ def _add_invitations(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.MEMBERS)
     async def invite_member(request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, InvitedMember)
+        _check_lasting(caller, asked.role)
+        again = await is_unsettled(rooms.database, caller.workspace_id, asked.email)
         async with caller.database.transaction() as tx:
-            invitation, plain = await invite(tx, caller.actor, asked.email, asked.role)
+            invitation, plain = await invite(tx, caller.actor, asked.email, asked.role, again=again)
             caller.detail |= {"invitation": str(invitation["id"]), "role": asked.role.value}
         link = link_address(rooms.settings.address, plain)
         return Answer({"invitation": invitation, "link": link}, status_code=201)

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
+from mainspring.contracts.capability import Audience
 from mainspring.contracts.registry import Registry
 from mainspring.contracts.roles import Permission
 from mainspring.definition.filters import FILTER_SCHEMA
@@ -100,7 +101,7 @@ def routes(rooms: Rooms) -> APIRouter:
     @needs(Permission.READ)
     async def read_vocabulary(caller: SignedIn) -> Response:
         declared = await caller.database.fetch(_DECLARED, caller.workspace_id)
-        shown = _words(rooms.registry)
+        shown = _words(rooms.registry, administrator=caller.actor.administrator)
         built_in = {entry["type"] for entry in shown["event_types"]}
         more = [dict(row) for row in declared if row["type"] not in built_in]
         return Answer({**shown, "event_types": [*shown["event_types"], *more]})
@@ -112,7 +113,8 @@ def _schema_answer(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-def _words(registry: Registry) -> dict[str, list[Mapping[str, Any]]]:
+def _words(registry: Registry, *, administrator: bool) -> dict[str, list[Mapping[str, Any]]]:
+    """Everything but what exists for administrators alone, which nobody else is told of."""
     return {
         "actions": [
             {
@@ -132,6 +134,7 @@ def _words(registry: Registry) -> dict[str, list[Mapping[str, Any]]]:
                 "output_schema": entry.output_schema,
             }
             for entry in registry.capabilities.values()
+            if administrator or entry.annotations.audience is not Audience.ADMINISTRATORS
         ],
         "triggers": [
             {

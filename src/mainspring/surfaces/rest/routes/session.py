@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from mainspring.contracts.errors import Clash, Denied
-from mainspring.contracts.roles import Permission
+from mainspring.contracts.roles import Permission, Role
 from mainspring.store.audit import append_audit, entry_by
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
@@ -21,25 +22,46 @@ from mainspring.surfaces.rest.marks import needs, public
 from mainspring.surfaces.rest.people_shapes import (
     ChosenWorkspace,
     Credentials,
+    LinkShape,
     LinkToken,
     SessionList,
     WhoShape,
 )
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
-from mainspring.workspace.people import signing_in
+from mainspring.workspace.people import looking, signing_in
 from mainspring.workspace.people.sessions import end_session, list_sessions, move_session
+from mainspring.workspace.people.signing_in import is_address
 from mainspring.workspace.people.users import User, read_user
 from mainspring.workspace.people.workspaces import role_in, workspaces_of
+from mainspring.workspace.tokens import owner_token_hash
 
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("session")
     browsers = Browsers(rooms.settings.address)
+    _add_look(made, rooms, browsers)
     _add_coming(made, rooms, browsers)
     _add_being(made, rooms)
     _add_going(made, rooms, browsers)
     return made
+
+
+def _add_look(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
+    @made.post(
+        "/session/link/look",
+        summary="Say what a link is, without using it",
+        response_model=LinkShape,
+        responses=problems(403, 410, 429),
+        openapi_extra=takes(LinkToken),
+    )
+    @public
+    async def look_at_link(request: Request) -> Answer:
+        browsers.check_page(request.headers)
+        given = await read_body(request, LinkToken)
+        visit = _visit(request, rooms, browsers)
+        found = await looking.look_at_link(rooms.database, visit, given.token)
+        return Answer(asdict(found))
 
 
 def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
@@ -59,7 +81,7 @@ def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
     async def sign_in(request: Request) -> Answer:
         browsers.check_page(request.headers)
         given = await read_body(request, Credentials)
-        visit = _visit(request, browsers)
+        visit = _visit(request, rooms, browsers)
         return await arrived(
             await signing_in.sign_in(
                 rooms.database, rooms.passwords, visit, given.email, given.password
@@ -77,8 +99,11 @@ def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
     async def sign_in_by_link(request: Request) -> Answer:
         browsers.check_page(request.headers)
         given = await read_body(request, LinkToken)
-        visit = _visit(request, browsers)
-        return await arrived(await signing_in.sign_in_by_link(rooms.database, visit, given.token))
+        visit = _visit(request, rooms, browsers)
+        local = await owner_token_hash(rooms.settings.home)
+        return await arrived(
+            await signing_in.sign_in_by_link(rooms.database, visit, given.token, local)
+        )
 
 
 def _add_being(made: APIRouter, rooms: Rooms) -> None:
@@ -105,9 +130,15 @@ def _add_being(made: APIRouter, rooms: Rooms) -> None:
         plain = Browsers(rooms.settings.address).shown(request.headers) or ""
         return Answer(await who(rooms, await person_of(rooms.database, plain)))
 
-    @made.get("/sessions", summary="List where you are signed in", response_model=SessionList)
+    @made.get(
+        "/sessions",
+        summary="List where you are signed in",
+        response_model=SessionList,
+        responses=problems(409),
+    )
     @needs(Permission.ACCOUNT)
     async def get_sessions(caller: SignedIn) -> Answer:
+        own_session(caller)
         found = await list_sessions(rooms.database, caller.member_id)
         return Answer(
             {"sessions": [{**row, "current": row["id"] == caller.session_id} for row in found]}
@@ -135,10 +166,11 @@ def _add_going(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
         summary="Sign out somewhere else",
         status_code=204,
         response_class=Response,
+        responses=problems(409),
     )
     @needs(Permission.ACCOUNT)
     async def delete_session(session_id: UUID, caller: SignedIn) -> Response:
-        check_whole(caller)
+        own_session(caller)
         await ended(caller, session_id)
         return Response(status_code=204)
 
@@ -152,7 +184,7 @@ async def who(rooms: Rooms, caller: Caller) -> dict[str, Any]:
     """Whoever is asking, in the workspace where they are."""
     async with rooms.database.acquire() as connection:
         user = await read_user(connection, caller.member_id)
-        mine = await workspaces_of(connection, caller.member_id)
+        mine = within_reach(caller, await workspaces_of(connection, caller.member_id))
     return {
         "user": person(user),
         "workspace": next(entry for entry in mine if entry["id"] == caller.workspace_id),
@@ -161,6 +193,22 @@ async def who(rooms: Rooms, caller: Caller) -> dict[str, Any]:
         "session_id": caller.session_id,
         "csrf_token": caller.csrf,
     }
+
+
+def within_reach(caller: Caller, mine: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of somebody's workspaces those that they are told of.
+
+    A browser has its whole person, and a token of the role owner is as good; a lesser one
+    knows the workspace that it was made for.
+    """
+    if caller.session_id is not None or is_owners(caller):
+        return mine
+    return [entry for entry in mine if entry["id"] == caller.workspace_id]
+
+
+def is_owners(caller: Caller) -> bool:
+    """Whether whatever was shown gives everything that an owner has here."""
+    return caller.actor.role is Role.OWNER and caller.visitor.capabilities is None
 
 
 def person(user: User) -> dict[str, Any]:
@@ -200,9 +248,24 @@ async def tell(tx: Connection, caller: Caller, action: str, subject: object = No
     await append_audit(tx, [entry_by(caller.actor, action, subject, caller.detail)])
 
 
-def _visit(request: Request, browsers: Browsers) -> signing_in.Visit:
+def _visit(request: Request, rooms: Rooms, browsers: Browsers) -> signing_in.Visit:
     return signing_in.Visit(
-        request.client.host if request.client else "",
+        caller_address(request, rooms.settings.proxies or 0),
         request.headers.get("user-agent", ""),
         browsers.shown(request.headers),
     )
+
+
+def caller_address(request: Request, proxies: int) -> str:
+    """Where a request comes from; each proxy of ours adds whom it was called by at the end.
+
+    What stands before that was written by the caller, and is not believed.
+    """
+    told = [
+        piece.strip()
+        for header in request.headers.getlist("x-forwarded-for")
+        for piece in header.split(",")
+    ]
+    if proxies and len(told) >= proxies and is_address(told[-proxies]):
+        return told[-proxies]
+    return request.client.host if request.client else ""

@@ -45,7 +45,7 @@ def _stream(sentence: str) -> dict[int | str, dict[str, Any]]:
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("streams")
-    streams = Streams()
+    streams = Streams(rooms.limits)
 
     @made.get(
         "/runs/{run_id}/stream",
@@ -65,7 +65,7 @@ def routes(rooms: Rooms) -> APIRouter:
         async def look() -> Look:
             return waiting.pop() if waiting else await _look_at_run(caller.database, watch)
 
-        return streams.open(request, _watched(look, caller), RUN_SECONDS)
+        return streams.open(request, _watched(look, caller), RUN_SECONDS, caller.member_id)
 
     @made.get(
         "/stream",
@@ -84,7 +84,7 @@ def routes(rooms: Rooms) -> APIRouter:
                 moment, runs = await watch.look(connection)
             return Look([Told("run", run, moment.isoformat()) for run in runs])
 
-        return streams.open(request, _watched(look, caller), WORKSPACE_SECONDS)
+        return streams.open(request, _watched(look, caller), WORKSPACE_SECONDS, caller.member_id)
 
     return made
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 
 from mainspring.contracts.errors import Denied
-from mainspring.contracts.roles import Permission
+from mainspring.contracts.roles import Permission, role_too_small
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
 from mainspring.surfaces.rest.door import SignedIn
@@ -18,10 +18,11 @@ from mainspring.surfaces.rest.people_shapes import MadeToken, NewToken, TokenLis
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.routes.session import check_whole
 from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.token_bounds import check_bounds
 from mainspring.workspace.tokens import (
     Bounds,
     StoredToken,
-    check_bounds,
+    is_revoked,
     list_tokens,
     make_token,
     revoke_token,
@@ -41,7 +42,7 @@ def routes(rooms: Rooms) -> APIRouter:
     ) -> Answer:
         check_whole(caller)
         if everybody and not _may_see_others(caller):
-            raise Denied("Your role here shows you your own tokens.", code="role_too_small")
+            raise role_too_small(caller.actor.role, Permission.MEMBERS)
         async with caller.database.acquire() as connection:
             whose = None if everybody else caller.member_id
             found = await list_tokens(connection, caller.workspace_id, whose)
@@ -62,25 +63,48 @@ def routes(rooms: Rooms) -> APIRouter:
         assert caller.actor.role is not None
         named = None if asked.capabilities is None else tuple(asked.capabilities)
         bounds = Bounds(asked.role or caller.actor.role, named, asked.expires_at)
-        known = rooms.registry.capabilities.keys()
+        known = rooms.registry.capabilities
         check_bounds(bounds, caller.actor, known, rooms.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
             stored, plain = await make_token(
                 tx, caller.workspace_id, caller.member_id, asked.name, bounds
             )
-            caller.detail |= {"token": str(stored.id), "role": stored.role.value}
+            caller.subject, caller.detail = stored.id, {"role": stored.role.value}
         return Answer({"token": _shown(stored), "text": plain}, status_code=201)
 
-    @made.delete("/tokens/{token_id}", summary="Revoke a token", response_model=TokenShape)
+    _add_revoking(made)
+    return made
+
+
+def _add_revoking(made: APIRouter) -> None:
+    @made.delete(
+        "/tokens/{token_id}",
+        summary="Revoke a token",
+        response_model=TokenShape,
+        responses=problems(403),
+    )
     @needs(Permission.ACCOUNT)
     async def delete_token(token_id: UUID, caller: SignedIn) -> Answer:
         check_whole(caller)
         whose = None if _may_see_others(caller) else caller.member_id
         async with caller.database.transaction() as tx:
+            caller.idle = await is_revoked(tx, caller.workspace_id, token_id)
             stored = await revoke_token(tx, caller.workspace_id, token_id, whose)
+            _check_reach(caller, stored)
         return Answer(_shown(stored))
 
-    return made
+
+def _check_reach(caller: SignedIn, stored: StoredToken) -> None:
+    """Refuses a token that would end a wider one than itself; what was done is undone."""
+    role = caller.actor.role
+    if caller.session_id is not None or stored.id == caller.actor.token_id:
+        return
+    if role is None or stored.role.rank > role.rank:
+        raise Denied(
+            "A token ends no token that gives a higher role than it has itself.",
+            code="role_too_small",
+            suggestion="Sign in, or use a token that gives more.",
+        )
 
 
 def _may_see_others(caller: SignedIn) -> bool:

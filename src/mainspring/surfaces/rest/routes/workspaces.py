@@ -6,6 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 
+from mainspring.contracts.errors import Denied
 from mainspring.contracts.roles import Permission, Role
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import read_body, takes
@@ -19,7 +20,7 @@ from mainspring.surfaces.rest.people_shapes import (
     WorkspaceList,
 )
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.routes.session import check_whole, tell
+from mainspring.surfaces.rest.routes.session import check_whole, is_owners, tell, within_reach
 from mainspring.surfaces.rooms import Rooms
 from mainspring.workspace.people.workspaces import (
     add_workspace,
@@ -38,7 +39,8 @@ def routes(rooms: Rooms) -> APIRouter:
     @needs(Permission.ACCOUNT)
     async def get_workspaces(caller: SignedIn) -> Answer:
         check_whole(caller)
-        return Answer({"workspaces": await workspaces_of(rooms.database, caller.member_id)})
+        mine = await workspaces_of(rooms.database, caller.member_id)
+        return Answer({"workspaces": within_reach(caller, mine)})
 
     @made.post(
         "/workspaces",
@@ -52,6 +54,12 @@ def routes(rooms: Rooms) -> APIRouter:
     async def create_workspace(request: Request, caller: SignedIn) -> Answer:
         check_whole(caller)
         asked = await read_body(request, NewWorkspace)
+        if caller.session_id is None and not is_owners(caller):
+            raise Denied(
+                "A token makes a workspace only if it gives the role owner.",
+                code="role_too_small",
+                suggestion="Sign in, or use a token that gives more.",
+            )
         async with rooms.database.transaction() as tx:
             added = await add_workspace(tx, caller.member_id, asked.name, Role.OWNER)
             await tell(tx, caller, "create_workspace", added)

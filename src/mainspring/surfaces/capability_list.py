@@ -1,0 +1,61 @@
+"""Capabilities as they are shown to whoever asks, the same on every surface.
+
+What one may call is listed. What only the steps of an automation may call is no secret to
+whoever writes automations, so it can be looked up too and says so by its audience; a run
+and a token that is limited to some capabilities are shown their own and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.capability import Audience
+from mainspring.gate.pinned import Offer, schema_for
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import Capability
+    from mainspring.gate.direct import Visitor
+    from mainspring.surfaces.rooms import Rooms
+
+
+def shown_to(rooms: Rooms, visitor: Visitor, *, everything: bool = False) -> list[Offer]:
+    """What a visitor may call, by name; with ``everything``, what runs alone may call too."""
+    found = rooms.gate.offers(visitor)
+    if not everything:
+        return found
+    known = {offer.capability.id for offer in found}
+    more = [
+        Offer(one, one.input_schema)
+        for one in rooms.registry.capabilities.values()
+        if one.id not in known and _for_runs(one, visitor)
+    ]
+    return sorted((*found, *more), key=lambda offer: offer.capability.id)
+
+
+def found_by(rooms: Rooms, visitor: Visitor, name: str) -> Offer | None:
+    """One capability, as far as this visitor may know of it."""
+    found = rooms.registry.capabilities.get(name)
+    if found is None or not (visitor.sees(found) or _for_runs(found, visitor)):
+        return None
+    return Offer(found, schema_for(found, visitor))
+
+
+def as_dict(offer: Offer) -> dict[str, Any]:
+    """All that is told of a capability."""
+    capability = offer.capability
+    return {
+        "id": capability.id,
+        "label": capability.label,
+        "description": capability.description,
+        "effect": capability.annotations.effect.value,
+        "audience": capability.annotations.audience.value,
+        "permission": capability.permission.value,
+        "confirmation": capability.write is not None,
+        "input_schema": offer.input_schema,
+        "output_schema": capability.output_schema,
+    }
+
+
+def _for_runs(capability: Capability, visitor: Visitor) -> bool:
+    unbound = visitor.held is None and visitor.capabilities is None
+    return unbound and capability.annotations.audience is Audience.RUNS

@@ -1,0 +1,76 @@
+"""Where a command works, and as whom: the workspace that is set, as this folder's owner.
+
+Most commands act as the local owner, whatever token is set; they say so rather than letting
+somebody believe that a smaller token binds them. What runs a server works for all workspaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from mainspring.surfaces.cli.doors import Doors
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from mainspring.settings import Settings
+    from mainspring.surfaces.rooms import Rooms
+
+_SERVERS: Final = frozenset({"up", "api", "scheduler", "worker", "doctor", "token"})
+# These show the token that is set and act as its holder.
+_BY_TOKEN: Final = frozenset({"boards", "pages", "call", "capabilities", "mcp"})
+UNUSED: Final = "MAINSPRING_TOKEN is not used here: this command acts as the local owner."
+
+
+def placed(doors: Doors, command: str | None) -> Doors:
+    """The doors as one command goes through them."""
+    if command in _SERVERS:
+        return doors
+
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        async with doors.open(settings) as rooms:
+            if settings.token is not None and command not in _BY_TOKEN:
+                typer.echo(UNUSED, err=True)
+            wanted = settings.workspace
+            yield (
+                rooms
+                if wanted is None
+                else replace(rooms, workspace_id=await workspace_called(rooms, wanted))
+            )
+
+    return replace(doors, open=enter)
+
+
+async def workspace_called(rooms: Rooms, wanted: str) -> UUID:
+    """The workspace with this id or name, among those that the local owner owns."""
+    from mainspring.contracts.errors import Invalid, Missing
+    from mainspring.contracts.roles import Role
+    from mainspring.workspace.automations import FIRST_MEMBER
+    from mainspring.workspace.people.workspaces import workspaces_of
+
+    own = await workspaces_of(rooms.database, FIRST_MEMBER)
+    named = wanted.strip().casefold()
+    found: list[UUID] = [
+        row["id"]
+        for row in own
+        if row["role"] == Role.OWNER and named in (str(row["id"]), row["name"].casefold())
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise Missing(
+            f"MAINSPRING_WORKSPACE names no workspace that the local owner owns: {wanted[:60]!r}.",
+            code="no_workspace",
+            suggestion="Unset it; `workspaces list` shows which there are.",
+        )
+    raise Invalid(
+        f"{len(found)} workspaces are called {wanted[:60]!r}.",
+        code="usage",
+        suggestion=f"Set MAINSPRING_WORKSPACE to an id: {', '.join(map(str, found))}.",
+    )

@@ -1,0 +1,129 @@
+"""``tokens``: what programs come with; each text is shown once."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import typer
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.roles import Role
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns
+from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import date_time
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.token_bounds import check_bounds
+from mainspring.workspace.tokens import (
+    Bounds,
+    StoredToken,
+    is_revoked,
+    list_tokens,
+    make_token,
+    revoke_token,
+)
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+
+
+async def show_tokens(desk: Desk, screen: Screen) -> int:
+    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
+        found = await list_tokens(connection, rooms.workspace_id)
+        now = rooms.clock.now()
+    if screen.for_programs:
+        screen.answer({"tokens": [_told(stored) for stored in found]})
+        return exits.DONE
+    rows = [
+        (
+            str(stored.id), one_line(stored.name), f"…{stored.hint}", stored.role.value,
+            date_time(stored.last_used_at) or "never", _state(stored, now),
+        )
+        for stored in found
+    ]  # fmt: skip
+    heads = ("Id", "Name", "Ends in", "Role", "Last used", "State")
+    screen.say(columns(heads, rows, whole=("Id",)))
+    return exits.DONE
+
+
+async def create_token(
+    desk: Desk, screen: Screen, name: str, role: Role, named: list[str] | None, days: int | None
+) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        now = rooms.clock.now()
+        expires = None if days is None else now + timedelta(days=days)
+        bounds = Bounds(role, None if named is None else tuple(named), expires)
+        check_bounds(bounds, local_owner(rooms), rooms.registry.capabilities, now, None)
+        deed = Deed("create_token", detail={"role": role.value})
+        async with local(rooms, deed).transaction() as tx:
+            stored, plain = await make_token(tx, rooms.workspace_id, FIRST_MEMBER, name, bounds)
+            deed.subject = stored.id
+    if screen.for_programs:
+        screen.answer({"token": _told(stored), "text": plain})
+    else:
+        # Alone on its stream, so that a shell can take it as it is; a person reads both.
+        screen.say(plain)
+        typer.echo(_described(stored), err=True)
+    return exits.DONE
+
+
+async def end_token(desk: Desk, screen: Screen, text: str) -> int:
+    try:
+        token_id = UUID(text)
+    except ValueError:
+        raise Invalid(
+            "A token is revoked by its id, never by its text.",
+            code="usage",
+            suggestion="`tokens list` shows the ids.",
+        ) from None
+    deed = Deed("delete_token", token_id)
+    async with (
+        desk.doors.open(desk.settings()) as rooms,
+        local(rooms, deed).transaction() as tx,
+    ):
+        deed.idle = await is_revoked(tx, rooms.workspace_id, token_id)
+        stored = await revoke_token(tx, rooms.workspace_id, token_id)
+    if screen.for_programs:
+        screen.answer(_told(stored))
+    else:
+        screen.say(f"The token {one_line(stored.name)} has ended.")
+    return exits.DONE
+
+
+def _described(stored: StoredToken) -> str:
+    """What the new token gives, in a sentence."""
+    ends = stored.expires_at
+    until = "works until it is revoked" if ends is None else f"works until {date_time(ends)}"
+    named = stored.capabilities
+    calls = "" if named is None else f", calls {', '.join(named)} and nothing else"
+    return (
+        f"The token {one_line(stored.name)} gives the role {stored.role.value}{calls} and {until}. "
+        f"Its id is {stored.id}; its text is not shown again."
+    )
+
+
+def _state(stored: StoredToken, now: datetime) -> str:
+    if stored.revoked_at is not None:
+        return f"revoked {date_time(stored.revoked_at)}"
+    if stored.expires_at is None:
+        return ""
+    word = "ended" if stored.expires_at <= now else "until"
+    return f"{word} {date_time(stored.expires_at)}"
+
+
+def _told(stored: StoredToken) -> dict[str, Any]:
+    """Everything about a token but its text."""
+    return {
+        "id": stored.id,
+        "name": stored.name,
+        "hint": stored.hint,
+        "role": stored.role.value,
+        "capabilities": stored.capabilities,
+        "created_at": stored.created_at,
+        "expires_at": stored.expires_at,
+        "last_used_at": stored.last_used_at,
+        "revoked_at": stored.revoked_at,
+    }

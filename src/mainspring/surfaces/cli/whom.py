@@ -1,0 +1,33 @@
+"""Whom a command is about: members are named by their email, or by the id of anybody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing
+from mainspring.workspace.people.members import list_members
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+
+async def member_called(tx: Transaction, workspace_id: UUID, email: str) -> dict[str, Any]:
+    """The member with this email."""
+    for row in await list_members(tx, workspace_id):
+        if row["email"].lower() == email.strip().lower():
+            return row
+    raise Missing(
+        f"There is no member with the email {email[:254]!r}.",
+        code="no_member",
+        suggestion="`members list` shows them.",
+    )
+
+
+async def id_of(tx: Transaction, workspace_id: UUID, text: str) -> UUID:
+    """An id as it is; else the id of the member with this email."""
+    try:
+        return UUID(text)
+    except ValueError:
+        found: UUID = (await member_called(tx, workspace_id, text))["id"]
+        return found

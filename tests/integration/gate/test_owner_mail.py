@@ -1,0 +1,120 @@
+"""Mail about an automation goes to the person who made it, in whatever workspace that is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from mainspring.contracts.ids import new_id
+from mainspring.definition.validate import validate
+from mainspring.runs.arrivals import Request
+from mainspring.triggers.alerts import Postman
+from mainspring.workspace.alerts import Alert, post_alert
+from mainspring.workspace.automations import FIRST_MEMBER, save
+from tests.kit.gate import Market, gate_bench
+from tests.kit.house import Bench, document, step
+from tests.kit.mail import Post, mail_server
+from tests.kit.neighbours import NEIGHBOUR, add_person, add_workspace
+
+OPERATOR = "operator@example.com"
+PLACEHOLDER = "owner@localhost"
+TELL = document(
+    step("tell", "email.notify_owner", {"subject": "Done", "text": "All is well."}, max_retries=0),
+    execution={"write_policy": "auto_confirm_safe"},
+)
+
+
+@dataclass(slots=True)
+class Side:
+    """A workspace with an automation that tells its owner something."""
+
+    bench: Bench
+    post: Post
+    person: UUID
+    automation_id: UUID
+
+    async def told(self) -> tuple[str, list[str]]:
+        """How a run of it ends, and who got a mail from it."""
+        before = len(self.post.envelopes)
+        request = Request(self.bench.house.workspace_id, self.automation_id)
+        made = await self.bench.house.dispatcher.dispatch(request)
+        run = await self.bench.until(made.run_id)
+        return run["reason"] or run["status"], self._reached(before)
+
+    async def alerted(self) -> list[str]:
+        """Who gets a mail when an alert is posted about it."""
+        before, house = len(self.post.envelopes), self.bench.house
+        alert = Alert(
+            new_id(), house.workspace_id, self.automation_id, new_id(), "error", "It failed", "So.",
+            mail=True,
+        )  # fmt: skip
+        async with house.database.transaction() as tx:
+            await post_alert(tx, alert)
+        postman = Postman(house.database, house.mailer, house.settings.owner_mail)
+        assert await postman.once()
+        assert not await postman.once()
+        return self._reached(before)
+
+    async def called(self, email: str) -> None:
+        """The person says that this is their address."""
+        query = "UPDATE users SET email = $2 WHERE id = $1"
+        await self.bench.house.database.execute(query, self.person, email)
+
+    def _reached(self, before: int) -> list[str]:
+        return [address for one in self.post.envelopes[before:] for address in one.rcpt_tos]
+
+
+async def _side(bench: Bench, post: Post, workspace_id: UUID, person: UUID) -> Side:
+    house = replace(bench.house, workspace_id=workspace_id)
+    report = validate(TELL, house.registry, house.limits)
+    async with house.database.transaction() as tx:
+        made = await save(tx, workspace_id, report.accepted(), report.grants, person)
+    return Side(Bench(house, bench.outside), post, person, made.automation_id)
+
+
+@asynccontextmanager
+async def _both(bench: Bench, **settings: Any) -> AsyncIterator[tuple[Side, Side]]:
+    """The first person's workspace and somebody else's, over one mail server."""
+    post, database = Post(), bench.house.database
+    async with mail_server(post) as port:
+        url = f"smtp://127.0.0.1:{port}"
+        async with gate_bench(bench, Market(), smtp_url=url, **settings) as one, one.worker():
+            await add_workspace(database, NEIGHBOUR, "Next door")
+            person = (await add_person(database, NEIGHBOUR)).id
+            yield (
+                await _side(one, post, one.house.workspace_id, FIRST_MEMBER),
+                await _side(one, post, NEIGHBOUR, person),
+            )
+
+
+async def test_no_workspace_mails_the_owner_of_the_installation_but_their_own(
+    bench: Bench,
+) -> None:
+    async with _both(bench, owner_mail=OPERATOR) as (home, next_door):
+        email = f"{next_door.person}@example.test"
+        assert await next_door.told() == ("succeeded", [email])
+        assert await next_door.alerted() == [email]
+        assert await home.told() == ("succeeded", [OPERATOR])
+        assert await home.alerted() == [OPERATOR]
+
+        # An address of one's own comes first, and nobody takes the first person's place.
+        await home.called("ada@example.com")
+        await next_door.called(PLACEHOLDER)
+        assert await home.told() == ("succeeded", ["ada@example.com"])
+        assert await home.alerted() == ["ada@example.com"]
+        assert await next_door.told() == ("owner_mail_missing", [])
+        assert await next_door.alerted() == []
+
+        # Who has left is not written to any more.
+        await next_door.called(email)
+        query = "DELETE FROM members WHERE user_id = $1"
+        await bench.house.database.execute(query, next_door.person)
+        assert await next_door.told() == ("owner_mail_missing", [])
+        assert await next_door.alerted() == []
+        inbox = "SELECT count(*) FROM notifications WHERE workspace_id = $1"
+        assert await bench.house.database.fetchval(inbox, NEIGHBOUR) == 3
+        due = "SELECT count(*) FROM notifications WHERE mailed_at IS NULL AND mail_due_at > now()"
+        assert await bench.house.database.fetchval(due) == 0

@@ -1,0 +1,56 @@
+"""When an automation starts, in words that leave nothing out of what a person agrees to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.definition.model import TriggerEntry
+from mainspring.surfaces.cli.summary import described
+from mainspring.workspace.watched_boards import Watched
+
+BOARD = "01900000-0000-7000-8000-00000000000b"
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    ("board_change", {"board_id": BOARD}, f"when the board 'CRM' ({BOARD}) changes"),
+    (
+        "board_change",
+        {
+            "board_id": BOARD,
+            "dataset": "people",
+            "change": ["rows_appended", "rows_updated"],
+            "filters": {"count": {"gte": 10}},
+        },
+        (
+            f"when the board 'CRM' ({BOARD}) changes in the dataset 'people' by rows_appended or "
+            'rows_updated, where {"count":{"gte":10}}'
+        ),
+    ),
+    ("page_ingested", {}, "when a page is written"),
+    (
+        "page_ingested",
+        {"page_type": "email", "created": True, "filters": {"title": {"contains": "x"}}},
+        'when a new page is written of the type \'email\', where {"title":{"contains":"x"}}',
+    ),
+    ("page_ingested", {"created": False, "source": "gmail"}, "when a page changes from 'gmail'"),
+    ("event", {"event_type": "a.b", "filters": {"n": 1}}, "at an event 'a.b' where {\"n\":1}"),
+]
+
+
+@pytest.mark.parametrize(("kind", "config", "words"), CASES)
+def test_a_trigger_is_told_with_everything_that_bounds_it(
+    kind: str, config: dict[str, Any], words: str
+) -> None:
+    entry = TriggerEntry.model_validate({"id": "t", "type": kind, "config": config})
+
+    said = described(entry, {BOARD: Watched("CRM", archived=False)})
+
+    assert said.replace(": ", ":") == words
+
+
+def test_a_board_that_nobody_knows_is_told_by_its_id() -> None:
+    entry = TriggerEntry.model_validate(
+        {"id": "t", "type": "board_change", "config": {"board_id": BOARD}, "enabled": False}
+    )
+
+    assert described(entry) == f"when the board {BOARD} changes (switched off)"

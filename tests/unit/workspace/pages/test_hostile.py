@@ -1,0 +1,70 @@
+"""Texts that were made to take long: the time they take is that of their length."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import product
+from string import ascii_lowercase
+
+import pytest
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.workspace.pages.content import read_writing
+from mainspring.workspace.pages.front_matter import split
+from mainspring.workspace.pages.search import last_word, tidied
+from mainspring.workspace.pages.snippets import SNIPPET, snippet, words_of
+from tests.kit.runaway import RUNAWAY
+
+
+@pytest.fixture(autouse=True)
+def _ends() -> Iterator[None]:
+    begun = time.process_time()
+    yield
+    assert time.process_time() - begun < RUNAWAY
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# " + "#" * 200_000 + "x", "#" * 500),
+        ("# " + " " * 200_000 + "x", "x"),
+        ("# " + "# " * 100_000 + "x", ("# " * 250)),
+        ("# \n" * 100_000 + "# x", "x"),
+        ("text\n# C# ##\r\nmore", "C#"),
+        ("#no\n## no\n#\tyes", "yes"),
+        ("# ##\n# b", "b"),
+    ],
+)
+def test_a_title_is_read_from_any_heading(text: str, title: str) -> None:
+    assert read_writing({"markdown": text, "type": "note"}, Limits()).title == title
+
+
+def test_many_words_are_looked_for_in_a_long_text_at_once() -> None:
+    asked = words_of(" ".join(map("".join, product(ascii_lowercase, repeat=3))))
+    text, places = snippet("x " * 200_000, asked)
+    found, marks = snippet("x " * 200_000 + "abcdef", asked)
+
+    assert places == []
+    assert len(text) <= SNIPPET + 4
+    assert [found[start:end] for start, end in marks] == ["abcdef"]
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "a" + " " * 120_000 + "b", "a" * 120_000, "a: " + "[" * 120_000, "a: " + "'" * 120_001,
+        "a: " + '{"a":' * 20_000, "a: [" + "[a]," * 30_000, "-" * 120_000, "a: b\n" * 20_000,
+        "a: " + "x" * 1_000_000,
+    ],
+)  # fmt: skip
+def test_front_matter_that_cannot_be_read_is_refused_soon(inner: str) -> None:
+    with pytest.raises(Invalid):
+        split(f"---\n{inner}\n---\n")
+
+
+@pytest.mark.parametrize("part", ["-", '"', "a ", "a-", "- ", "-a", "é'", '-"'])
+def test_a_question_of_any_signs_is_tidied(part: str) -> None:
+    text = part * 1_000
+    assert last_word(tidied(text))[1] in {"", "'a':*", "'é':*"}
