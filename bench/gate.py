@@ -3,6 +3,8 @@
 A call by a step and a person's read touch no table before they answer. A capability that
 writes is given a transaction behind the wall of its workspace, and its record commits with
 it; beside that stands an ordinary transaction with the same statement, and a walled one.
+What is added is the median difference within a round. The rounds are many and short, because
+a machine that is shared is quick in one moment and slow in the next.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from typing import Any
+
+import uvloop
 
 from bench.stage import NOOP, fresh_house
 from mainspring.contracts.capability import Annotations, Capability, Effect
@@ -30,9 +34,11 @@ from mainspring.store.walls import Walled
 from mainspring.wiring import House
 from mainspring.workspace.automations import FIRST_MEMBER
 
-CALLS = 2_000
-WRITES = 300
-ROUNDS = 5
+CALLS = 200
+WRITES = 80
+ROUNDS = 40
+# Records of reads are written behind their answers; nobody else's time is to go into that.
+_REST_SECONDS = 0.02
 MOST_ADDED_MS = 0.3
 
 _STATEMENT = "UPDATE workspaces SET name = name WHERE workspace_id = $1"
@@ -49,24 +55,33 @@ KEEP = Capability(
     annotations=Annotations(effect=Effect.KEEP, transactional=True),
 )  # fmt: skip
 
+# What is compared with what.
+ADDED = {
+    "a step's call, added": ("a step's call", "the bare handler"),
+    "a person's read, added": ("a person's read", "the bare handler"),
+    "a person's write, added": ("a person's write", "a walled transaction"),
+}
+
 Work = Callable[[], Awaitable[object]]
 
 
 def measure() -> dict[str, float]:
     """Milliseconds of one call, by what was measured."""
-    return asyncio.run(_measured())
+    return uvloop.run(_measured())
 
 
 def show(found: Mapping[str, float]) -> None:
     for name, value in found.items():
         print(f"  {name:<42} {value:>8.4f} ms")
-    for name in ("a step's call, added", "a person's read, added"):
+    for name in ADDED:
         verdict = "met" if found[name] <= MOST_ADDED_MS else "MISSED"
         print(f"  {name}: at most {MOST_ADDED_MS} ms, {verdict}")
 
 
 async def _measured() -> dict[str, float]:
-    async with fresh_house() as house:
+    # The rate limit is for others; here we are the flood.
+    free = {"direct_burst": 1_000_000, "direct_per_second": 1_000_000}
+    async with fresh_house(limits=free) as house:
         gate = Gate(
             Registry(capabilities=(NOOP, KEEP)), house.database, house.egress, house.vault,
             house.clock, house.limits, mailer=house.mailer,
@@ -93,22 +108,16 @@ async def _compared(house: House, gate: Gate) -> dict[str, float]:
         async with Walled(house.database, space).transaction() as tx:
             await tx.execute(_STATEMENT, space)
 
-    found = await _rounds(
+    return await _rounds(
         {
             "the bare handler": (bare, CALLS),
-            "a step's call": (lambda: gate.call(ask), CALLS),
-            "a person's read": (lambda: gate.serve(visitor, "bench.noop", _ARGUMENTS), CALLS),
             "an ordinary transaction": (ordinary, WRITES),
             "a walled transaction": (walled, WRITES),
             "a person's write": (lambda: gate.serve(visitor, "bench.keep", _ARGUMENTS), WRITES),
+            "a step's call": (lambda: gate.call(ask), CALLS),
+            "a person's read": (lambda: gate.serve(visitor, "bench.noop", _ARGUMENTS), CALLS),
         }
     )
-    return {
-        **found,
-        "a step's call, added": found["a step's call"] - found["the bare handler"],
-        "a person's read, added": found["a person's read"] - found["the bare handler"],
-        "a person's write, added": found["a person's write"] - found["a walled transaction"],
-    }
 
 
 def _ask(space: Any) -> Ask:
@@ -124,15 +133,20 @@ def _nobody() -> Any:
 
 
 async def _rounds(works: Mapping[str, tuple[Work, int]]) -> dict[str, float]:
-    """The median over rounds in which everything takes its turn, so that none has a better time."""
+    """Medians over rounds in which everything takes its turn; the first one warms up."""
     seen: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS + 1):
         for name, (work, times) in works.items():
+            await asyncio.sleep(_REST_SECONDS)
             began = time.perf_counter()
             for _ in range(times):
                 await work()
             seen[name].append((time.perf_counter() - began) / times * 1000)
-    return {name: statistics.median(values) for name, values in seen.items()}
+    found = {name: statistics.median(values[1:]) for name, values in seen.items()}
+    for name, (whole, part) in ADDED.items():
+        pairs = zip(seen[whole][1:], seen[part][1:], strict=True)
+        found[name] = statistics.median(more - less for more, less in pairs)
+    return found
 
 
 if __name__ == "__main__":

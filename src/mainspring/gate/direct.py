@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.capability import Audience, Capability
@@ -18,23 +18,35 @@ from mainspring.contracts.errors import Missing, Problem
 from mainspring.contracts.roles import role_too_small
 from mainspring.gate.record import CallRecord, RecordedCall, dumps
 from mainspring.gate.run_tokens import RunPass
+from mainspring.store.audit import Entry, append_audit, entry_values, telling
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
+_COLUMNS = """
+    workspace_id, id, actor_kind, actor_id, token_id, capability, outcome, arguments_hash,
+    arguments, result, error, cost_usd, ms, at
+"""
+_PARAMETERS: Final = 14
 # A record that is sent twice, because nobody knew whether it had arrived, is kept once.
-_ADD = """
-    INSERT INTO direct_calls (workspace_id, id, actor_kind, actor_id, token_id, capability, outcome,
-        arguments_hash, arguments, result, error, cost_usd, ms, at)
+_ADD = f"""
+    INSERT INTO direct_calls ({_COLUMNS})
     SELECT c.workspace_id, c.id, c.actor_kind, c.actor_id, c.token_id, c.capability, c.outcome,
         c.arguments_hash, c.arguments::json, c.result::json, c.error::json, c.cost_usd, c.ms, c.at
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[],
         $8::bytea[], $9::text[], $10::text[], $11::text[], $12::numeric[], $13::int4[],
         $14::timestamptz[])
-        AS c(workspace_id, id, actor_kind, actor_id, token_id, capability, outcome,
-            arguments_hash, arguments, result, error, cost_usd, ms, at)
+        AS c({_COLUMNS})
     ON CONFLICT DO NOTHING
 """
+# One alone is the call of somebody who waits for it.
+_ADD_ONE = f"""
+    INSERT INTO direct_calls ({_COLUMNS})
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::json, $10::text::json, $11::text::json, $12,
+        $13, $14)
+    ON CONFLICT DO NOTHING
+"""
+_ADD_TELLING = telling(_ADD_ONE, _PARAMETERS)
 
 _FIND = """
     SELECT capability, outcome, arguments_hash, result, error, cost_usd AS cost
@@ -91,6 +103,19 @@ class DirectCall:
     actor: Actor
     id: UUID
     record: CallRecord
+
+
+async def write_told(
+    tx: Transaction, call: DirectCall, told: Sequence[Entry], most_bytes: int
+) -> None:
+    """Keeps the record of a call without a run, and what the audit log is told of it."""
+    values = _columns(call, most_bytes)
+    if not told:
+        await tx.execute(_ADD_ONE, *values)
+        return
+    *others, last = told
+    await append_audit(tx, others)
+    await tx.execute(_ADD_TELLING, *values, *entry_values(last))
 
 
 async def write_direct(tx: Transaction, calls: Sequence[DirectCall], most_bytes: int) -> None:

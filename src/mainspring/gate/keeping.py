@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.limits import Limits
 from mainspring.gate.ask import Ask
-from mainspring.gate.direct import DirectCall, read_direct, write_direct
+from mainspring.gate.direct import DirectCall, read_direct, write_direct, write_told
 from mainspring.gate.fence import hold_run
 from mainspring.gate.record import CallRecord, RecordedCall, read_call, write_calls
-from mainspring.store.audit import append_audit, entry_by
+from mainspring.store.audit import entry_by
 from mainspring.store.batch import GroupWriter, Patience
 from mainspring.store.walls import Walled
 
@@ -57,12 +57,13 @@ class Keeping:
         if ask.run is not None:
             await write_calls(tx, [(ask.actor.workspace_id, record)], self._most_bytes)
             return
-        await write_direct(tx, [DirectCall(ask.actor, ask.id, record)], self._most_bytes)
         told = list(record.audit)
         if record.outcome not in _CHANGED_NOTHING:
             detail = {"outcome": record.outcome, "call": str(ask.id)}
+            if ask.agreed is not None:
+                detail["draft"] = str(ask.agreed.draft_id)
             told.append(entry_by(ask.actor, record.capability, record.subject, detail))
-        await append_audit(tx, told)
+        await write_told(tx, DirectCall(ask.actor, ask.id, record), told, self._most_bytes)
 
     async def before(self, tx: Transaction, ask: Ask) -> RecordedCall | None:
         """What this very call has on record, if it has anything."""

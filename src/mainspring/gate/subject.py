@@ -18,6 +18,7 @@ _NAMES: Final = (
     "board_id", "page_id", "user_id", "automation_id", "run_id", "event_id", "artifact_id",
     "draft_id", "slug", "id", "name", "key", "email", "message_id",
 )  # fmt: skip
+_ANY_NAME: Final = frozenset(_NAMES)
 _LONGEST: Final = 200
 
 
@@ -33,8 +34,13 @@ def subject_of(capability: Capability, arguments: Mapping[str, Any], result: Any
 def _usual(capability: Capability, given: Mapping[str, Any], answered: Any) -> str | None:
     annotations = capability.annotations
     hidden = annotations.hidden_arguments | annotations.hidden_results
-    places = [side for side in (given, answered) if isinstance(side, Mapping)]
-    for name in _NAMES:
+    # Most sides name nothing of the kind, which one look at all their names tells.
+    places = [
+        side
+        for side in (given, answered)
+        if isinstance(side, Mapping) and not _ANY_NAME.isdisjoint(side)
+    ]
+    for name in _NAMES if places else ():
         for side in places:
             value = side.get(name)
             if name not in hidden and isinstance(value, str) and value:

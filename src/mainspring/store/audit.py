@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
@@ -20,12 +20,24 @@ if TYPE_CHECKING:
 # Where entries stand that belong to no workspace, such as a sign-in of nobody we know.
 INSTALLATION = UUID(int=0)
 
-_ADD = """
-    INSERT INTO audit_log (workspace_id, id, actor_kind, actor_id, token_id, action, subject,
-        detail)
+_COLUMNS: Final = (
+    "workspace_id", "id", "actor_kind", "actor_id", "token_id", "action", "subject", "detail",
+)  # fmt: skip
+_ADD = f"""
+    INSERT INTO audit_log ({", ".join(_COLUMNS)})
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[],
         $7::text[], $8::jsonb[])
 """
+
+
+def _add_one(after: int) -> str:
+    """Adds one entry, whose values are the parameters after so many others."""
+    places = ", ".join(f"${after + place}" for place in range(1, len(_COLUMNS) + 1))
+    return f"INSERT INTO audit_log ({', '.join(_COLUMNS)}) VALUES ({places})"
+
+
+# Most changes add one entry, and a row is less work for the database than arrays are.
+_ADD_ONE = _add_one(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +64,26 @@ def entry_by(
     )  # fmt: skip
 
 
+def telling(statement: str, parameters: int) -> str:
+    """The statement, adding one entry in the same trip to the database.
+
+    The values of the entry, in the order of ``entry_values``, come after its own parameters.
+    """
+    return f"WITH told AS ({_add_one(parameters)}) {statement}"
+
+
+def entry_values(entry: Entry) -> tuple[Any, ...]:
+    """What is written of an entry, under a new id."""
+    return (
+        entry.workspace_id, new_id(), entry.actor_kind, entry.actor_id, entry.token_id,
+        entry.action, entry.subject, dict(entry.detail),
+    )  # fmt: skip
+
+
 async def append_audit(tx: Transaction, entries: Sequence[Entry]) -> None:
     """Adds entries inside the caller's transaction, in one statement."""
-    if not entries:
-        return
-    await tx.execute(
-        _ADD,
-        [entry.workspace_id for entry in entries],
-        [new_id() for _ in entries],
-        [entry.actor_kind for entry in entries],
-        [entry.actor_id for entry in entries],
-        [entry.token_id for entry in entries],
-        [entry.action for entry in entries],
-        [entry.subject for entry in entries],
-        [dict(entry.detail) for entry in entries],
-    )
+    if len(entries) == 1:
+        await tx.execute(_ADD_ONE, *entry_values(entries[0]))
+    elif entries:
+        columns = zip(*map(entry_values, entries), strict=True)
+        await tx.execute(_ADD, *map(list, columns))

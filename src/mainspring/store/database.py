@@ -26,6 +26,7 @@ from asyncpg.pool import PoolConnectionProxy
 
 from mainspring.contracts.errors import Problem
 from mainspring.settings import Settings
+from mainspring.store.asking import Asking, Connection, Dedicated
 from mainspring.store.codecs import set_codecs
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.outage import (
@@ -38,9 +39,6 @@ from mainspring.store.source import EmbeddedSource, OutsideSource, Source
 
 __all__ = ["Connection", "Database", "Dedicated", "database_problem", "is_lost_connection"]
 
-Record: TypeAlias = "asyncpg.Record"
-Dedicated: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
-Connection: TypeAlias = "Dedicated | PoolConnectionProxy[asyncpg.Record]"
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Work = TypeVar("Work")
 
@@ -58,7 +56,7 @@ _WHEN_CLOSED = (ConnectionError, asyncpg.InterfaceError)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
-class Database:
+class Database(Asking):
     """A pool over the embedded server or an outside one."""
 
     def __init__(self, source: Source, *, name: str, pool_size: int, idle_seconds: float) -> None:
@@ -166,22 +164,6 @@ class Database:
         """A transaction: committed at the end of the block, undone by any error."""
         async with self.acquire() as connection, connection.transaction():
             yield connection
-
-    async def fetch(self, query: str, *values: Any) -> list[Record]:
-        async with self.acquire() as connection:
-            return await connection.fetch(query, *values)
-
-    async def fetchrow(self, query: str, *values: Any) -> Record | None:
-        async with self.acquire() as connection:
-            return await connection.fetchrow(query, *values)
-
-    async def fetchval(self, query: str, *values: Any) -> Any:
-        async with self.acquire() as connection:
-            return await connection.fetchval(query, *values)
-
-    async def execute(self, query: str, *values: Any) -> str:
-        async with self.acquire() as connection:
-            return await connection.execute(query, *values)
 
     async def dedicated(self, *, settings: Mapping[str, str] = _NONE) -> Dedicated:
         """A connection outside the pool, for its caller alone to close and to reopen."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
+from mainspring.store.asking import Asking
 from mainspring.store.audit import Entry, append_audit
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def _nothing_to_tell() -> Sequence[Entry]:
 
 
 @dataclass(frozen=True, slots=True)
-class Walled:
+class Walled(Asking):
     """One workspace's side of the wall."""
 
     database: Database
@@ -51,22 +52,6 @@ class Walled:
         """Adds the entries for something that another room has committed by itself."""
         async with self.transaction():
             pass
-
-    async def fetch(self, query: str, *values: Any) -> list[Any]:
-        async with self.acquire() as connection:
-            return await connection.fetch(query, *values)
-
-    async def fetchrow(self, query: str, *values: Any) -> Any:
-        async with self.acquire() as connection:
-            return await connection.fetchrow(query, *values)
-
-    async def fetchval(self, query: str, *values: Any) -> Any:
-        async with self.acquire() as connection:
-            return await connection.fetchval(query, *values)
-
-    async def execute(self, query: str, *values: Any) -> str:
-        async with self.acquire() as connection:
-            return await connection.execute(query, *values)
 
     async def run_retrying(
         self, work: Callable[[Connection], Awaitable[Work]], *, seconds: float = 30.0

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Fault, Finding, Invalid, Missing
 from mainspring.contracts.ids import new_id
-from mainspring.contracts.roles import Role, lesser
+from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.private_file import Unguarded, read_private, write_private
 
@@ -38,16 +38,6 @@ _ADD = f"""
 """
 # The hash alone says whose token it is, so this looks into every workspace.
 _FIND = f"SELECT {_COLUMNS} FROM access_tokens WHERE hash = $1"
-# Whose token it is, while the person is still a member and nobody has shut them out.
-_HOLDER = """
-    SELECT t.workspace_id, t.id, t.member_id, t.role, t.capabilities, m.role AS member_role,
-        t.expires_at, u.administrator,
-        t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute' AS stale
-    FROM access_tokens t
-    JOIN users u ON u.id = t.member_id AND u.disabled_at IS NULL
-    JOIN members m ON m.workspace_id = t.workspace_id AND m.user_id = t.member_id
-    WHERE t.hash = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
-"""
 _LIST = f"""
     SELECT {_COLUMNS} FROM access_tokens
     WHERE workspace_id = $1 AND ($2::uuid IS NULL OR member_id = $2) ORDER BY id
@@ -111,36 +101,6 @@ class Bounds:
     role: Role = Role.OWNER
     capabilities: tuple[str, ...] | None = None
     expires_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Who shows a token, and what it lets them do."""
-
-    workspace_id: UUID
-    token_id: UUID
-    member_id: UUID
-    role: Role
-    capabilities: frozenset[str] | None
-    administrator: bool
-    expires_at: datetime | None
-    # Whether its last use was written down some time ago.
-    stale: bool
-
-
-async def find_holder(tx: Transaction, digest: bytes) -> Holder | None:
-    """The holder of the token with this hash, if it works now."""
-    row = await tx.fetchrow(_HOLDER, digest)
-    if row is None:
-        return None
-    limited, role = row["capabilities"], Role(row["role"])
-    return Holder(
-        row["workspace_id"], row["id"], row["member_id"], lesser(role, Role(row["member_role"])),
-        None if limited is None else frozenset(limited),
-        # Whoever looks after everything may hand out a token that does not.
-        row["administrator"] and role is Role.OWNER,
-        row["expires_at"], row["stale"],
-    )  # fmt: skip
 
 
 async def touch_token(tx: Transaction, workspace_id: UUID, token_id: UUID) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mainspring.surfaces.cli.desk import Desk
 
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.screen import Screen
+
+# The panel of whatever people and automations put away.
+KEPT = "What is kept"
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON value, for programs.")]
 RunId = Annotated[
     str,
@@ -49,6 +54,12 @@ def desk_of(ctx: typer.Context) -> Desk:
     found: Any = ctx.obj
     assert isinstance(found, Desk)
     return found
+
+
+def at_desk(ctx: typer.Context, for_programs: bool) -> tuple[Desk, Screen]:
+    """The desk of a command, and the screen it answers on."""
+    desk = desk_of(ctx)
+    return desk, desk.screen(for_programs=wants_json(ctx, for_programs))
 
 
 def wants_json(ctx: typer.Context, given: bool) -> bool:

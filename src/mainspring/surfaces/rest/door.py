@@ -48,8 +48,9 @@ from mainspring.surfaces.rest.marks import (
     needed,
 )
 from mainspring.surfaces.rest.problems import send_problem
+from mainspring.workspace.holders import Holders, find_holder
 from mainspring.workspace.people.sessions import csrf_token, find_session, touch_session
-from mainspring.workspace.tokens import find_holder, is_token, token_hash, touch_token
+from mainspring.workspace.tokens import is_token, token_hash, touch_token
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -180,14 +181,20 @@ async def reader_of(database: Database, browsers: Browsers, headers: Headers) ->
     return await (caller_of(database, headers) if plain is None else person_of(database, plain))
 
 
-async def caller_of(database: Database, headers: Headers, *, runs: bool = False) -> Caller:
-    """Who shows the token in these headers; the token of a run only where one is taken."""
+async def caller_of(
+    database: Database, headers: Headers, *, runs: bool = False, holders: Holders | None = None
+) -> Caller:
+    """Who shows the token in these headers; the token of a run only where one is taken.
+
+    With ``holders``, tokens that come at the same time are looked up together.
+    """
     plain = _bearer(headers.getlist("authorization"))
     if plain is None:
         raise unknown_caller()
     if is_run_token(plain):
         return await _run_behind(database, plain, runs=runs)
-    found = await find_holder(database, token_hash(plain))
+    digest = token_hash(plain)
+    found = await (holders.find(digest) if holders else find_holder(database, digest))
     if found is None:
         raise unknown_caller()
     actor = Actor(
@@ -234,6 +241,7 @@ class Door:
     ) -> None:
         self._app = app
         self._database = database
+        self._holders = Holders(database)
         self._browsers = browsers
         listed = list(routes)
         self._open = _marked(listed, is_public)
@@ -277,7 +285,7 @@ class Door:
         plain = None if "authorization" in headers else self._browsers.shown(headers)
         if plain is None:
             runs = scope["path"] == _MCP or _among(self._for_runs, scope)
-            again = partial(caller_of, self._database, headers, runs=runs)
+            again = partial(caller_of, self._database, headers, runs=runs, holders=self._holders)
         else:
             again = partial(person_of, self._database, plain)
         caller = await again()

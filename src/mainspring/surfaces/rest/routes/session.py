@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -14,7 +14,7 @@ from mainspring.contracts.roles import Permission, Role
 from mainspring.store.audit import append_audit, entry_by
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.answers import Answer
-from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.bodies import Body, read_body, takes
 from mainspring.surfaces.rest.browser import Browsers
 from mainspring.surfaces.rest.door import Caller, SignedIn, person_of
 from mainspring.surfaces.rest.ground import router
@@ -35,6 +35,8 @@ from mainspring.workspace.people.signing_in import is_address
 from mainspring.workspace.people.users import User, read_user
 from mainspring.workspace.people.workspaces import role_in, workspaces_of
 from mainspring.workspace.tokens import owner_token_hash
+
+Shown = TypeVar("Shown", bound=Body)
 
 
 def routes(rooms: Rooms) -> APIRouter:
@@ -57,9 +59,7 @@ def _add_look(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
     )
     @public
     async def look_at_link(request: Request) -> Answer:
-        browsers.check_page(request.headers)
-        given = await read_body(request, LinkToken)
-        visit = _visit(request, rooms, browsers)
+        given, visit = await _knock(request, LinkToken, rooms, browsers)
         found = await looking.look_at_link(rooms.database, visit, given.token)
         return Answer(asdict(found))
 
@@ -79,9 +79,7 @@ def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
     )
     @public
     async def sign_in(request: Request) -> Answer:
-        browsers.check_page(request.headers)
-        given = await read_body(request, Credentials)
-        visit = _visit(request, rooms, browsers)
+        given, visit = await _knock(request, Credentials, rooms, browsers)
         return await arrived(
             await signing_in.sign_in(
                 rooms.database, rooms.passwords, visit, given.email, given.password
@@ -97,9 +95,7 @@ def _add_coming(made: APIRouter, rooms: Rooms, browsers: Browsers) -> None:
     )
     @public
     async def sign_in_by_link(request: Request) -> Answer:
-        browsers.check_page(request.headers)
-        given = await read_body(request, LinkToken)
-        visit = _visit(request, rooms, browsers)
+        given, visit = await _knock(request, LinkToken, rooms, browsers)
         local = await owner_token_hash(rooms.settings.home)
         return await arrived(
             await signing_in.sign_in_by_link(rooms.database, visit, given.token, local)
@@ -248,8 +244,13 @@ async def tell(tx: Connection, caller: Caller, action: str, subject: object = No
     await append_audit(tx, [entry_by(caller.actor, action, subject, caller.detail)])
 
 
-def _visit(request: Request, rooms: Rooms, browsers: Browsers) -> signing_in.Visit:
-    return signing_in.Visit(
+async def _knock(
+    request: Request, shape: type[Shown], rooms: Rooms, browsers: Browsers
+) -> tuple[Shown, signing_in.Visit]:
+    """What somebody shows who is not in yet, and where they come from; pages of ours only."""
+    browsers.check_page(request.headers)
+    given = await read_body(request, shape)
+    return given, signing_in.Visit(
         caller_address(request, rooms.settings.proxies or 0),
         request.headers.get("user-agent", ""),
         browsers.shown(request.headers),
