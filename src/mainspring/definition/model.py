@@ -84,6 +84,7 @@ StepName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$", max_length=64
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$", max_length=64)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=4_000)]
+BoardId = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Retries = Annotated[int, Field(ge=0, le=10)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]
 
@@ -193,6 +194,8 @@ class Execution(_Part):
     """What all runs of one day may spend together, in USD."""
     max_llm_tokens: Annotated[int, Field(ge=100, le=2_000_000)] = 200_000
     """Tokens one run may use, read and written together."""
+    model: Word | None = None
+    """The model that is asked when a call names none; left out: the installation's."""
     write_policy: WritePolicy = "always_draft"
     """Whether safe outside writes may go without a person."""
     on_failure: Annotated[Steps, Field(max_length=20)] = ()
@@ -227,6 +230,19 @@ class Metadata(_Part):
     """Whether a model wrote the first version."""
 
 
+class Writes(_Part):
+    """What it writes that others write too, so that two of a kind are noticed."""
+
+    boards: Annotated[tuple[BoardId, ...], Field(strict=False, max_length=50)] = ()
+    """The boards, by their ids."""
+    dedupe_key_field: Word | None = None
+    """The field that holds the other side's own id, by which a row is written once."""
+    dedupe_target_field: Word | None = None
+    """The list field of a row that is added to."""
+    coexistence_note: Annotated[str, Field(min_length=10, max_length=1_000)] | None = None
+    """Why it may live beside another that writes the same way."""
+
+
 class Definition(_Part):
     """An automation, whole: everything that decides what its runs do."""
 
@@ -248,6 +264,8 @@ class Definition(_Part):
     execution: Execution = Field(default_factory=Execution)
     grants: Annotated[tuple[GrantEntry, ...], Field(strict=False, max_length=200)] | None = None
     """What runs may call; left out, it follows from the plan."""
+    writes: Writes | None = Field(default=None, title="Writes")
+    """What it writes that others write too; the engine does not need it."""
     retention: Retention = Field(default_factory=Retention)
     metadata: Metadata = Field(default_factory=Metadata)
 
@@ -298,5 +316,6 @@ PARTS: Final[Mapping[tuple[str, ...], type[BaseModel]]] = {
     ("execution",): Execution,
     ("execution", "on_failure", "*"): Step,
     ("grants", "*"): GrantEntry,
+    ("writes",): Writes,
     ("retention",): Retention,
 }

@@ -13,12 +13,18 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.secret import SecretPlace
 from mainspring.definition.hosts import literal_site
 from mainspring.definition.pointers import under
+from mainspring.definition.script.reading import Placeholder, read_script
 from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.tokens import has_syntax
 
 _SPELT: Final = re.compile(r"\bsecrets\s*\.\s*([a-z0-9_]{1,64})")
+_NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
+_SCRIPT: Final = "script"
+# Whose request a script's placeholder goes with: no other call of a script has any filled.
+_SENDS: Final = "http_fetch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,51 @@ def secret_uses(document: Mapping[str, Any], limits: Limits) -> tuple[SecretUse,
     return tuple(found)
 
 
+def script_secrets_in(document: Mapping[str, Any]) -> frozenset[str]:
+    """The secrets that the scripts of a definition spell out."""
+    return frozenset(one.name for source in _scripts(document) for one in _spelt(source))
+
+
+def secret_places_in(document: Mapping[str, Any]) -> frozenset[SecretPlace] | None:
+    """Where the scripts of a definition spell secrets; None when it has no script."""
+    sources = list(_scripts(document))
+    if not sources:
+        return None
+    return frozenset(place for source in sources for place in secret_places(source))
+
+
+def secret_places(source: str) -> frozenset[SecretPlace]:
+    """What may be put in for one script, and where."""
+    return frozenset(
+        SecretPlace(one.name, one.part, one.site) for one in _spelt(source) if one.part
+    )
+
+
+def _scripts(document: Mapping[str, Any]) -> Iterator[str]:
+    rest: list[Any] = [document]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, Mapping):
+            source = _source(value)
+            if source is not None:
+                yield source
+            rest += value.values()
+        elif isinstance(value, list | tuple):
+            rest += value
+
+
+def _source(step: Mapping[str, Any]) -> str | None:
+    """The source of a step that is a script."""
+    config = step.get("config")
+    source = config.get("source") if isinstance(config, Mapping) else None
+    return source if step.get("action") == _SCRIPT and isinstance(source, str) else None
+
+
+def _spelt(source: str | None) -> Iterator[Placeholder]:
+    if source is not None:
+        yield from (one for one in read_script(source).placeholders if _NAME.fullmatch(one.name))
+
+
 def _of_triggers(triggers: Any) -> Iterator[SecretUse]:
     for place, entry in enumerate(triggers if isinstance(triggers, list | tuple) else ()):
         config = entry.get("config") if isinstance(entry, Mapping) else None
@@ -73,6 +124,15 @@ def _of_step(step: Mapping[str, Any], at: str, limits: Limits) -> Iterator[Secre
     config = step["config"]
     action, site = str(step.get("action")), str(literal_site(config.get("url")) or "")
     rest: list[tuple[str, Any]] = [(f"{at}/config", config)]
+    if action == _SCRIPT:
+        uses = (
+            SecretUse(one.name, f"{at}/config/source", _SENDS, one.site, one.part)
+            for one in _spelt(_source(step))
+            if one.part
+        )
+        # One sentence for each secret and where it goes, however often the script says it.
+        yield from dict.fromkeys(uses)
+        rest = [(under(f"{at}/config", str(k)), v) for k, v in config.items() if k != "source"]
     while rest:
         pointer, value = rest.pop()
         if isinstance(value, str):

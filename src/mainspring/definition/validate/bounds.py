@@ -9,6 +9,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.json_text import canonical
 from mainspring.definition.model import Definition, show_money
 from mainspring.definition.templates import has_syntax
+from mainspring.definition.templates.config import SCOPE
 from mainspring.definition.validate.outline import Outline, StepOutline
 from mainspring.definition.validate.report import Sheet
 
@@ -31,6 +32,7 @@ def check_bounds(
         detail = f"There are {len(outline.triggers)} triggers; {limits.triggers} are allowed."
         sheet.wrong("/triggers", detail, "too_many_triggers")
     templates = sum(map(_template_text, (document.get("plan"), document.get("execution"))))
+    templates -= sum(map(_plain_text, outline.steps()))
     if templates > limits.templates_bytes:
         detail = (
             f"The templates have {templates:,} characters together; "
@@ -47,6 +49,15 @@ def _template_text(value: Any, key: str = "") -> int:
     if isinstance(value, dict):
         return sum(_template_text(entry, name) for name, entry in value.items())
     return sum(map(_template_text, value)) if isinstance(value, list) else 0
+
+
+def _plain_text(step: StepOutline) -> int:
+    """What looks like a template in a config and is never read as one, such as a script."""
+    if step.known is None or step.config is None:
+        return 0
+    declared = step.known.config_schema.get("properties", {})
+    plain = [name for name, schema in declared.items() if schema.get(SCOPE) == "none"]
+    return sum(_template_text(step.config[name], name) for name in plain if name in step.config)
 
 
 def check_execution(definition: Definition, sheet: Sheet) -> None:

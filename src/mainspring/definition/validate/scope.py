@@ -23,7 +23,9 @@ RUN_FIELDS: Final = frozenset(
 )
 FAILURE_FIELDS: Final = frozenset({"failed_step_id", "error"})
 # What stands in place of a step's own answer when it was held, asked back or had nothing to do.
-OUTCOME_KEYS: Final = frozenset({"kind", "draft_id", "preview", "expires_at", "question", "reason"})
+OUTCOME_KEYS: Final = frozenset(
+    {"kind", "draft_id", "preview", "payload", "expires_at", "question", "reason"}
+)
 _SECRET_NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
 _OPEN_KEYWORDS: Final = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"})
 

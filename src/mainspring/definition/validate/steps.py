@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from mainspring.contracts.action import Action
+from mainspring.contracts.action import Action, finds_nothing
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.contracts.limits import Limits
@@ -129,6 +129,8 @@ class _Words:
             )
         if schema is not None:
             self._sheet.add(config_findings(config, schema, self._limits, at))
+        if step.known is not None:
+            self._check_further(step.known, step.config, at)
         if step.known is not None and step.known.output_schema is None:
             self._check_declared(step.config.get("output_schema"), under(at, "output_schema"))
         self._sheet.templates |= {at + pointer for pointer, _ in config.templates}
@@ -137,6 +139,18 @@ class _Words:
             doubts = step.when is None
             known = replace(names, secrets=pointer in config.secret_places)
             self._check_references(template.references, known, at + pointer, doubts=doubts)
+
+    def _check_further(self, action: Action, config: Mapping[str, Any], at: str) -> None:
+        """What only the action itself can judge, the texts that are no templates included."""
+        schema = action.config_schema.get("properties", {})
+        judged = (key for key in config if schema.get(key, {}).get(_SCOPE) == "none")
+        self._sheet.templates |= {
+            under(at, key) for key in judged if action.check is not finds_nothing
+        }
+        self._sheet.add(
+            replace(finding, pointer=at + finding.pointer)
+            for finding in action.check(config, self._vocabulary.capabilities)
+        )
 
     def _check_declared(self, schema: Any, at: str) -> None:
         """Such an action leaves the shape of its output to the step."""

@@ -1,0 +1,137 @@
+"""What is wrong with a script, each with its line and column and a way out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import Final
+
+from mainspring.contracts.errors import Finding
+from mainspring.definition.grants import NEVER_GRANTED
+from mainspring.definition.script.grants import KV
+from mainspring.definition.script.places import Place
+from mainspring.definition.script.reading import (
+    LONGEST,
+    Call,
+    Fault,
+    Import,
+    Placeholder,
+    Script,
+    read_script,
+)
+from mainspring.definition.script.sdk import SDK_PATH
+from mainspring.definition.words import did_you_mean
+
+POINTER: Final = "/source"
+_MOST: Final = 50
+_LONGEST_QUOTE: Final = 100
+_SECRET: Final = re.compile(r"[a-z0-9_]{1,64}")
+_ONLY_SDK: Final = (
+    f'A script is one file: import nothing but the SDK (from "https://…{SDK_PATH}" or '
+    '"mainspring"), and reach other systems with brains.http_fetch.'
+)
+_ONLY_REQUESTS: Final = (
+    "A secret is put in at the door, in the url, the headers and the query of brains.http_fetch: "
+    "write the placeholder there, as a text of its own that no function works on."
+)
+
+
+def script_findings(
+    source: str,
+    granted: Collection[str] | None,
+    known: Collection[str],
+    grantable: Collection[str],
+) -> list[Finding]:
+    """Judges a script; ``granted`` is None where its own text decides what it is given."""
+    if not 1 <= len(source) <= LONGEST:
+        detail = f"A script has 1 to {LONGEST:,} characters; this one has {len(source):,}."
+        return [Finding(POINTER, detail, "script_length")]
+    if "\x00" in source:
+        detail = "A script is a text, and this one has a NUL character in it."
+        return [Finding(POINTER, detail, "script_nul")]
+    script = read_script(source)
+    return list(islice(_all(script, granted, known, grantable), _MOST))
+
+
+def _all(
+    script: Script,
+    granted: Collection[str] | None,
+    known: Collection[str],
+    grantable: Collection[str],
+) -> Iterator[Finding]:
+    yield from map(_fault, script.faults)
+    yield from (_import(one) for one in script.imports if _is_refused(one))
+    for placeholder in script.placeholders:
+        yield from _placeholder(placeholder)
+    told: set[str] = set()
+    for call in script.calls:
+        # The first place of a wrong name is enough to put it right everywhere.
+        if call.capability not in told:
+            told.add(call.capability)
+            yield from _call(call, granted, known, grantable)
+
+
+def _fault(fault: Fault) -> Finding:
+    if not fault.near:
+        return _finding(fault.place, "from here on it cannot be read.", "script_syntax")
+    detail = f"this cannot be read as TypeScript, near {fault.near!r}."
+    if fault.missing:
+        detail = f"this cannot be read as TypeScript: {fault.near!r} is missing."
+    return _finding(fault.place, detail, "script_syntax")
+
+
+def _is_refused(one: Import) -> bool:
+    """What names nothing and is not computed is a fault, and told as one."""
+    if one.specifier is None:
+        return one.kind == "dynamic"
+    return one.kind != "meta" and not one.is_sdk
+
+
+def _import(one: Import) -> Finding:
+    if one.specifier is None:
+        detail = "an import whose name is computed cannot be allowed."
+    else:
+        detail = f"{one.specifier[:_LONGEST_QUOTE]!r} cannot be imported."
+    return _finding(one.place, detail, "script_import", _ONLY_SDK)
+
+
+def _placeholder(one: Placeholder) -> Iterator[Finding]:
+    if _SECRET.fullmatch(one.name) is None:
+        if one.part:
+            detail = (
+                f"{one.name!r} is no name of a secret, which has lower-case letters, digits and _."
+            )
+            suggestion = f"Did you mean {one.name.lower()!r}?"
+            yield _finding(one.place, detail, "secret_name", suggestion)
+    elif not one.part:
+        detail = f"the secret {one.name!r} would not be put in here."
+        yield _finding(one.place, detail, "template_secret", _ONLY_REQUESTS)
+
+
+def _call(
+    call: Call,
+    granted: Collection[str] | None,
+    known: Collection[str],
+    grantable: Collection[str],
+) -> Iterator[Finding]:
+    name = call.capability
+    shown = name[:_LONGEST_QUOTE]
+    if name.startswith(NEVER_GRANTED):
+        detail = f"{shown} is for administrators, and an automation can never be given it."
+        yield _finding(call.place, detail, "never_granted")
+    elif name not in known:
+        detail = f"there is no capability called {shown!r}."
+        suggestion = did_you_mean(name, sorted(grantable))
+        yield _finding(call.place, detail, "unknown_capability", suggestion)
+    elif name not in grantable:
+        detail = f"{shown} is for people, and an automation can never be given it."
+        yield _finding(call.place, detail, "never_granted")
+    elif granted is not None and name not in granted and name not in KV:
+        detail = f"{shown} is called and not granted."
+        suggestion = f"Add {{tool: {shown!r}}} to the grants, or take the call out."
+        yield _finding(call.place, detail, "not_granted", suggestion)
+
+
+def _finding(place: Place, detail: str, code: str, suggestion: str | None = None) -> Finding:
+    return Finding(POINTER, f"{place}: {detail}", code, suggestion)

@@ -1,0 +1,204 @@
+"""What a script says about itself: imports, style, calls and placeholders, with places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal
+
+from mainspring.definition.script.entry import Entry, entry_of
+from mainspring.definition.script.literals import placeholders_in, text_of, whole_text
+from mainspring.definition.script.names import Names
+from mainspring.definition.script.places import Place, Places
+from mainspring.definition.script.sdk import is_sdk
+from mainspring.definition.script.sending import Sending, read_sending
+from mainspring.definition.script.syntax import Syntax, parsed
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+LONGEST: Final = 200_000
+_KEPT: Final = 64
+_MOST_FAULTS: Final = 20
+_LONGEST_QUOTE: Final = 40
+_HTTP_FETCH: Final = ("http_fetch",)
+
+Kind = Literal["static", "type", "dynamic", "export", "require", "meta"]
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One thing asked for from outside of the file; no specifier when it is computed."""
+
+    specifier: str | None
+    kind: Kind
+    place: Place
+
+    @property
+    def is_sdk(self) -> bool:
+        return self.specifier is not None and is_sdk(self.specifier)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One capability that the script calls, or hands on to be called."""
+
+    capability: str
+    place: Place
+    # Of ``http_fetch``: the host as a list of hosts names it; None where a run decides.
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """One name between double braces."""
+
+    name: str
+    place: Place
+    # ``url``, ``headers`` or ``query`` of a request; empty where nothing fills it.
+    part: str = ""
+    # Host and port that the request goes to; empty where a run decides.
+    site: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A place that cannot be read as TypeScript."""
+
+    place: Place
+    # A few characters of it; empty when the reading was given up there.
+    near: str
+    # Whether they are what is missing there.
+    missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script that has been read."""
+
+    style: Literal["top_level", "function"] = "top_level"
+    # The exported function that is called: default, main or run; None for top-level code.
+    entry: str | None = None
+    imports: tuple[Import, ...] = ()
+    calls: tuple[Call, ...] = ()
+    placeholders: tuple[Placeholder, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+
+@lru_cache(maxsize=_KEPT)
+def read_script(source: str) -> Script:
+    """Reads any text at all; what is no script has faults."""
+    if len(source) > LONGEST:
+        return Script(faults=(Fault(Place(1, 1), ""),))
+    syntax = parsed(source)
+    return _Reader(syntax).script(entry_of(syntax))
+
+
+class _Reader:
+    """One look at one tree."""
+
+    __slots__ = ("_names", "_places", "_syntax", "_wanted")
+
+    def __init__(self, syntax: Syntax) -> None:
+        self._syntax = syntax
+        self._places = Places(syntax.data)
+        self._wanted: Mapping[str, Sequence[Node]] = syntax.wanted()
+        self._names = Names(syntax, self._wanted)
+
+    def script(self, entry: Entry | None) -> Script:
+        sent: dict[int, tuple[str, str]] = {}
+        calls = tuple(self._calls(sent))
+        return Script(
+            style="top_level" if entry is None else "function",
+            entry=None if entry is None else entry.exported,
+            imports=tuple(sorted(self._imports(), key=lambda one: one.place)),
+            calls=calls,
+            placeholders=tuple(self._placeholders(sent)),
+            faults=tuple(self._faults()),
+        )
+
+    def _imports(self) -> Iterator[Import]:
+        for statement in self._wanted.get("import", ()):
+            yield self._import(statement)
+        for statement in self._wanted.get("export", ()):
+            if statement.child_by_field_name("source") is not None:
+                yield self._asked(statement.child_by_field_name("source"), "export", statement)
+        for call in self._wanted.get("call", ()):
+            function = call.child_by_field_name("function")
+            if function is not None and function.type in {"import", "identifier"}:
+                yield from self._called_import(call, function)
+        for meta in self._wanted.get("meta", ()):
+            if self._syntax.text(meta).startswith("import"):
+                yield Import("import.meta", "meta", self._places.at(meta.start_byte))
+
+    def _import(self, statement: Node) -> Import:
+        kinds = {child.type for child in statement.children}
+        source = statement.child_by_field_name("source")
+        kind: Kind = "type" if "type" in kinds else "static"
+        if "import_require_clause" in kinds:
+            kind = "require"
+            clause = next(one for one in statement.children if one.type == "import_require_clause")
+            source = clause.child_by_field_name("source")
+        return self._asked(source, kind, statement)
+
+    def _called_import(self, call: Node, function: Node) -> Iterator[Import]:
+        arguments = call.child_by_field_name("arguments")
+        given = [] if arguments is None else arguments.named_children
+        if function.type == "import":
+            yield self._asked(given[0] if given else None, "dynamic", call)
+        elif self._syntax.text(function) == "require" and len(given) == 1:
+            asked = self._asked(given[0], "require", call)
+            # A function of the script's own that has this name is handed no bare text.
+            if asked.specifier is not None:
+                yield asked
+
+    def _asked(self, source: Node | None, kind: Kind, at: Node) -> Import:
+        return Import(whole_text(source, self._syntax), kind, self._places.at(at.start_byte))
+
+    def _calls(self, sent: dict[int, tuple[str, str]]) -> Iterator[Call]:
+        found: dict[int, tuple[tuple[str, ...], Sending | None]] = {}
+        for node in self._wanted.get("call", ()):
+            path = self._names.path(node.child_by_field_name("function"))
+            if path is None or not path.words:
+                continue
+            sending = None
+            if path.words == _HTTP_FETCH:
+                sending = read_sending(node.child_by_field_name("arguments"), self._syntax)
+                parts = {at: (part, sending.site or "") for at, part in sending.texts.items()}
+                sent.update(parts)
+            found[path.start] = (path.words, sending)
+        called = set(found)
+        for node in self._wanted.get("member", ()):
+            path = self._names.path(node)
+            if path is None or not path.words or not path.spelt or path.start in called:
+                continue
+            before = found.get(path.start)
+            if before is None or len(before[0]) < len(path.words):
+                found[path.start] = (path.words, None)
+        for start, (words, sending) in sorted(found.items(), key=lambda one: one[0]):
+            host = None if sending is None else sending.host
+            yield Call(".".join(words), self._places.at(start), host)
+
+    def _placeholders(self, sent: Mapping[int, tuple[str, str]]) -> Iterator[Placeholder]:
+        data = self._syntax.data
+        for node in self._wanted.get("text", ()):
+            if data.find(b"{", node.start_byte, node.end_byte) < 0 and (
+                data.find(b"\\", node.start_byte, node.end_byte) < 0
+            ):
+                continue
+            part, site = sent.get(node.start_byte, ("", ""))
+            for name, byte in placeholders_in(text_of(node, self._syntax)):
+                yield Placeholder(name, self._places.at(byte), part, site)
+
+    def _faults(self) -> Iterator[Fault]:
+        for node in sorted(self._wanted.get("fault", ()), key=_breadth)[:_MOST_FAULTS]:
+            near = self._syntax.text(node).split("\n", 1)[0][:_LONGEST_QUOTE].strip()
+            at = self._places.at(node.start_byte)
+            yield Fault(at, near or node.type, missing=node.is_missing)
+        if self._syntax.stopped is not None:
+            yield Fault(self._places.at(self._syntax.stopped), "")
+
+
+def _breadth(node: Node) -> tuple[int, int]:
+    return node.start_byte, node.end_byte

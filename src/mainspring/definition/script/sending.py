@@ -1,0 +1,106 @@
+"""What a script hands to ``http_fetch``: where the request goes, and which texts go with it.
+
+A placeholder is filled at the door, after the script has let go of it. So it may stand in a
+text that reaches the url, the headers or the query as it is: alone, in a template, joined
+with ``+`` or chosen by ``?``. A text that a function works on first is not such a text: what
+``btoa("{{key}}")`` encodes is the placeholder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from mainspring.definition.hosts import grant_entry, literal_site
+from mainspring.definition.script.literals import known_beginning, whole_text
+from mainspring.definition.script.syntax import WRAPPERS, Syntax, inner
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+PARTS: Final = frozenset({"url", "headers", "query"})
+_JOINS: Final = frozenset({"+", "??", "||", "&&"})
+_THROUGH: Final = WRAPPERS | {"array", "object", "spread_element", "template_substitution"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One request as far as the script's text tells."""
+
+    # As a list of hosts names it, and as a site with its port; None where a run decides.
+    host: str | None = None
+    site: str | None = None
+    # The part of the request that each literal goes into, by the byte where it begins.
+    texts: dict[int, str] = field(default_factory=dict)
+
+
+def read_sending(arguments: Node | None, syntax: Syntax) -> Sending:
+    """Reads the arguments of one call of ``http_fetch``."""
+    first = inner(next(iter(_values(arguments)), None))
+    if first is None or first.type != "object":
+        return Sending()
+    address: Node | None = None
+    texts: dict[int, str] = {}
+    for entry in first.named_children:
+        name, value = _entry(entry, syntax)
+        if name in PARTS and value is not None:
+            texts.update(dict.fromkeys(_literals(value), name))
+        # A name that only a run knows may be the url as well, and the last one counts.
+        if name in {None, "url"}:
+            address = value
+    text = known_beginning(address, syntax)
+    site = literal_site(text)
+    return Sending(grant_entry(text), None if site is None else str(site), texts)
+
+
+def _values(arguments: Node | None) -> list[Node]:
+    if arguments is None or arguments.type != "arguments":
+        return []
+    return [child for child in arguments.named_children if child.type != "comment"]
+
+
+def _entry(entry: Node, syntax: Syntax) -> tuple[str | None, Node | None]:
+    """The name and the value of one entry of an object; no name when a run decides it."""
+    if entry.type == "comment":
+        return "", None
+    if entry.type == "shorthand_property_identifier":
+        return syntax.text(entry), None
+    if entry.type == "method_definition":
+        named = entry.child_by_field_name("name")
+        return (None if named is None else _key(named, syntax)), None
+    if entry.type != "pair":
+        return None, None
+    key, value = (entry.child_by_field_name(part) for part in ("key", "value"))
+    name = None if key is None else _key(key, syntax)
+    return name, None if name is None else value
+
+
+def _key(key: Node, syntax: Syntax) -> str | None:
+    if key.type == "computed_property_name":
+        inside = key.named_children
+        return whole_text(inside[0], syntax) if inside else None
+    return whole_text(key, syntax) if key.type == "string" else syntax.text(key)
+
+
+def _literals(value: Node) -> list[int]:
+    """Where the literals begin that this value is made of."""
+    found: list[int] = []
+    rest: list[Node | None] = [value]
+    while rest:
+        node = rest.pop()
+        if node is None:
+            continue
+        if node.type in {"string", "template_string"}:
+            found.append(node.start_byte)
+            rest += [one for one in node.named_children if one.type == "template_substitution"]
+        elif node.type == "pair":
+            rest.append(node.child_by_field_name("value"))
+        elif node.type == "ternary_expression":
+            rest += [node.child_by_field_name(way) for way in ("consequence", "alternative")]
+        elif node.type == "binary_expression":
+            operator = node.child_by_field_name("operator")
+            if operator is not None and operator.type in _JOINS:
+                rest += [node.child_by_field_name(side) for side in ("left", "right")]
+        elif node.type in _THROUGH:
+            rest += node.named_children
+    return found

@@ -1,0 +1,165 @@
+"""A script made ready to run: the same file, with the SDK taken from the host.
+
+Nothing is loaded when a script runs, so its import of the SDK becomes a look at an object
+that is there already. Top-level code is put into a function, which makes a bare ``return``
+and ``await`` lawful. Every line keeps its number and, but for the first line, what follows
+on a changed line keeps its column, so an error shows where its author wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mainspring.definition.script.entry import DEFAULT, entry_of
+from mainspring.definition.script.literals import whole_text
+from mainspring.definition.script.sdk import is_sdk
+from mainspring.definition.script.syntax import Syntax, parsed
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+HOST: Final = 'globalThis[Symbol.for("mainspring.sdk")]'
+# The inner block lets a script give the names of the parameters to things of its own.
+HEAD: Final = "export default async ({ trigger, runtime, input }: any) => { {"
+_TAIL: Final = "\n} }"
+_NOTHING: Final = ";"
+_MARK: Final = "\ufeff"
+_QUIET: Final = frozenset({"comment", "hash_bang_line", "import_statement"})
+_VISIBLE: Final = re.compile(r"[^\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """One stretch of bytes, and what stands there instead."""
+
+    start: int
+    end: int
+    text: str
+
+
+def woven(source: str) -> str:
+    """The file as a module whose default export is the function to call."""
+    syntax = parsed(source.removeprefix(_MARK))
+    entry = entry_of(syntax)
+    early: list[str] = []
+    edits = [*_statements(syntax, early, wrapped=entry is None), *_dynamic(syntax)]
+    head, tail = "".join(early), ""
+    if entry is None:
+        head, tail = HEAD + head, _TAIL
+    elif entry.exported != DEFAULT:
+        tail = f"\nexport default {entry.local};"
+    return head + _applied(syntax.data, edits) + tail
+
+
+def _statements(syntax: Syntax, early: list[str], *, wrapped: bool) -> Iterator[_Edit]:
+    begun = False
+    for node in syntax.statements():
+        if node.type == "import_statement":
+            taken = _taken(node, syntax)
+            if taken is not None and begun:
+                # An import counts from the first line on, wherever it stands.
+                early.append(taken)
+                taken = _NOTHING
+            if taken is not None:
+                yield _Edit(node.start_byte, node.end_byte, taken)
+        elif node.type == "hash_bang_line":
+            yield _Edit(node.start_byte, node.start_byte + 2, "//")
+        elif node.type == "export_statement":
+            yield from _unexported(node, syntax, wrapped=wrapped)
+        elif node.type == "ambient_declaration" and wrapped:
+            yield _Edit(node.start_byte, node.end_byte, _NOTHING)
+        begun = begun or node.type not in _QUIET
+
+
+def _taken(statement: Node, syntax: Syntax) -> str | None:
+    """What stands for an import of the SDK; None for any other."""
+    clause = next((one for one in statement.named_children if one.type.endswith("_clause")), None)
+    source = statement.child_by_field_name("source")
+    if clause is not None and clause.type == "import_require_clause":
+        source = clause.child_by_field_name("source")
+    named = whole_text(source, syntax)
+    if named is None or not is_sdk(named):
+        return None
+    if clause is None or any(child.type == "type" for child in statement.children):
+        return _NOTHING
+    if clause.type == "import_require_clause":
+        return f"const {syntax.text(clause.named_children[0])} = {HOST};"
+    return _constants(clause, syntax)
+
+
+def _constants(clause: Node, syntax: Syntax) -> str:
+    wholes, picked = [], []
+    for child in clause.named_children:
+        if child.type == "identifier":
+            picked.append(f"default: {syntax.text(child)}")
+        elif child.type == "namespace_import":
+            wholes += [syntax.text(one) for one in child.named_children if one.type == "identifier"]
+        elif child.type == "named_imports":
+            picked += [name for one in child.named_children for name in _picked(one, syntax)]
+    targets = [*wholes, *([f"{{ {', '.join(picked)} }}"] if picked else [])]
+    if not targets:
+        return _NOTHING
+    return f"const {', '.join(f'{target} = {HOST}' for target in targets)};"
+
+
+def _picked(specifier: Node, syntax: Syntax) -> Iterator[str]:
+    if any(child.type in {"type", "typeof"} for child in specifier.children):
+        return
+    name, alias = (specifier.child_by_field_name(part) for part in ("name", "alias"))
+    if name is not None:
+        yield syntax.text(name) + ("" if alias is None else f": {syntax.text(alias)}")
+
+
+def _unexported(statement: Node, syntax: Syntax, *, wrapped: bool) -> Iterator[_Edit]:
+    """Inside of a function nothing is exported, and nowhere out of the SDK."""
+    source = whole_text(statement.child_by_field_name("source"), syntax)
+    if source is not None:
+        if is_sdk(source):
+            yield _Edit(statement.start_byte, statement.end_byte, _NOTHING)
+        return
+    if not wrapped:
+        return
+    declaration = statement.child_by_field_name("declaration")
+    if declaration is not None and declaration.type != "ambient_declaration":
+        word = next((one for one in statement.children if one.type == "export"), None)
+        if word is not None:
+            first = word.start_byte == statement.start_byte
+            yield _Edit(word.start_byte, word.end_byte, _NOTHING if first else "")
+    elif declaration is not None or any(
+        child.type == "export_clause" for child in statement.children
+    ):
+        yield _Edit(statement.start_byte, statement.end_byte, _NOTHING)
+
+
+def _dynamic(syntax: Syntax) -> Iterator[_Edit]:
+    for call in syntax.wanted().get("call", ()):
+        function = call.child_by_field_name("function")
+        if function is None or function.type != "import":
+            continue
+        arguments = call.child_by_field_name("arguments")
+        given = [] if arguments is None else arguments.named_children
+        named = whole_text(given[0], syntax) if given else None
+        if named is not None and is_sdk(named):
+            yield _Edit(call.start_byte, call.end_byte, f"Promise.resolve({HOST})")
+
+
+def _applied(data: bytes, edits: list[_Edit]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for edit in sorted(edits, key=lambda one: (one.start, -one.end)):
+        if edit.start >= done:
+            pieces.append(data[done : edit.start].decode())
+            pieces.append(_over(data[edit.start : edit.end].decode(), edit.text))
+            done = edit.end
+    pieces.append(data[done:].decode())
+    return "".join(pieces)
+
+
+def _over(was: str, text: str) -> str:
+    """The text in place of another, as long as it or longer, with its ends of lines kept."""
+    blank = _VISIBLE.sub(" ", was)
+    first = len(blank) - len(blank.lstrip(" "))
+    return text.ljust(first) + blank[first:]

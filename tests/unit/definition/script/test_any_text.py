@@ -1,0 +1,49 @@
+"""Whatever is handed in as a script is read, judged and woven, and nothing is raised."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mainspring.definition.script import (
+    derived_grants,
+    grants_of_script,
+    read_script,
+    script_findings,
+    woven,
+)
+
+_PIECES = st.sampled_from(
+    [
+        "import ", "{ brains as b }", " from ", '"mainspring"', "export ", "default ", "main", "\n",
+        "\r\n", ";", "{", "}", "(", ")", "`", "${", "'", '"', "\\", "//", "/*", "*/", "{{", "}}",
+        "key", "brains", ".", "http_fetch", "({ url: ", "headers: ", "[", "]", "=>", "async ",
+        "function ", "await ", "return ", "é", "😀", "\ufeff", "#!", "\x00", "declare const a;",
+        "<", ">", "class A ", "const ", " = ", "1", ",", "\\u{", "type ", "enum ", "\u2028",
+    ]
+)  # fmt: skip
+_TEXTS = st.one_of(st.text(), st.lists(_PIECES, max_size=40).map("".join))
+
+
+@settings(max_examples=300, deadline=None)
+@given(_TEXTS)
+def test_any_text_is_read_and_judged(source: str) -> None:
+    script = read_script(source)
+    lines = source.count("\n") + 1
+    places = [
+        one.place
+        for found in (script.imports, script.calls, script.placeholders, script.faults)
+        for one in found
+    ]
+
+    assert all(1 <= place.line <= lines and place.column >= 1 for place in places)
+    assert all(one.pointer == "/source" for one in script_findings(source, None, (), ()))
+    assert derived_grants(source) == grants_of_script({"source": source})
+
+
+@settings(max_examples=300, deadline=None)
+@given(_TEXTS)
+def test_any_text_keeps_its_lines_when_it_is_woven(source: str) -> None:
+    added = 0 if read_script(source.removeprefix("\ufeff")).entry == "default" else 1
+
+    assert woven(source).count("\n") == source.count("\n") + added
