@@ -6,11 +6,20 @@ from mainspring.actions.callback import CALLBACK_WEBHOOK
 from mainspring.actions.delay import DELAY
 from mainspring.actions.for_each import for_each_action
 from mainspring.actions.notify import NOTIFICATION
+from mainspring.actions.script.action import script_action
+from mainspring.actions.script.workshop import Workshop
 from mainspring.actions.transform import TRANSFORM_DATA
 from mainspring.contracts.action import Action
 from mainspring.contracts.limits import Limits
 
 
-def builtin_actions(limits: Limits) -> tuple[Action, ...]:
+def builtin_actions(limits: Limits, workshop: Workshop | None = None) -> tuple[Action, ...]:
     """Every action that is part of the product itself."""
-    return TRANSFORM_DATA, DELAY, for_each_action(limits), NOTIFICATION, CALLBACK_WEBHOOK
+    return (
+        TRANSFORM_DATA,
+        DELAY,
+        for_each_action(limits),
+        NOTIFICATION,
+        CALLBACK_WEBHOOK,
+        script_action(workshop),
+    )

@@ -1,0 +1,321 @@
+"""The launcher: a small process that starts, watches and ends the processes of scripts.
+
+A worker is large and has threads, so it should not fork. It starts this program once, with
+the interpreter's bare minimum, and asks it over a socket: for a process (three streams
+come with the wish), for a limit on processor time, for an end. The launcher tells when a
+process has ended and what it used up. When the worker is gone, so is the launcher; when
+the launcher is gone, the kernel ends every process that it started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mainspring.actions.script.sandbox.confine import (
+    Bounds,
+    Raised,
+    become_deno,
+    raise_walls,
+    stand_behind,
+)
+from mainspring.actions.script.sandbox.folder import remove_place
+from mainspring.actions.script.sandbox.system import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, Kernel
+from mainspring.actions.script.sandbox.walls import Wanted
+
+MESSAGE_BYTES = 16_384
+_STREAMS = 3
+_LOOK_MS = 40
+_LAST_LOOK_MS = 1000
+_CANNOT_RUN = 126
+_PAGE = resource.getpagesize()
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(slots=True)
+class _Child:
+    name: int
+    pid: int
+    slot: int
+    # Above these it is ended: bytes in memory (0 until it has work) and processor time.
+    most_bytes: int = 0
+    most_ticks: int = 0
+    why: str | None = None
+
+
+@dataclass(slots=True)
+class _Spare:
+    """A child that stands behind the walls already and waits to be told what to become."""
+
+    pid: int
+    slot: int
+    line: socket.socket
+
+
+class Launcher:
+    def __init__(self, line: socket.socket, told: dict[str, Any], kernel: Kernel) -> None:
+        self._line = line
+        self._told = told
+        self._kernel = kernel
+        self._children: dict[int, _Child] = {}
+        self._by_pid: dict[int, _Child] = {}
+        self._slots: list[int] = []
+        self._used_slots = 0
+        self._stopped = False
+        self._spare: _Spare | None = None
+        # Reading it later may be impossible: the root folder may have changed by then.
+        self._processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+        self._raised = raise_walls(
+            kernel,
+            Wanted(told["wanted"]),
+            Path(told["root"]),
+            told["readable"],
+            told["runnable"],
+        )
+        self._program = os.open(told["deno"], os.O_RDONLY)
+
+    @property
+    def raised(self) -> Raised:
+        return self._raised
+
+    def stop(self) -> None:
+        """Heard by the loop, and never in the middle of something."""
+        self._stopped = True
+
+    def is_alone(self) -> bool:
+        """Whether the worker is gone: a dying one says stop some time before it hangs up."""
+        looked = select.poll()
+        looked.register(self._line, 0)
+        return bool(looked.poll(_LAST_LOOK_MS))
+
+    def serve(self, ended: int) -> None:
+        """Until the worker hangs up, or somebody says stop."""
+        self._say({"walls": self._raised.walls.as_dict()})
+        looked = select.poll()
+        looked.register(self._line, select.POLLIN)
+        looked.register(ended, select.POLLIN)
+        while not self._stopped:
+            self._keep_spare()
+            watched = any(child.most_bytes for child in self._children.values())
+            for number, _ in looked.poll(_LOOK_MS if watched else None):
+                if number == ended:
+                    self._drain(ended)
+                    self._reap()
+                elif not self._hear():
+                    return
+            if watched:
+                self._watch()
+
+    def end_all(self) -> None:
+        pids = [child.pid for child in self._children.values()]
+        if self._spare is not None:
+            pids.append(self._spare.pid)
+        for pid in pids:
+            _kill(pid)
+        for pid in pids:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+    def _hear(self) -> bool:
+        try:
+            text, streams = _receive(self._line)
+        except ConnectionError:
+            return False
+        if not text:
+            return False
+        try:
+            self._obey(json.loads(text), streams)
+        finally:
+            for stream in streams:
+                os.close(stream)
+        return True
+
+    def _obey(self, wish: dict[str, Any], streams: list[int]) -> None:
+        child = self._children.get(wish["name"])
+        if wish["wish"] == "start":
+            self._start(wish, streams)
+        elif child is None:
+            return
+        elif wish["wish"] == "bound":
+            self._bound(child, wish)
+        elif wish["wish"] == "end":
+            _kill(child.pid)
+
+    def _start(self, wish: dict[str, Any], streams: list[int]) -> None:
+        """Hands the wish to the spare child, who does the rest by itself."""
+        self._keep_spare()
+        spare, self._spare = self._spare, None
+        if spare is None:
+            self._say({"name": wish["name"], "ended": _CANNOT_RUN})
+            return
+        child = _Child(wish["name"], spare.pid, spare.slot)
+        self._children[child.name] = self._by_pid[child.pid] = child
+        with spare.line, contextlib.suppress(OSError):
+            # One that is gone already is told of like any other that ends.
+            socket.send_fds(spare.line, [json.dumps(wish).encode()], streams)
+        self._say({"name": child.name, "pid": child.pid})
+
+    def _keep_spare(self) -> None:
+        """Made while nobody waits for it."""
+        if self._spare is not None:
+            return
+        slot = self._slots.pop() if self._slots else self._used_slots
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            pid = self._kernel.fork_apart() if self._raised.walls.namespaces else os.fork()
+        except OSError:
+            ours.close()
+            theirs.close()
+            self._slots.append(slot)
+            return
+        if pid == 0:
+            self._live_as_child(slot, theirs, ours)
+        theirs.close()
+        self._used_slots = max(self._used_slots, slot + 1)
+        self._spare = _Spare(pid, slot, ours)
+
+    def _live_as_child(self, slot: int, line: socket.socket, other: socket.socket) -> None:
+        """Never comes back: neither as the launcher nor with an exception."""
+        try:
+            for end in (other, self._line):
+                end.close()
+            os.close(self._processes)
+            stand_behind(self._kernel, self._raised, slot)
+            text, streams = _receive(line)
+            if text:
+                wish = json.loads(text)
+                bounds = Bounds(wish["data"], wish["cpu"])
+                command = (self._program, wish["arguments"], self._told["environment"])
+                become_deno(self._kernel, bounds, streams, command)
+        except BaseException as error:
+            os.write(2, f"launcher: {error}\n".encode())
+        finally:
+            os._exit(_CANNOT_RUN)
+
+    def _bound(self, child: _Child, wish: dict[str, Any]) -> None:
+        """The work begins: from here its memory and its processor time are watched."""
+        child.most_bytes = wish["memory"]
+        child.most_ticks = self._ticks(child) + round(wish["cpu"] * _TICKS)
+
+    def _watch(self) -> None:
+        for child in self._children.values():
+            if not child.most_bytes or child.why:
+                continue
+            pages = self._read(f"{child.pid}/statm").split()
+            if len(pages) > 1 and int(pages[1]) * _PAGE > child.most_bytes:
+                child.why = "memory"
+            elif self._ticks(child) > child.most_ticks:
+                child.why = "cpu"
+            if child.why:
+                _kill(child.pid)
+
+    def _ticks(self, child: _Child) -> int:
+        fields = self._read(f"{child.pid}/stat").rpartition(b")")[2].split()
+        return int(fields[11]) + int(fields[12]) if len(fields) > 12 else 0
+
+    def _read(self, path: str) -> bytes:
+        try:
+            opened = os.open(path, os.O_RDONLY, dir_fd=self._processes)
+        except OSError:
+            return b""
+        try:
+            return os.read(opened, 1024)
+        except OSError:
+            return b""
+        finally:
+            os.close(opened)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            child = self._by_pid.pop(pid, None)
+            if child is None:
+                self._forget_spare(pid)
+                continue
+            del self._children[child.name]
+            self._slots.append(child.slot)
+            # Whoever it started, it may have left in its group.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+            self._say(
+                {
+                    "name": child.name,
+                    "ended": os.waitstatus_to_exitcode(status),
+                    "cpu_ms": round((used.ru_utime + used.ru_stime) * 1000),
+                    "peak_kb": used.ru_maxrss,
+                    "why": child.why,
+                }
+            )
+
+    def _forget_spare(self, pid: int) -> None:
+        if self._spare is not None and self._spare.pid == pid:
+            self._spare.line.close()
+            self._slots.append(self._spare.slot)
+            self._spare = None
+
+    def _drain(self, ended: int) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(ended, MESSAGE_BYTES)
+
+    def _say(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(ConnectionError):
+            self._line.send(json.dumps(message).encode())
+
+
+def _receive(line: socket.socket) -> tuple[bytes, list[int]]:
+    """One message and the open files that came with it."""
+    text, files, _, _ = socket.recv_fds(line, MESSAGE_BYTES, _STREAMS, socket.MSG_CMSG_CLOEXEC)
+    return text, files
+
+
+def _kill(pid: int) -> None:
+    """The group and the process: a child that has just been made leads no group yet."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+def main(arguments: list[str]) -> int:
+    """FD of the line to the worker, and what to do as JSON."""
+    told: dict[str, Any] = json.loads(arguments[1])
+    kernel = Kernel()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    kernel.control(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+    line = socket.socket(fileno=int(arguments[0]))
+    ended, telling = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    folder = Path(told["folder"])
+    above = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        launcher = Launcher(line, told, kernel)
+    except OSError as error:
+        line.send(json.dumps({"failed": error.strerror or str(error)}).encode())
+        return 1
+    # No script, whoever it runs as, looks into this process.
+    kernel.control(PR_SET_DUMPABLE, 0)
+    signal.set_wakeup_fd(telling, warn_on_full_buffer=False)
+    signal.signal(signal.SIGTERM, lambda number, frame: launcher.stop())
+    launcher.serve(ended)
+    launcher.end_all()
+    # A worker that lives starts another launcher, which needs the folder.
+    if launcher.is_alone():
+        remove_place(folder.name, above)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,264 @@
+"""The processes in which scripts run: some of them started before they are needed.
+
+A process serves exactly one script and is then ended, so that nothing of one script can
+wait for the next. What makes a start fast is that a process was started for nobody yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mainspring.actions.script.sandbox.caps import Caps
+from mainspring.actions.script.sandbox.link import Link
+from mainspring.actions.script.sandbox.place import Place, make_place
+from mainspring.actions.script.sandbox.process import SandboxProcess
+from mainspring.actions.script.sandbox.walls import Walls, Wanted
+from mainspring.contracts.errors import Fault, Missing
+
+_PER_CORE = 4
+_CPU_SECONDS_AT_MOST = 3600
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+# The script that has just begun gets the processor first.
+_SECONDS_BEFORE_REFILL = 0.03
+# No permission of any kind. What else is given here is for trying the other walls alone.
+FLAGS = (
+    "--no-prompt", "--no-config", "--no-lock", "--no-npm", "--no-remote", "--cached-only",
+    "--no-code-cache", "--deny-read", "--deny-write", "--deny-net", "--deny-import", "--deny-env",
+    "--deny-run", "--deny-ffi", "--deny-sys",
+)  # fmt: skip
+_ENVIRONMENT = {
+    "NO_COLOR": "1",
+    "DENO_NO_UPDATE_CHECK": "1",
+    "DENO_NO_PACKAGE_JSON": "1",
+    # A script says the same whatever machine it runs on.
+    "TZ": "UTC",
+    "LANG": "C.UTF-8",
+}
+
+
+class Sandboxes:
+    """Hands out one fresh process at a time; ``async with`` opens and closes all of it."""
+
+    def __init__(
+        self,
+        *,
+        warm: int = 2,
+        most: int | None = None,
+        wanted: Wanted = Wanted.AUTO,
+        caps: Caps | None = None,
+        deno: Path | None = None,
+        beside: Path | None = None,
+        flags: Sequence[str] = FLAGS,
+    ) -> None:
+        self._warm = warm
+        self._room = asyncio.Semaphore(most or _PER_CORE * (os.cpu_count() or 1))
+        self._wanted = wanted
+        self._caps = caps or Caps()
+        self._deno = deno
+        self._beside = beside
+        self._flags = tuple(flags)
+        self._place: Place | None = None
+        self._link: Link | None = None
+        self._idle: deque[SandboxProcess] = deque()
+        self._all: set[SandboxProcess] = set()
+        self._filling: set[asyncio.Task[None]] = set()
+        self._clearing: set[asyncio.Task[None]] = set()
+        self._refill: asyncio.TimerHandle | None = None
+        self._closed = False
+        # Until it is known, so much that nothing can fail by it.
+        self._reserved = 8 << 30
+
+    async def __aenter__(self) -> Self:
+        if sys.platform != "linux":
+            raise Missing(
+                "Scripts run on Linux only: their sandbox is built from the Linux kernel.",
+                code="no_sandbox",
+                suggestion="Run Mainspring in a container.",
+            )
+        # The loader is asked for Deno's libraries, which waits for a process.
+        self._place = await asyncio.to_thread(make_place, self._deno, self._beside)
+        environment = {
+            **_ENVIRONMENT,
+            "DENO_DIR": self._place.cache,
+            "HOME": self._place.cache,
+        }
+        self._link = Link(self._place, self._wanted, environment)
+        try:
+            self._reserved = await self._measure()
+        except BaseException:
+            await self._close()
+            raise
+        self._fill()
+        return self
+
+    async def _measure(self) -> int:
+        """How much V8 sets aside on this machine before the first line of a script.
+
+        The limit on a process's own memory counts it, though nothing of it is used.
+        """
+        assert self._link is not None
+        await self._link.walls()
+        process = await self._start(self._caps, "cold")
+        try:
+            if not await process.ready() or process.pid is None:
+                raise Fault(
+                    "Deno does not start in its sandbox.",
+                    code="no_sandbox",
+                    suggestion="Run mainspring doctor to see what is missing.",
+                )
+            pages = await asyncio.to_thread(_pages_of, process.pid)
+        finally:
+            await process.close()
+            self._all.discard(process)
+        resident, data = pages
+        return max(0, data - resident)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._close()
+
+    async def walls(self) -> Walls:
+        assert self._link is not None
+        return await self._link.walls()
+
+    @property
+    def launcher_pid(self) -> int | None:
+        return self._link.pid if self._link is not None else None
+
+    @property
+    def folder(self) -> str | None:
+        """The private folder, for as long as this is open."""
+        return self._place.folder if self._place is not None else None
+
+    def idle_pids(self) -> list[int]:
+        return [process.pid for process in self._idle if process.pid is not None]
+
+    async def settled(self) -> int:
+        """Waits until the warm processes are ready; answers how many there are."""
+        while self._filling:
+            await asyncio.gather(*self._filling, return_exceptions=True)
+        return len(self._idle)
+
+    @contextlib.asynccontextmanager
+    async def taken(self, caps: Caps | None = None) -> AsyncIterator[SandboxProcess]:
+        """A process that nobody has used and nobody will use again; callers wait in order."""
+        caps = caps or self._caps
+        await self._room.acquire()
+        try:
+            process = self._take_warm(caps) or await self._start(caps, "cold")
+        except BaseException:
+            self._room.release()
+            raise
+        self._refill_later()
+        try:
+            process.begin(caps)
+            yield process
+        finally:
+            # Nobody waits for the last of it to be cleared away, but its place is taken so long.
+            process.kill()
+            self._in_background(self._let_go(process))
+
+    def _take_warm(self, caps: Caps) -> SandboxProcess | None:
+        if caps.memory_mb != self._caps.memory_mb:
+            # Its memory was bounded when it started.
+            return None
+        self._drop_dead()
+        return self._idle.popleft() if self._idle else None
+
+    def _drop_dead(self) -> None:
+        """Those that did not wait: killed from outside, or gone with their launcher."""
+        for process in [process for process in self._idle if not process.is_alive]:
+            self._idle.remove(process)
+            self._all.discard(process)
+            self._in_background(process.close())
+
+    async def _start(self, caps: Caps, how: str) -> SandboxProcess:
+        assert self._link is not None
+        assert self._place is not None
+        process = SandboxProcess(self._link, caps)
+        self._all.add(process)
+        # Half for what V8 counts as its heap: buffers and Deno itself need the rest.
+        heap = f"--v8-flags=--max-old-space-size={caps.memory_mb // 2}"
+        arguments = ["deno", "run", *self._flags, heap, self._place.bootstrap, how]
+        data = self._reserved + caps.memory_bytes
+        try:
+            await process.start(arguments, data, _CPU_SECONDS_AT_MOST)
+        except BaseException:
+            self._all.discard(process)
+            raise
+        return process
+
+    async def _let_go(self, process: SandboxProcess) -> None:
+        try:
+            await process.close()
+        finally:
+            self._all.discard(process)
+            self._room.release()
+            self._fill()
+
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._clearing.add(task)
+        task.add_done_callback(self._clearing.discard)
+
+    def _refill_later(self) -> None:
+        if self._refill is None and self._warm and not self._closed:
+            loop = asyncio.get_running_loop()
+            self._refill = loop.call_later(_SECONDS_BEFORE_REFILL, self._fill)
+
+    def _fill(self) -> None:
+        if self._refill is not None:
+            self._refill.cancel()
+            self._refill = None
+        self._drop_dead()
+        while not self._closed and len(self._idle) + len(self._filling) < self._warm:
+            filling = asyncio.create_task(self._warm_one())
+            self._filling.add(filling)
+            filling.add_done_callback(self._filling.discard)
+
+    async def _warm_one(self) -> None:
+        process = await self._start(self._caps, "warm")
+        if await process.ready() and not self._closed:
+            self._idle.append(process)
+        else:
+            await process.close()
+            self._all.discard(process)
+
+    async def _close(self) -> None:
+        self._closed = True
+        if self._refill is not None:
+            self._refill.cancel()
+        for process in list(self._all):
+            process.kill()
+        await asyncio.gather(*self._filling, *self._clearing, return_exceptions=True)
+        for process in list(self._all):
+            await process.close()
+        self._all.clear()
+        if self._link is not None:
+            await self._link.close()
+        if self._place is not None:
+            await asyncio.to_thread(self._place.remove)
+
+
+async def find_walls(wanted: Wanted = Wanted.AUTO) -> Walls:
+    """What would hold on this machine, found out by putting it up and taking it down."""
+    async with Sandboxes(warm=0, wanted=wanted) as sandboxes:
+        return await sandboxes.walls()
+
+
+def _pages_of(pid: int) -> tuple[int, int]:
+    """Bytes in memory, and bytes of address space that are a process's own to write in."""
+    fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
+    return int(fields[1]) * _PAGE, int(fields[5]) * _PAGE

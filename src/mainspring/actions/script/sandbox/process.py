@@ -1,0 +1,311 @@
+"""One process for one script, as the worker sees it.
+
+Frames go in by its standard input. Its standard output carries frames and the script's own
+words; a frame stands behind a mark that only this process was told, so the two cannot be
+mixed up by accident. Whatever bound is passed, the process is ended and the reason kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import struct
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from mainspring.actions.script.sandbox.caps import Caps
+from mainspring.actions.script.sandbox.link import Link, pipe_pair
+from mainspring.actions.script.sandbox.speech import (
+    Frame,
+    Garbled,
+    Listener,
+    Piece,
+    TooLong,
+    Voice,
+)
+
+__all__ = ["Ended", "Frame", "Piece", "Reason", "SandboxProcess"]
+
+Reason = Literal["wall", "cpu", "memory", "output", "killed", "crashed"]
+
+_READ_BYTES = 1 << 16
+_MOST_PIECES_IN_A_PIPE = 32
+# So much may wait for whoever listens; above it, the process waits.
+_MOST_WAITING = 1 << 20
+_LEAST_WEIGHT = 256
+_TAIL_BYTES = 8192
+_LAST_WORDS = ("done", "failed", "built")
+_OUT_OF_MEMORY = (b"out of memory", b"memory allocation of", b"Cannot allocate memory")
+_SIGKILL = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it ended; ``reason`` is None when the script came to an end of its own."""
+
+    exit_code: int
+    reason: Reason | None
+    cpu_ms: int
+    peak_kb: int
+
+
+class SandboxProcess:
+    """Use it once: send the first frame, listen, answer, let it go."""
+
+    def __init__(self, link: Link, caps: Caps) -> None:
+        self._link = link
+        self._caps = caps
+        self._loop = asyncio.get_running_loop()
+        self._name = 0
+        self._listener = Listener()
+        self._waiting: deque[Piece | Frame] = deque()
+        self._waiting_bytes = 0
+        self._said = asyncio.Event()
+        self._output = 0
+        self._tail = b""
+        self._reason: Reason | None = None
+        self._finished: int | None = None
+        self._clock: asyncio.TimerHandle | None = None
+        self._to_write: deque[memoryview] = deque()
+        self._written = asyncio.Event()
+        self._paused = False
+        self._stdin, self._child_stdin = pipe_pair(reads=False)
+        stdout, self._child_stdout = pipe_pair(reads=True)
+        stderr, self._child_stderr = pipe_pair(reads=True)
+        self._voices = (Voice("stdout", stdout), Voice("stderr", stderr))
+        self.pid: int | None = None
+        self._ready: asyncio.Future[bool] = self._loop.create_future()
+        self._ended: asyncio.Future[Ended] = self._loop.create_future()
+
+    @property
+    def caps(self) -> Caps:
+        return self._caps
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._ended.done()
+
+    async def start(self, arguments: list[str], data_bytes: int, cpu_seconds: int) -> None:
+        theirs = [self._child_stdin, self._child_stdout, self._child_stderr]
+        try:
+            self._name = await self._link.start(self, arguments, theirs, data_bytes, cpu_seconds)
+        except BaseException:
+            self._close_streams()
+            raise
+        finally:
+            for number in theirs:
+                os.close(number)
+        for voice in self._voices:
+            self._loop.add_reader(voice.number, self._read, voice)
+
+    def begin(self, caps: Caps) -> None:
+        """From here on the bounds count."""
+        self._caps = caps
+        self._clock = self._loop.call_later(caps.wall_seconds, self.kill, "wall")
+        self._link.bound(self._name, caps.memory_bytes, caps.cpu_seconds)
+
+    async def ready(self) -> bool:
+        """Whether the bootstrap waits for its first frame; False when it never will."""
+        return await asyncio.shield(self._ready)
+
+    async def send(self, frame: Mapping[str, Any]) -> None:
+        """Waits until the process has taken it; a process that is gone takes nothing."""
+        if not self._listener.knows_marker:
+            self._listener.expect(str(frame["nonce"]))
+        if not self.is_alive:
+            return
+        body = orjson.dumps(frame)
+        self._to_write.append(memoryview(struct.pack(">I", len(body)) + body))
+        self._write()
+        while self._to_write and self.is_alive:
+            self._written.clear()
+            await self._written.wait()
+
+    async def __aiter__(self) -> AsyncIterator[Piece | Frame]:
+        """Everything it says, in order, until it has ended and said all."""
+        while True:
+            while self._waiting:
+                item = self._waiting.popleft()
+                self._waiting_bytes -= _weight(item)
+                self._resume()
+                yield item
+            if not any(voice.open for voice in self._voices):
+                return
+            self._said.clear()
+            await self._said.wait()
+
+    async def ended(self) -> Ended:
+        return await asyncio.shield(self._ended)
+
+    def kill(self, reason: Reason = "killed") -> None:
+        if self._finished is None and self._reason is None and self.is_alive:
+            self._reason = reason
+        self._link.end(self._name)
+
+    async def close(self) -> None:
+        """Ends it if it lives, and waits until nothing of it is left."""
+        if self.is_alive:
+            self.kill()
+            await self.ended()
+        self._close_streams()
+
+    def heard(self, message: Mapping[str, Any]) -> None:
+        """The launcher tells of this process."""
+        if "pid" in message:
+            self.pid = message["pid"]
+            return
+        # What it said before it ended is still in the pipes, and explains the end.
+        for voice in self._voices:
+            self._read_out(voice)
+            self._finish_voice(voice)
+        self._settle(message)
+
+    def _settle(self, message: Mapping[str, Any]) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+        ended = Ended(
+            exit_code=self._finished if self._finished is not None else message["ended"],
+            reason=self._judged(message),
+            cpu_ms=message.get("cpu_ms", 0),
+            peak_kb=message.get("peak_kb", 0),
+        )
+        if not self._ended.done():
+            self._ended.set_result(ended)
+        if not self._ready.done():
+            self._ready.set_result(False)
+        self._said.set()
+        self._written.set()
+
+    def _judged(self, message: Mapping[str, Any]) -> Reason | None:
+        if self._finished is not None or self._reason is not None:
+            return self._reason
+        why: Reason | None = message.get("why")
+        if why is not None:
+            return why
+        code = message["ended"]
+        if code == -_SIGKILL and message.get("cpu_ms", 0) >= self._caps.cpu_seconds * 1000:
+            return "cpu"
+        if code != 0 and any(words in self._tail for words in _OUT_OF_MEMORY):
+            return "memory"
+        return "crashed"
+
+    def _read(self, voice: Voice) -> bool:
+        """Whether there was something to hear, be it the end."""
+        try:
+            data = os.read(voice.number, _READ_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._finish_voice(voice)
+        elif voice.stream == "stdout":
+            self._take(voice, data)
+        else:
+            self._tail = (self._tail + data)[-_TAIL_BYTES:]
+            self._tell(voice, data)
+        self._said.set()
+        return True
+
+    def _read_out(self, voice: Voice) -> None:
+        """What is left in a pipe that nobody writes to any more: not more than it can hold."""
+        for _ in range(_MOST_PIECES_IN_A_PIPE):
+            if not voice.open or not self._read(voice):
+                return
+
+    def _finish_voice(self, voice: Voice) -> None:
+        if not voice.open:
+            return
+        self._loop.remove_reader(voice.number)
+        voice.open = False
+        left = self._listener.left if voice.stream == "stdout" else b""
+        if text := voice.text(left, final=True):
+            self._put(Piece(voice.stream, text))
+
+    def _take(self, voice: Voice, data: bytes) -> None:
+        try:
+            for said in self._listener.hear(data, self._caps.frame_bytes):
+                if isinstance(said, Frame):
+                    self._hear_frame(said)
+                else:
+                    self._tell(voice, said)
+        except TooLong:
+            self.kill("output")
+        except Garbled:
+            self.kill("crashed")
+        if self._listener.greeted and not self._ready.done():
+            self._ready.set_result(True)
+
+    def _hear_frame(self, frame: Frame) -> None:
+        if self._finished is not None or self._reason is not None:
+            return
+        self._put(frame)
+        if any(word in frame.body for word in _LAST_WORDS):
+            # It has nothing more to say, and taking itself down would only take time.
+            self._finished = 1 if "failed" in frame.body else 0
+            self._link.end(self._name)
+
+    def _tell(self, voice: Voice, data: bytes) -> None:
+        self._output += len(data)
+        if self._output > self._caps.output_bytes:
+            self.kill("output")
+            return
+        if text := voice.text(data):
+            self._put(Piece(voice.stream, text))
+
+    def _put(self, item: Piece | Frame) -> None:
+        self._waiting.append(item)
+        self._waiting_bytes += _weight(item)
+        if self._waiting_bytes > _MOST_WAITING and not self._paused and self.is_alive:
+            self._paused = True
+            for voice in self._voices:
+                self._loop.remove_reader(voice.number)
+        self._said.set()
+
+    def _resume(self) -> None:
+        if self._paused and self._waiting_bytes <= _MOST_WAITING // 2:
+            self._paused = False
+            for voice in self._voices:
+                if voice.open:
+                    self._loop.add_reader(voice.number, self._read, voice)
+
+    def _write(self) -> None:
+        while self._to_write:
+            piece = self._to_write[0]
+            try:
+                taken = os.write(self._stdin, piece)
+            except BlockingIOError:
+                self._loop.add_writer(self._stdin, self._write)
+                return
+            except OSError:
+                # It reads no more; why is told by its end.
+                self._to_write.clear()
+                break
+            if taken < len(piece):
+                self._to_write[0] = piece[taken:]
+            else:
+                self._to_write.popleft()
+        self._loop.remove_writer(self._stdin)
+        self._written.set()
+
+    def _close_streams(self) -> None:
+        for number in (self._stdin, *(voice.number for voice in self._voices)):
+            with contextlib.suppress(OSError, ValueError):
+                self._loop.remove_reader(number)
+                self._loop.remove_writer(number)
+            with contextlib.suppress(OSError):
+                os.close(number)
+        for voice in self._voices:
+            voice.open = False
+        self._stdin = -1
+        self._said.set()
+
+
+def _weight(item: Piece | Frame) -> int:
+    """What an item costs us while it waits; the smallest costs something, too."""
+    return _LEAST_WEIGHT + (len(item.text) if isinstance(item, Piece) else item.size)

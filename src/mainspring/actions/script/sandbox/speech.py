@@ -1,0 +1,138 @@
+"""Takes apart what a process says: frames of the bootstrap, and the script's own words.
+
+A frame begins with a mark that was made for this process and ends with its line. It may
+come in pieces, and in the middle of a line that the script has not finished.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+Stream = Literal["stdout", "stderr"]
+
+READY = b"READY\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some of what the script itself said."""
+
+    stream: Stream
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Something the bootstrap asks or tells, and how many bytes it took to say it."""
+
+    body: dict[str, Any]
+    size: int = field(default=0, compare=False)
+
+
+class Garbled(Exception):
+    """What was said cannot be a part of this conversation."""
+
+
+class TooLong(Garbled):
+    """A frame that is larger than any frame may be."""
+
+
+class Voice:
+    """One stream of output, decoded piece by piece."""
+
+    def __init__(self, stream: Stream, number: int) -> None:
+        self.stream = stream
+        self.number = number
+        self.open = True
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def text(self, data: bytes, *, final: bool = False) -> str:
+        return self._decoder.decode(data, final)
+
+
+class Listener:
+    """Follows the standard output of one process, from its greeting to its last word."""
+
+    def __init__(self) -> None:
+        self.greeted = False
+        self._marker: bytes | None = None
+        self._held = b""
+        self._frame: bytearray | None = None
+
+    @property
+    def knows_marker(self) -> bool:
+        return self._marker is not None
+
+    @property
+    def left(self) -> bytes:
+        """What may have become a frame and did not."""
+        return self._held
+
+    def expect(self, nonce: str) -> None:
+        self._marker = b"\0" + nonce.encode() + b" "
+
+    def hear(self, data: bytes, most: int) -> Iterator[bytes | Frame]:
+        """Words of the script and frames, in order; ``most`` bounds one frame."""
+        if self._frame is not None:
+            frame, data = self._go_on(data, most)
+            if frame is not None:
+                yield frame
+        buffer, self._held = self._held + data, b""
+        if not self.greeted:
+            buffer = self._greet(buffer)
+        while self.greeted and buffer and self._marker is not None:
+            at = buffer.find(self._marker)
+            if at < 0:
+                kept = _beginning_of(self._marker, buffer)
+                self._held = buffer[len(buffer) - kept :]
+                yield buffer[: len(buffer) - kept]
+                return
+            yield buffer[:at]
+            self._frame = bytearray()
+            frame, buffer = self._go_on(buffer[at + len(self._marker) :], most)
+            if frame is not None:
+                yield frame
+        self._held = buffer
+
+    def _greet(self, buffer: bytes) -> bytes:
+        if len(buffer) < len(READY):
+            return buffer
+        if not buffer.startswith(READY):
+            self._held = buffer
+            raise Garbled
+        self.greeted = True
+        return buffer[len(READY) :]
+
+    def _go_on(self, data: bytes, most: int) -> tuple[Frame | None, bytes]:
+        """Adds to the frame under way; answers it once it is whole, and what comes after."""
+        assert self._frame is not None
+        body, end, rest = data.partition(b"\n")
+        self._frame += body
+        if len(self._frame) > most:
+            self._frame = bytearray()
+            raise TooLong
+        if not end:
+            return None, b""
+        whole, self._frame = bytes(self._frame), None
+        return _read(whole), rest
+
+
+def _read(body: bytes) -> Frame:
+    try:
+        frame = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise Garbled from None
+    if not isinstance(frame, dict):
+        raise Garbled
+    return Frame(frame, len(body))
+
+
+def _beginning_of(marker: bytes, buffer: bytes) -> int:
+    """How many bytes at the end may be the beginning of the marker."""
+    at = buffer.rfind(b"\0", max(0, len(buffer) - len(marker) + 1))
+    return len(buffer) - at if at >= 0 and marker.startswith(buffer[at:]) else 0

@@ -1,0 +1,114 @@
+"""Which walls stand round a script, as a value and in sentences.
+
+The launcher puts up what this machine allows and tells what really holds; nothing here is
+a guess from a version number. ``doctor`` and the interface show the sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Wanted(StrEnum):
+    """Which walls to put up; everything but ``AUTO`` is for trying one of them out."""
+
+    AUTO = "auto"
+    LANDLOCK = "landlock"
+    NAMESPACES = "namespaces"
+    # Deno's own permissions and the limits of the process, and nothing more.
+    NONE = "none"
+
+
+class OwnUser(StrEnum):
+    """Who a script's process runs as."""
+
+    PER_PROCESS = "per_process"
+    NOBODY = "nobody"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """What holds. Deno's permissions and the limits of the process always do."""
+
+    landlock: int = 0
+    namespaces: bool = False
+    empty_network: bool = False
+    filtered: bool = False
+    user: OwnUser = OwnUser.SAME
+    # Why a wall that was tried could not be put up, in the words of the system.
+    missing: tuple[str, ...] = ()
+
+    @property
+    def holds_files(self) -> bool:
+        return self.landlock > 0 or self.namespaces
+
+    @property
+    def holds_network(self) -> bool:
+        return self.empty_network or self.filtered
+
+    @property
+    def strong(self) -> bool:
+        """Whether a hole in Deno alone gives a script nothing."""
+        return self.holds_files and self.holds_network
+
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(self._told())
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the owner of this machine should know; empty when the walls are strong."""
+        found = []
+        if not self.holds_files:
+            found.append(
+                "Only Deno's own permissions keep scripts from the files of this machine. "
+                "Use a kernel with Landlock (Linux 5.13 or later), or allow user namespaces."
+            )
+        if not self.holds_network:
+            found.append(
+                "Only Deno's own permissions keep scripts from the network. "
+                "Allow system call filters (seccomp) or user namespaces."
+            )
+        if self.user is OwnUser.SAME and not self.holds_files:
+            found.append("Scripts run as the same user as Mainspring.")
+        return tuple(found)
+
+    def _told(self) -> Iterator[str]:
+        yield "Scripts run without any permission of Deno, under limits of the process."
+        if self.landlock:
+            yield f"Landlock (version {self.landlock}) refuses every file but Deno's own."
+        if self.namespaces:
+            yield "The process sees an empty root folder and no other process."
+        if self.empty_network:
+            yield "The process stands in a network without addresses."
+        if self.filtered:
+            yield "The kernel refuses it sockets and the calls that look into other processes."
+        if self.user is OwnUser.PER_PROCESS:
+            yield "Every process has a user of its own, without any rights."
+        elif self.user is OwnUser.NOBODY:
+            yield "The process runs as nobody."
+        yield from self.warnings()
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "landlock": self.landlock,
+            "namespaces": self.namespaces,
+            "empty_network": self.empty_network,
+            "filtered": self.filtered,
+            "user": self.user.value,
+            "missing": list(self.missing),
+        }
+
+    @classmethod
+    def from_dict(cls, told: dict[str, object]) -> Walls:
+        missing = told.get("missing")
+        version = told.get("landlock")
+        return cls(
+            landlock=version if isinstance(version, int) else 0,
+            namespaces=bool(told.get("namespaces")),
+            empty_network=bool(told.get("empty_network")),
+            filtered=bool(told.get("filtered")),
+            user=OwnUser(str(told.get("user", OwnUser.SAME.value))),
+            missing=tuple(map(str, missing)) if isinstance(missing, list) else (),
+        )

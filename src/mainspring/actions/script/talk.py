@@ -1,0 +1,222 @@
+"""The conversation with one script: it asks, the gate decides, the answer goes back.
+
+Whatever ends the run ends the process: money that is spent, a lease that is lost. A refusal
+that the script can do something about is an answer like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mainspring.actions.script.problems import ended, thrown
+from mainspring.actions.script.sandbox.process import Frame, Piece, SandboxProcess
+from mainspring.actions.script.voice import Voice
+from mainspring.contracts.context import Called, StepContext
+from mainspring.contracts.errors import Invalid, OverBudget, Problem
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import Usage
+from mainspring.contracts.secret import SecretPlace
+from mainspring.definition.json_values import check_value
+from mainspring.gate.usage_markers import Marker, Marks
+
+# Answers one message of MCP: token, method, headers and body in; status, headers, body out.
+Speak = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+
+# Calls of one script that are under way at the same time; further ones wait their turn.
+_AT_ONCE: Final = 16
+# What may wait for its turn here; above it, the script waits.
+_MOST_HELD: Final = 256
+_MOST_HELD_BYTES: Final = 16 * 1_048_576
+# A script that prints many marks which cannot be read is told so a few times.
+_SAID_OF_MARKS: Final = 3
+
+
+@dataclass(slots=True)
+class Talk:
+    """One script, from its first line to its last."""
+
+    ctx: StepContext
+    process: SandboxProcess
+    voice: Voice
+    wall_seconds: float
+    # The secrets that the approved source spells.
+    secrets: frozenset[SecretPlace] = frozenset()
+    speak: Speak | None = None
+    limits: Limits = field(default_factory=Limits)
+    # What the run cannot go on after; the process is ended and this is what became of it.
+    _fatal: BaseException | None = None
+    # What calls were refused with, newest last.
+    _problems: deque[Problem] = field(default_factory=lambda: deque(maxlen=100))
+    # Whether the script has said its last word.
+    _over: bool = False
+    _held_bytes: int = 0
+    _marks: Marks = field(default_factory=Marks)
+    _ignored: int = 0
+    _bookings: set[asyncio.Task[None]] = field(default_factory=set)
+    _booking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    async def hold(self, first: Mapping[str, Any]) -> Any:
+        """Starts the script and answers it until it is done; its value, or its problem."""
+        asked: set[asyncio.Task[None]] = set()
+        last: Mapping[str, Any] | None = None
+        await self.process.send(first)
+        try:
+            async for said in self.process:
+                if not isinstance(said, Frame):
+                    self._hear(said)
+                elif "done" in said.body or "failed" in said.body:
+                    last, self._over = said.body, True
+                else:
+                    self._held_bytes += said.size
+                    _begin(self._answer(said), asked)
+                    await self._catch_up(asked)
+            if last is not None and "done" in last:
+                await self._finish(asked)
+            # What was printed last counts as well.
+            self._count(self._marks.close())
+            await asyncio.gather(*self._bookings)
+        finally:
+            for task in (begun := [*asked, *self._bookings]):
+                task.cancel()
+            await asyncio.gather(*begun, return_exceptions=True)
+        if self._fatal is not None:
+            raise self._fatal
+        if last is not None and "done" in last:
+            return last["done"]
+        if last is not None:
+            raise self._failure(last["failed"])
+        end = await self.process.ended()
+        raise ended(end.reason, end.exit_code, self.wall_seconds)
+
+    async def _finish(self, asked: set[asyncio.Task[None]]) -> None:
+        """What a script asked for and did not wait for is done all the same, and told of."""
+        try:
+            async with asyncio.timeout(self.wall_seconds):
+                while asked:
+                    await asyncio.wait(set(asked))
+        except TimeoutError:
+            raise ended("wall", 0, self.wall_seconds) from None
+
+    def _hear(self, said: Piece) -> None:
+        """Keeps what it printed, and counts what it says of models of its own."""
+        if said.stream == "stderr":
+            self.voice.hear("err", said.text)
+            return
+        self.voice.hear("out", said.text)
+        self._count(self._marks.feed(said.text))
+
+    def _count(self, marks: Iterable[Marker]) -> None:
+        found: list[Usage] = []
+        for mark in marks:
+            if isinstance(mark, Usage):
+                found.append(mark)
+            elif self._ignored < _SAID_OF_MARKS:
+                self._ignored += 1
+                self.voice.hear("err", f"{mark.reason}\n")
+        if found:
+            _begin(self._book(found), self._bookings)
+
+    async def _book(self, found: Sequence[Usage]) -> None:
+        try:
+            async with self._booking:
+                for usage in found:
+                    gone = await self.ctx.report_usage(
+                        usage.model, usage.input_tokens, usage.output_tokens, usage.cost_usd
+                    )
+                    if gone is not None:
+                        raise gone
+        except asyncio.CancelledError:
+            raise
+        except BaseException as fatal:
+            self._break_off(fatal)
+
+    async def _catch_up(self, asked: set[asyncio.Task[None]]) -> None:
+        """A script that asks faster than it is answered waits: its questions are held here."""
+        if len(asked) <= _MOST_HELD and self._held_bytes <= _MOST_HELD_BYTES:
+            return
+        ended = asyncio.ensure_future(self.process.ended())
+        while self.process.is_alive and asked:
+            await asyncio.wait({*asked, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if len(asked) <= _MOST_HELD and self._held_bytes <= _MOST_HELD_BYTES:
+                break
+        ended.cancel()
+
+    async def _answer(self, frame: Frame) -> None:
+        """Asks for the script; what ends the run ends the script."""
+        said = frame.body
+        try:
+            async with self._turns:
+                if "call" in said:
+                    await self._call(said)
+                elif "mcp" in said:
+                    await self._speak(said)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as fatal:
+            self._break_off(fatal)
+        finally:
+            self._held_bytes -= frame.size
+
+    def _break_off(self, fatal: BaseException) -> None:
+        self._fatal = self._fatal or fatal
+        self.process.kill("killed")
+
+    async def _call(self, said: Mapping[str, Any]) -> None:
+        number, arguments = said["call"], said.get("arguments")
+        capability = str(said.get("capability"))
+        try:
+            if not isinstance(arguments, dict):
+                raise Invalid("Arguments are an object.", code="arguments")
+            check_value(arguments, self.limits)
+        except Invalid as unfit:
+            called = Called(self.ctx.clock.now(), problem=unfit)
+        else:
+            called = await self.ctx.called(capability, arguments, secrets=self.secrets)
+        await self._check_purse(look=False)
+        answer: dict[str, Any] = {"answer": number, "at": round(called.at.timestamp() * 1000)}
+        if called.problem is None:
+            answer["value"] = called.value
+        elif isinstance(called.problem, OverBudget):
+            raise called.problem
+        else:
+            self._problems.append(called.problem)
+            if self._over:
+                self.voice.hear(
+                    "err", f"Nobody waited for {capability[:100]}: {called.problem.detail}\n"
+                )
+            answer["problem"] = called.problem.as_dict()
+        await self.process.send(answer)
+
+    async def _speak(self, said: Mapping[str, Any]) -> None:
+        if self.speak is None:
+            http: Mapping[str, Any] = {"status": 503, "headers": {}, "body": ""}
+        else:
+            http = await self.speak(said)
+        await self._check_purse(look=True)
+        at = round(self.ctx.clock.now().timestamp() * 1000)
+        await self.process.send({"answer": said["mcp"], "at": at, "http": http})
+
+    async def _check_purse(self, *, look: bool) -> None:
+        """A cap that is reached ends the script, once the call that reached it is done."""
+        gone = await self.ctx.used_up(look=look)
+        if gone is not None:
+            raise gone
+
+    def _failure(self, failed: Any) -> Problem:
+        """What the script threw; a refusal that it let pass is the step's own problem."""
+        told = failed if isinstance(failed, Mapping) else {}
+        for refused in self._problems:
+            if refused.as_dict() == told.get("problem"):
+                return refused
+        return thrown(told)
+
+
+def _begin(work: Coroutine[Any, Any, None], asked: set[asyncio.Task[None]]) -> None:
+    task = asyncio.create_task(work)
+    asked.add(task)
+    task.add_done_callback(asked.discard)

@@ -1,0 +1,145 @@
+"""The workshop: where scripts are built and run, one for each process of the house.
+
+Nothing is started before the first script: most commands never need one. From then on a few
+processes are kept warm, because starting one takes longer than many scripts do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import orjson
+
+from mainspring.actions.script.builds import Build, Builds
+from mainspring.actions.script.problems import ended, not_built
+from mainspring.actions.script.sandbox.caps import Caps
+from mainspring.actions.script.sandbox.pool import Sandboxes
+from mainspring.actions.script.sandbox.process import Frame, SandboxProcess
+from mainspring.actions.script.sandbox.walls import Walls
+from mainspring.actions.script.schema import DEFAULT_WALL
+from mainspring.actions.script.talk import Speak, Talk
+from mainspring.actions.script.voice import Voice
+from mainspring.contracts.context import StepContext
+from mainspring.contracts.limits import Limits
+from mainspring.definition.secret_use import secret_places
+
+if TYPE_CHECKING:
+    from mainspring.store.database import Database
+
+# Taking the types away is quick; a source that takes longer is made to take longer.
+_BUILD_SECONDS: Final = 10.0
+_MCP: Final = "/mcp"
+
+
+class Workshop:
+    """Builds and runs scripts, each in a process that is used once."""
+
+    def __init__(
+        self, limits: Limits, *, address: str, warm: int, database: Database | None = None
+    ) -> None:
+        self._limits = limits
+        self._address = address
+        self._warm = warm
+        self._builds = Builds(database, self._built)
+        self._stack = AsyncExitStack()
+        self._opening: asyncio.Task[Sandboxes] | None = None
+        # How a script's own MCP client is answered; the surfaces hand it in.
+        self.speak: Speak | None = None
+
+    async def run(self, ctx: StepContext, config: Mapping[str, Any]) -> Any:
+        """Runs a script to its end; what it returned."""
+        source = config["source"]
+        wall = float(config.get("wall_seconds", DEFAULT_WALL))
+        build, start = await asyncio.gather(
+            self._builds.of(ctx.actor.workspace_id, source), ctx.start()
+        )
+        voice = Voice(ctx, self._limits.script_output_bytes)
+        caps = Caps(wall, round(wall), self._limits.script_memory_mb)
+        names = sorted({grant.capability for grant in ctx.grants})
+        first = {
+            "kind": "run",
+            "nonce": secrets.token_hex(16),
+            "js": build.js,
+            "began": round(start.began_at.timestamp() * 1000),
+            "seed": start.seed.hex(),
+            "env": {"BRAINS_MCP_URL": self._address + _MCP, "BRAINS_RUN_TOKEN": start.token},
+            "names": names,
+            "trigger": ctx.facts.get("trigger"),
+            "input": config.get("input", ctx.facts.get("inputs")),
+            "run": _told(ctx),
+        }
+        sandboxes = await self._open()
+        async with sandboxes.taken(caps) as process:
+            talk = Talk(ctx, process, voice, wall, secret_places(source), self.speak, self._limits)
+            value, problem = None, None
+            try:
+                value = await talk.hold(first)
+            except Exception as error:
+                problem = error
+            finally:
+                await voice.close()
+            await ctx.say("end", await _end(process, problem))
+        if problem is not None:
+            raise problem
+        return value
+
+    async def build(self, workspace_id: UUID, source: str) -> Build:
+        """Builds a source ahead of its first run, so that its author learns what is wrong."""
+        return await self._builds.of(workspace_id, source)
+
+    async def walls(self) -> Walls:
+        """What holds scripts on this machine."""
+        return await (await self._open()).walls()
+
+    async def aclose(self) -> None:
+        """Ends every process."""
+        if self._opening is not None:
+            await asyncio.gather(self._opening, return_exceptions=True)
+        await self._stack.aclose()
+
+    async def _open(self) -> Sandboxes:
+        if self._opening is None or (self._opening.done() and self._opening.exception()):
+            self._opening = asyncio.create_task(self._opened())
+        return await asyncio.shield(self._opening)
+
+    async def _opened(self) -> Sandboxes:
+        return await self._stack.enter_async_context(Sandboxes(warm=self._warm))
+
+    async def _built(self, source: str) -> Build:
+        sandboxes = await self._open()
+        async with sandboxes.taken(Caps(_BUILD_SECONDS, round(_BUILD_SECONDS))) as process:
+            await process.send({"kind": "build", "nonce": secrets.token_hex(16), "source": source})
+            async for said in process:
+                if not isinstance(said, Frame):
+                    continue
+                if "built" in said.body:
+                    return Build(said.body["built"]["js"], said.body["built"].get("map"))
+                if "failed" in said.body:
+                    raise not_built(said.body["failed"])
+            end = await process.ended()
+            raise ended(end.reason, end.exit_code, _BUILD_SECONDS)
+
+
+def _told(ctx: StepContext) -> dict[str, Any]:
+    """What a script may know about its own run."""
+    facts = ctx.facts.get("run") or {}
+    return {
+        **{name: facts[name] for name in facts if not isinstance(facts[name], bytes)},
+        "step": ctx.run.step,
+        "item": ctx.run.item,
+        "try": ctx.run.attempt,
+    }
+
+
+async def _end(process: SandboxProcess, problem: Exception | None) -> str:
+    end = await process.ended()
+    # A signal counts as a shell counts it.
+    left = end.exit_code if end.exit_code >= 0 else 128 - end.exit_code
+    code = 0 if problem is None else left if end.reason else 1
+    told = {"exit_code": code, "reason": end.reason, "cpu_ms": end.cpu_ms, "peak_kb": end.peak_kb}
+    return orjson.dumps(told).decode()

@@ -1,0 +1,49 @@
+"""Scripts that try to get out, and what they bring back: nothing.
+
+Each mode is a choice of walls. ``none`` tries Deno's own permissions alone, with nothing behind
+them; ``landlock``, ``namespaces`` and ``auto`` try them with the kernel's walls; ``+open`` gives
+Deno every permission, so that the kernel's walls are tried alone. The quick size runs every
+attempt with ``auto`` as root and with ``none`` as everybody, and every second one elsewhere; all of
+it everywhere is ``python -m tests.kit.escapes --all``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+
+from tests.kit.escapes.__main__ import ask
+from tests.kit.escapes.table import attempts, storage
+
+AS_ROOT = ("auto", "none", "namespaces/2", "landlock/2.1", "auto+open/2", "namespaces+open/2.1")
+AS_ANYBODY = ("none", "auto/2.1", "namespaces/2", "auto+open/2.1", "landlock+open/2")
+ROOT = os.geteuid() == 0
+
+
+@pytest.mark.parametrize(
+    ("ordinary", "modes"), [(False, AS_ROOT), (ROOT, AS_ANYBODY)], ids=["as we are", "as anybody"]
+)
+async def test_nothing_that_was_planted_is_ever_seen_or_reached(
+    ordinary: bool, modes: tuple[str, ...]
+) -> None:
+    verdicts = await asyncio.to_thread(ask, modes, ordinary=ordinary)
+
+    assert len(verdicts) == len(modes)
+    for verdict in verdicts:
+        assert verdict["leaks"] == {}, verdict["said"]
+        assert (verdict["knocks"], verdict["left"], verdict["untried"]) == ({}, [], [])
+    assert max(len(verdict["tried"]) for verdict in verdicts) == len(attempts()) + sum(
+        map(len, storage())
+    )
+
+
+async def test_without_any_wall_the_same_scripts_get_everything() -> None:
+    """A battery that fails everywhere proves nothing."""
+    (verdict,) = await asyncio.to_thread(ask, ("none+open",))
+
+    meant = {attempt.name for attempt in attempts() if "control" in attempt.marks}
+    assert meant - set(verdict["leaks"]) == set()
+    assert set(verdict["knocks"]) == {"tcp", "udp", "unix", "abstract"}
+    assert len(meant) > 40

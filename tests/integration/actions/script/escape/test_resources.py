@@ -1,0 +1,76 @@
+"""Whatever a script uses up, its bounds hold, and its neighbour does not notice.
+
+Every bomb is tried behind all walls, and every second one with none but Deno and the limits of
+the process; both as root, where each script has a user of its own, and as an ordinary user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+from typing import Any
+
+import pytest
+
+from mainspring.runs.output import read_output
+from tests.kit.escapes.__main__ import ask
+from tests.kit.escapes.bombs import MORE, bombs
+from tests.kit.house import Bench
+from tests.kit.scripts import script
+
+ROOT = os.geteuid() == 0
+
+
+@pytest.mark.parametrize(
+    ("ordinary", "modes"),
+    [(False, ("bombs:auto", "bombs:none/3")), (ROOT, ("bombs:auto/2", "bombs:none/3.1"))],
+    ids=["as we are", "as anybody"],
+)
+async def test_every_bomb_is_held_and_its_neighbour_works_on(
+    ordinary: bool, modes: tuple[str, ...]
+) -> None:
+    for told in await asyncio.to_thread(ask, modes, ordinary=ordinary):
+        assert told["burst"] == []
+        assert told["held"], told["mode"]
+        assert told["beside"] > 0
+        assert len(told["tried"]) >= len(bombs()) // 3
+        assert {"wall", "memory", "output"} & set(told["reasons"].values())
+
+
+async def _said(bench: Bench, run: dict[str, Any]) -> dict[str, str]:
+    async with bench.house.database.acquire() as connection:
+        pieces = await read_output(connection, bench.house.workspace_id, run["id"])
+    streams = {piece["stream"] for piece in pieces}
+    return {
+        stream: "".join(piece["text"] for piece in pieces if piece["stream"] == stream)
+        for stream in streams
+    }
+
+
+async def test_what_is_kept_of_endless_output_ends_with_a_mark(bench: Bench) -> None:
+    """A gigabyte on one stream and a million lines on the other, through the whole house."""
+    sources, most = bombs(), bench.house.limits.script_output_bytes
+    for name, stream in (("a gigabyte of output", "out"), ("a million lines of errors", "err")):
+        run = await bench.run(script(sources[name], wall_seconds=5))
+        said = await _said(bench, run)
+        assert len(said[stream].encode()) <= most + 200, name
+        assert "was not kept" in said[stream], name
+        assert run["error"]["code"] in {"script_output", "script_wall", "script_cpu"}
+        end = json.loads(said["end"])
+        assert end["peak_kb"] <= bench.house.limits.script_memory_mb * 1024 * MORE
+
+
+async def test_questions_that_pile_up_wait_in_the_script_and_not_in_the_worker(
+    bench: Bench,
+) -> None:
+    """Each asks for half a megabyte; the worker holds a bounded part of what is asked."""
+    source = 'const a = "x".repeat(1 << 19); for (;;) brains["test.hang"]({ a });'
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    run = await bench.run(script(source, "test.hang", wall_seconds=5))
+
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert run["error"]["code"] in {"script_wall", "script_cpu", "script_memory"}
+    assert grown < 150 * 1024

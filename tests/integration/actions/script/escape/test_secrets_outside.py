@@ -1,0 +1,121 @@
+"""While a script uses secrets, none of them is in its process: not in memory, not on its way."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from mainspring.wiring import build_house
+from tests.kit.house import Bench
+from tests.kit.outside import local_server
+from tests.kit.scripts import script
+
+SECRET = "sk-live-7351-never-in-a-sandbox"
+MARK = "a-mark-of-this-very-script"
+
+
+async def careless(head: bytes, writer: asyncio.StreamWriter) -> None:
+    """Says back what it was sent, in three spellings."""
+    spelt = base64.b64encode(head).decode()
+    body = json.dumps({"you_sent": head.decode(), "again": spelt, "hex": head.hex()}).encode()
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+    writer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+
+def children(parent: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(path.parent.name))
+    return found
+
+
+def programs() -> tuple[list[int], list[int]]:
+    """The launchers of this process, and the processes of scripts under them."""
+    launchers = [
+        pid for pid in children(os.getpid())
+        if b"sandbox.launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]  # fmt: skip
+    return launchers, [pid for launcher in launchers for pid in children(launcher)]
+
+
+def memory(pid: int) -> Iterator[bytes]:
+    """Everything that a process has written to, piece by piece."""
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as held:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            span, rights, *_ = line.split()
+            if not rights.startswith("rw"):
+                continue
+            start, end = (int(place, 16) for place in span.split("-"))
+            if end - start > 1 << 30:
+                continue
+            held.seek(start)
+            try:
+                yield held.read(end - start)
+            except OSError:
+                continue
+
+
+def spellings(text: str) -> list[bytes]:
+    return [text.encode(), text.encode("utf-16-le"), base64.b64encode(text.encode())[:-4]]
+
+
+def holds(pid: int, text: str) -> bool:
+    return any(spelt in piece for piece in memory(pid) for spelt in spellings(text))
+
+
+def told_about(pid: int) -> bytes:
+    entries = ("environ", "cmdline", "comm")
+    return b"\0".join(Path(f"/proc/{pid}/{entry}").read_bytes() for entry in entries)
+
+
+async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench) -> None:
+    async with local_server(careless) as server:
+        here = f"127.0.0.1:{server.port}"
+        settings = replace(bench.house.settings, egress_allow=frozenset([here]))
+        old = bench.house
+        house = build_house(settings, old.limits, old.registry, old.database, old.workshop)
+        await house.vault.set(bench.drawer, "api_key", SECRET)
+        one = Bench(house, bench.outside)
+        plan = script(
+            f"""
+            const mark = "{MARK}";
+            const got = await brains.http_fetch({{ url: "http://{here}/",
+                headers: {{ Authorization: "Bearer {{{{api_key}}}}" }} }});
+            await brains["test.hang"]({{ mark }});
+            return [got.status, JSON.stringify(got).includes("7351")];
+            """
+        )
+        plan["plan"][0]["config"]["grants"] = [
+            {"tool": "http_fetch", "params": {"hosts": [here]}},
+            {"tool": "test.hang"},
+        ]
+        made = await one.dispatch(plan)
+        async with one.worker():
+            await asyncio.wait_for(bench.outside.started.wait(), 20)
+            launchers, scripts = await asyncio.to_thread(programs)
+            told = b"".join(map(told_about, [*launchers, *scripts]))
+            seen = await asyncio.to_thread(lambda: [pid for pid in scripts if holds(pid, MARK)])
+            leaks = await asyncio.to_thread(
+                lambda: [pid for pid in [*launchers, *scripts] if holds(pid, SECRET)]
+            )
+            bench.outside.release.set()
+            run = await one.until(made.run_id)
+        await house.waker.aclose()
+        await house.egress.aclose()
+
+    assert run["status"] == "succeeded", run["error"]
+    assert run["output"] == [200, False]
+    assert len(seen) == 1, "the memory of the script was really looked through"
+    assert leaks == []
+    assert SECRET.encode() not in told
+    assert MARK.encode() not in told, "not even the source stands in a command line"

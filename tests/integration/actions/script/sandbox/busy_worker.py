@@ -1,0 +1,25 @@
+"""A worker with scripts under way, for tests that kill it: tells who is there, then waits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+from mainspring.actions.script.sandbox.pool import Sandboxes
+from mainspring.actions.script.sandbox.walls import Wanted
+from tests.integration.actions.script.sandbox.talking import body, first_frame
+
+
+async def work(wanted: Wanted) -> None:
+    async with Sandboxes(warm=1, wanted=wanted) as sandboxes, sandboxes.taken() as process:
+        await process.send(first_frame(body("console.log('begun'); for (;;);")))
+        await anext(aiter(process))
+        await sandboxes.settled()
+        pids = [process.pid, sandboxes.launcher_pid, *sandboxes.idle_pids()]
+        print(json.dumps({"pids": pids, "folder": sandboxes.folder}), flush=True)  # noqa: T201
+        await process.ended()
+
+
+if __name__ == "__main__":
+    asyncio.run(work(Wanted(sys.argv[1])))

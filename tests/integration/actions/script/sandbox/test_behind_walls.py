@@ -1,0 +1,143 @@
+"""Each wall by itself: Deno is given every permission, and the wall refuses all the same.
+
+Which walls this machine allows is the machine's affair; a wall that it lacks cannot be put
+up here, and the test says so by failing.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mainspring.actions.script.sandbox.pool import FLAGS, Sandboxes, find_walls
+from mainspring.actions.script.sandbox.walls import Wanted
+from tests.integration.actions.script.sandbox.talking import body, run
+
+EVERYTHING = ("--allow-all", "--no-prompt", "--no-config", "--no-lock", "--no-code-cache")
+WALLED = (Wanted.AUTO, Wanted.LANDLOCK, Wanted.NAMESPACES)
+
+# Each tries something and tells what came of it.
+ATTEMPTS = """
+  const D = Deno;
+  const tried = {};
+  const attempt = async (name, what) => {
+    try { tried[name] = String(await what()).slice(0, 60); } catch (error) { tried[name] = null; }
+  };
+  const fs = await import("node:fs");
+  const net = await import("node:net");
+  const dgram = await import("node:dgram");
+  const child = await import("node:child_process");
+  const dialled = (options) => new Promise((done, refuse) => {
+    const line = net.connect(options, () => done("connected"));
+    line.on("error", refuse);
+  });
+  await attempt("secret", () => fs.readFileSync(input.secret, "utf8"));
+  await attempt("listing", () => fs.readdirSync(input.folder));
+  await attempt("passwd", () => fs.readFileSync("/etc/passwd", "utf8"));
+  await attempt("environ", () => fs.readFileSync(`/proc/${input.pid}/environ`, "utf8"));
+  await attempt("own environ", () => fs.readFileSync("/proc/self/environ", "utf8"));
+  await attempt("import", async () =>
+    (await import(`file://${input.secret}`, { with: { type: "text" } })).default);
+  // Where nothing else refuses it, the limit on files ends the process.
+  if (input.walled) await attempt("write", () => fs.writeFileSync(`${input.folder}/left`, "x"));
+  await attempt("write cache", () => fs.writeFileSync(`${input.cache}/left`, "x"));
+  await attempt("tcp", () => dialled({ host: "127.0.0.1", port: input.port }));
+  await attempt("unix", () => dialled({ path: `${input.folder}/socket` }));
+  // Deno's own refusal comes where nobody can catch it.
+  if (!input.denied) await attempt("udp", () => new Promise((done, refuse) => {
+    const made = dgram.createSocket("udp4");
+    made.on("error", refuse);
+    made.send("x", input.port, "127.0.0.1", (error) => error ? refuse(error) : done("sent"));
+  }));
+  await attempt("dns", () => D.resolveDns?.("localhost", "A"));
+  await attempt("run", () => child.execFileSync("/bin/sh", ["-c", "echo ran"]).toString());
+  await attempt("signal", () => { process.kill(input.pid, "SIGCONT"); return "sent"; });
+  return tried;
+"""
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[dict[str, object]]:
+    """A secret, a TCP port and a Unix socket that anybody on this machine may use."""
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(0o777)
+    secret = tmp_path / "secret.txt"
+    secret.write_text("planted", encoding="utf-8")
+    secret.chmod(0o644)
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(str(tmp_path / "socket"))
+        (tmp_path / "socket").chmod(0o777)
+        unix.listen()
+        yield {
+            "secret": str(secret),
+            "folder": str(tmp_path),
+            "port": tcp.getsockname()[1],
+            "pid": os.getpid(),
+        }
+
+
+@pytest.mark.parametrize("wanted", WALLED)
+async def test_a_wall_holds_without_any_help_of_deno(
+    wanted: Wanted, outside: dict[str, object]
+) -> None:
+    async with Sandboxes(warm=0, wanted=wanted, flags=EVERYTHING) as sandboxes:
+        given = {**outside, "cache": f"{sandboxes.folder}/cache", "walled": True}
+        told = await run(sandboxes, body(ATTEMPTS), input=given)
+
+    assert {name: got for name, got in told.done.items() if got is not None} == {}
+    assert len(told.done) == 14
+    assert not (Path(str(outside["folder"])) / "left").exists()
+
+
+@pytest.mark.parametrize("wanted", list(Wanted))
+async def test_deno_refuses_by_itself_behind_any_wall(
+    wanted: Wanted, outside: dict[str, object]
+) -> None:
+    async with Sandboxes(warm=0, wanted=wanted, flags=FLAGS) as sandboxes:
+        given = {**outside, "cache": f"{sandboxes.folder}/cache", "walled": True, "denied": True}
+        told = await run(sandboxes, body(ATTEMPTS), input=given)
+
+    assert {name: got for name, got in told.done.items() if got is not None} == {}
+
+
+async def test_the_attempts_would_succeed_without_a_wall(outside: dict[str, object]) -> None:
+    """A battery that fails everywhere proves nothing."""
+    async with Sandboxes(warm=0, wanted=Wanted.NONE, flags=EVERYTHING) as sandboxes:
+        told = await run(sandboxes, body(ATTEMPTS), input={**outside, "cache": "/nowhere"})
+
+    reached = {name for name, got in told.done.items() if got is not None}
+    assert {"secret", "listing", "passwd", "import", "tcp", "unix", "udp"} <= reached
+
+
+async def test_the_walls_are_told_as_they_stand() -> None:
+    found = await find_walls()
+    none = await find_walls(Wanted.NONE)
+
+    assert found.strong
+    assert found.warnings() == ()
+    assert not none.strong
+    assert any("files of this machine" in sentence for sentence in none.sentences())
+
+
+def held_by(pid: int) -> tuple[set[bytes], set[str]]:
+    """The names in the environment of a process, and what it has open."""
+    entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    opened = [path.readlink() for path in Path(f"/proc/{pid}/fd").iterdir()]
+    return {entry.partition(b"=")[0] for entry in entries if entry}, set(map(str, opened))
+
+
+async def test_the_environment_of_the_process_holds_nothing_of_ours() -> None:
+    async with Sandboxes(warm=1) as sandboxes:
+        await sandboxes.settled()
+        (pid,) = sandboxes.idle_pids()
+        names, opened = held_by(pid)
+
+    assert names == {
+        b"NO_COLOR", b"DENO_NO_UPDATE_CHECK", b"DENO_NO_PACKAGE_JSON", b"TZ", b"LANG",
+        b"DENO_DIR", b"HOME",
+    }  # fmt: skip
+    assert [name for name in opened if name.startswith("/") and not name.startswith("/dev/")] == []

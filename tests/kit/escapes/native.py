@@ -1,0 +1,81 @@
+"""The kernel's walls against a program that is no Deno at all.
+
+Should a script ever get native code to run, this is what it could ask the kernel for. A bare
+Python takes the place of Deno behind the very same walls, and asks (``native_attempts.py``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from mainspring.actions.script.sandbox.confine import (
+    Bounds,
+    become_deno,
+    raise_walls,
+    stand_behind,
+)
+from mainspring.actions.script.sandbox.system import Kernel
+from mainspring.actions.script.sandbox.walls import Wanted
+from tests.kit.escapes.battery import Mode
+from tests.kit.escapes.planted import planted
+from tests.kit.processes import ROOT
+
+_ATTEMPTS: Final = Path(__file__).parent / "native_attempts.py"
+_LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+_SECONDS: Final = 60.0
+
+
+async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
+    """What a program got that runs as the worker's own user, with nothing but the walls."""
+    async with planted() as ground:
+        told = {
+            "worker": worker, "folder": str(ground.folder), "abstract": ground.abstract,
+            "tcp": ground.tcp, "udp": ground.udp, "wanted": mode.wanted.value,
+        }  # fmt: skip
+        asked = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.kit.escapes.native", json.dumps(told),
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, cwd=ROOT,
+        )  # fmt: skip
+        said, _ = await asyncio.wait_for(asked.communicate(), _SECONDS)
+        walls, got = map(json.loads, said.splitlines())
+        leaks = {name: what for name, what in got.items() if what is not None}
+        left = ground.left()
+    return {
+        "mode": f"native, {mode.name}",
+        "walls": walls,
+        "tried": list(got),
+        "leaks": leaks,
+        "knocks": dict(ground.knocks),
+        "left": left,
+        "held": not (leaks or ground.knocks or left),
+    }
+
+
+def main(told: dict[str, Any]) -> None:
+    """Becomes what a launcher is, and its child what Deno would be."""
+    python, home = Path(sys.executable).resolve(), Path(sys.base_prefix).resolve()
+    readable = [str(home / "lib"), "/etc/ld.so.cache", "/dev/urandom", "/dev/null"]
+    runnable = [str(python), *(path for path in _LIBRARIES if Path(path).exists())]
+    text = _ATTEMPTS.read_text(encoding="utf-8")
+    program, kernel = os.open(python, os.O_RDONLY), Kernel()
+    # An empty folder that becomes the root folder.
+    root = Path(told["folder"]) / "empty"
+    raised = raise_walls(kernel, Wanted(told["wanted"]), root, readable, runnable)
+    sys.stdout.write(json.dumps(raised.walls.as_dict()) + "\n")
+    sys.stdout.flush()
+    child = kernel.fork_apart() if raised.walls.namespaces else os.fork()
+    if child == 0:
+        stand_behind(kernel, raised, 0)
+        arguments = ["python", "-P", "-S", "-s", "-c", text, json.dumps(told)]
+        command = (program, arguments, {"PYTHONHOME": str(home)})
+        become_deno(kernel, Bounds(1 << 32, 20), [0, 1, 2], command)
+    os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
