@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import StepContext
 
+Check = Callable[[Mapping[str, Any], Mapping[str, Capability]], Sequence[Finding]]
 ActionHandler = Callable[["StepContext", Mapping[str, Any]], Awaitable[Any]]
 
 
 def uses_nothing(config: Mapping[str, Any]) -> tuple[Grant, ...]:
     """For actions that touch nothing outside the run."""
     del config
+    return ()
+
+
+def finds_nothing(
+    config: Mapping[str, Any], capabilities: Mapping[str, Capability]
+) -> Sequence[Finding]:
+    """For actions whose schema says all there is to say."""
+    del config, capabilities
     return ()
 
 
@@ -35,8 +46,15 @@ class Action:
     output_schema: Mapping[str, Any] | None
     handler: ActionHandler
     uses: Callable[[Mapping[str, Any]], tuple[Grant, ...]] = uses_nothing
+    # What is wrong with a config beyond its schema, each with a pointer inside the config.
+    check: Check = finds_nothing
+    # Its calls are answered from the record over all of its tries, so that one which is taken
+    # over or tried again goes on where the last try was interrupted.
+    resumes: bool = False
     # How long one attempt usually takes; only the choice of queue reads it.
     seconds: float = 1.0
+    # It may cost money beyond what its calls cost, by what it reports itself.
+    reports_usage: bool = False
     # The key of the config that holds nested steps, for actions that walk steps.
     nested: str | None = None
     # Its only work is to wait.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -12,6 +12,7 @@ from mainspring.contracts.roles import Permission
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
+    from mainspring.contracts.errors import Finding
 
 CapabilityHandler = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
 
@@ -63,6 +64,10 @@ class Annotations:
     permission: Permission | None = None
     # The most that a call with these arguments can cost, in dollars; None: it is free.
     price: Callable[[Mapping[str, Any]], Decimal] | None = None
+    # Its handler asks models. What that can cost is known by the gate alone, ask by ask.
+    asks_models: bool = False
+    # What is wrong with arguments that fit the schema, told before anything is done or held.
+    judge: Callable[[Mapping[str, Any]], Sequence[Finding]] | None = None
     # What a dry run answers instead; left out: the first example of the output schema.
     stub: Callable[[Mapping[str, Any]], Any] | None = None
     # What a call was done to, for the audit log, from its arguments and its result (None when
@@ -80,6 +85,8 @@ class Write:
     editable: tuple[str, ...] = ()
     # On the global safe list: may go without a person under auto_confirm_safe.
     safe: bool = False
+    # Where a confirmed draft is another capability's to do: that one's id, and its arguments.
+    performs: Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,11 @@ class Capability:
     def grantable(self) -> bool:
         """Whether an automation can ever be given it."""
         return self.annotations.audience in (Audience.ANYONE, Audience.RUNS)
+
+    @property
+    def may_cost(self) -> bool:
+        """Whether a call of it may cost money."""
+        return self.annotations.price is not None or self.annotations.asks_models
 
     @property
     def label(self) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from mainspring.contracts.clock import Clock
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.roles import Role
-from mainspring.contracts.secret import SecretText
+from mainspring.contracts.secret import SecretPlace, SecretText
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +159,36 @@ class CallContext(Protocol):
         """Says what the call cost; the gate settles it with the call's record."""
         ...
 
+    @property
+    def model(self) -> str:
+        """The model to ask when a call names none: the automation's, or the installation's."""
+        ...
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Asks a model within what the run may use; the gate books what it took."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What came of a call: its value or its problem, and the moment it was recorded at."""
+
+    at: datetime
+    value: Any = None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a step holds at its beginning; moment and seed are the same over all its tries."""
+
+    token: str
+    began_at: datetime
+    seed: bytes
+
+
+Stream = Literal["out", "err", "end"]
+
 
 class StepContext(Protocol):
     """Given to an action's handler."""
@@ -172,8 +206,50 @@ class StepContext(Protocol):
         """Calls a capability through the gate, as this run, with the run's grants."""
         ...
 
-    async def token(self) -> str:
+    async def called(
+        self,
+        capability: str,
+        arguments: Mapping[str, Any],
+        *,
+        secrets: frozenset[SecretPlace] = ...,
+    ) -> Called:
+        """The same for a program: a problem is a value, and secrets are spelt in text.
+
+        Only the names that are given here are put in, and only where a secret may stand.
+        Several calls may be under way at a time.
+        """
+        ...
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What a template of this step sees: run, inputs, trigger and the steps before."""
+        ...
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """What this run may call."""
+        ...
+
+    async def start(self) -> Start:
         """A token that calls capabilities as this run until this try at the step is over."""
+        ...
+
+    async def say(self, stream: Stream, text: str) -> None:
+        """Keeps a piece of what the step says while it runs, for whoever watches."""
+        ...
+
+    async def report_usage(
+        self, model: str, input_tokens: int, output_tokens: int, cost_usd: Decimal
+    ) -> Problem | None:
+        """Books what a program says of a model of its own; a problem means: stop it now."""
+        ...
+
+    async def used_up(self, *, look: bool = False) -> Problem | None:
+        """Which cap of the run has been reached, if one has: a program is stopped then.
+
+        Calls with the run's token may be made in another process; to count them too it has to
+        be looked up.
+        """
         ...
 
     async def walk(self, *, item: int, names: Mapping[str, Any]) -> Mapping[str, Any]:

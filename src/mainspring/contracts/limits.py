@@ -24,7 +24,7 @@ class Limits:
     import_bytes: int = _limit(16_777_216, "bytes", "A bundle of definitions to import, as text.")
     json_depth: int = _limit(64, "levels", "Nesting of a JSON document.")
     json_digits: int = _limit(400, "digits", "One number in a JSON document.")
-    definition_bytes: int = _limit(262_144, "bytes", "A definition, as canonical JSON.")
+    definition_bytes: int = _limit(1_048_576, "bytes", "A definition, as canonical JSON.")
     steps: int = _limit(100, "steps", "Steps of a plan, nested ones included.")
     triggers: int = _limit(20, "triggers", "Triggers of one definition.")
     nesting: int = _limit(2, "levels", "for_each inside for_each.")
@@ -46,6 +46,10 @@ class Limits:
     filter_depth: int = _limit(16, "levels", "Nesting of one filter.")
     regex_bytes: int = _limit(1_000, "bytes", "One regular expression.")
     http_request_bytes: int = _limit(1_048_576, "bytes", "A request body sent outside.")
+    fetch_body_bytes: int = _limit(204_800, "bytes", "The body of one http_fetch.")
+    egress_day_bytes: int = _limit(
+        10_485_760, "bytes", "What one automation may send with http_fetch in a day."
+    )
     http_response_bytes: int = _limit(409_600, "bytes", "A response body, decoded.")
     http_redirects: int = _limit(5, "hops", "Redirects followed, each checked again.")
     http_seconds: int = _limit(60, "s", "One outbound request, from dialling to the last byte.")
@@ -89,6 +93,15 @@ class Limits:
     board_parts: int = _limit(100, "parts", "Skills of one board, and forms of one board.")
     board_dashboard_bytes: int = _limit(524_288, "bytes", "The dashboard of a board.")
     board_versions: int = _limit(100, "versions", "Versions kept of each part of a board.")
+    script_memory_mb: int = _limit(512, "MB", "Memory of one script.")
+    script_output_bytes: int = _limit(
+        1_048_576, "bytes", "What is kept of each output stream of one try at a script."
+    )
+    model_seconds: int = _limit(300, "s", "One answer of a model, from asking to the last word.")
+    usage_days: int = _limit(400, "days", "Rows of the ledger of models are kept.")
+    usage_reports: int = _limit(
+        10_000, "reports", "What one try at a script may report of models of its own."
+    )
     streams: int = _limit(200, "streams", "Streams that one process keeps open at a time.")
     streams_of_member: int = _limit(20, "streams", "Streams of one member, in one process.")
     retry_seconds: int = _limit(3_600, "s", "The longest pause between two attempts.")

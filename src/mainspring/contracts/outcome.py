@@ -9,6 +9,7 @@ holding no worker, until a moment.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -35,6 +36,8 @@ class Held:
 
     draft_id: UUID
     preview: str
+    # What would be sent, as a record may show it.
+    payload: Mapping[str, Any]
     expires_at: datetime
 
     def as_value(self) -> dict[str, Any]:
@@ -42,6 +45,7 @@ class Held:
             "kind": "draft",
             "draft_id": str(self.draft_id),
             "preview": self.preview,
+            "payload": dict(self.payload),
             "expires_at": self.expires_at.isoformat(),
         }
 

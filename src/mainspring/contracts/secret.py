@@ -21,6 +21,17 @@ class SecretRef:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretPlace:
+    """Where an approved script spells a secret: in which part of a request, and to whom."""
+
+    name: str
+    # The argument that it stands in, such as ``headers``.
+    part: str
+    # Host and port; empty where the script decides while it runs.
+    site: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SecretText:
     """Text with secrets in it: literal pieces and references, in order."""
 

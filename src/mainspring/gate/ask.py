@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,7 +14,7 @@ import orjson
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Finding, Invalid, Problem
-from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.contracts.secret import SecretPlace, SecretRef, SecretText
 from mainspring.gate.budget import Purse
 from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
@@ -23,6 +24,15 @@ from mainspring.workspace.sealing import Drawer
 
 NO_ID: Final = UUID(int=0)
 _HOW_TO_NAME_ONE = "Keep it with `mainspring secrets set NAME` and write {{ secrets.NAME }} here."
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """The draft behind a call that was held once: somebody has agreed to it."""
+
+    draft_id: UUID
+    # The hosts that it may reach, as they were granted when it was held.
+    hosts: frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,10 @@ class Ask:
     id: UUID = NO_ID
     # The secrets that its run has used so far; shared by all calls of the run.
     known: Known = field(default_factory=Known)
+    # The secrets that a program may spell in its arguments, and where; None: it is no program.
+    spelt: frozenset[SecretPlace] | None = None
+    # It was held, and is performed now; what may be done was decided with that.
+    agreed: Agreed | None = None
 
     @property
     def drawer(self) -> Drawer:
@@ -52,6 +66,8 @@ class Ask:
     @property
     def key(self) -> str:
         """Stable over attempts, so that a receiver can recognise a repeated effect."""
+        if self.agreed is not None:
+            return f"draft/{self.agreed.draft_id}"
         if self.run is None:
             return f"call/{self.id}"
         item = f"/{self.run.item}" if self.run.item else ""
@@ -66,6 +82,10 @@ class Answer:
     error: Problem | None = None
     outcome: str = "read"
     record: CallRecord | None = None
+    # When it was recorded, also for a record that has been written already.
+    at: datetime | None = None
+    # The handler was called: whatever went wrong, something may have happened.
+    begun: bool = False
 
 
 def spelled(arguments: Any) -> bytes:

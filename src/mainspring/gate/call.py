@@ -15,13 +15,16 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from mainspring.contracts.capability import Effect
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.context import Mailer, RunRef
+from mainspring.contracts.context import Mailer, RunRef, Start
 from mainspring.contracts.errors import Exhausted, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import Models, NoModels, Usage
 from mainspring.contracts.registry import Vocabulary
-from mainspring.gate.ask import Answer, Ask, kept_result
+from mainspring.contracts.secret import SecretPlace
+from mainspring.gate.ask import Answer, Ask, digest, kept_result, plain, spelled, veiled
 from mainspring.gate.budget import ENDLESS, Purse
 from mainspring.gate.direct import Visitor
 from mainspring.gate.egress import Egress
@@ -32,7 +35,10 @@ from mainspring.gate.pinned import Offer, offers_to
 from mainspring.gate.pipeline import Pipeline
 from mainspring.gate.policy import Posture
 from mainspring.gate.rates import Rate
+from mainspring.gate.record import Journal, read_calls
 from mainspring.gate.run_tokens import RunPass, end_token, made_with_tokens, mint, next_number
+from mainspring.gate.spelt import marked
+from mainspring.gate.usage_report import Reporter, day_spent, looked_up, report_usage
 from mainspring.store.database import Database
 from mainspring.workspace.sealing import Drawer
 from mainspring.workspace.vault import Vault
@@ -53,15 +59,17 @@ class Gate:
         mailer: Mailer,
         owner_mail: str | None = None,
         draft_lifetime: timedelta = timedelta(hours=1),
+        models: Models | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._database = database
         self._vault = vault
+        self._clock = clock
         self._keeping = Keeping(database, limits)
         self._visits = Rate(limits.direct_burst, limits.direct_per_second)
         self._pipeline = Pipeline(
             vocabulary, database, egress, vault, clock, limits, mailer, self._keeping,
-            draft_lifetime, owner_mail,
+            draft_lifetime, models or NoModels(), owner_mail,
         )  # fmt: skip
 
     async def call(self, ask: Ask) -> Answer:
@@ -101,7 +109,7 @@ class Gate:
         )
         ask = Ask(
             capability, arguments, held.actor, held.run, number, held.posture, held.purse,
-            held.fence, known=known,
+            held.fence, known=known, spelt=held.spelt,
         )  # fmt: skip
         return await self._told(ask, await self.call(ask))
 
@@ -135,15 +143,46 @@ class Gate:
                 known.learn(await self._vault.reveal(drawer, [name]))
         return known
 
-    async def token(self, workspace_id: UUID, run: RunRef, fence: int) -> str:
-        """A new token for one try at a step."""
-        return await mint(self._database, workspace_id, run, fence)
+    async def start(self, workspace_id: UUID, run: RunRef, fence: int) -> Start:
+        """A new token for one try at a step, and the moment at which the step began."""
+        return await mint(self._database, workspace_id, run, fence, self._clock.now())
+
+    def hash_of(
+        self, capability: str, arguments: Mapping[str, Any], secrets: frozenset[SecretPlace] | None
+    ) -> bytes:
+        """By what the record of a call is told from those of other calls."""
+        known = self._vocabulary.capabilities.get(capability)
+        if known is None:
+            return digest(spelled(arguments))
+        return digest(spelled(veiled(plain(marked(arguments, known, secrets)), known)))
+
+    def changes(self, capability: str) -> bool:
+        """Whether calls of it may change anything."""
+        known = self._vocabulary.capabilities.get(capability)
+        return known is not None and known.annotations.effect is not Effect.READ
+
+    async def calls_of(self, workspace_id: UUID, run_id: UUID) -> Journal:
+        """Every call that a run has on record."""
+        return await read_calls(self._database, workspace_id, run_id)
+
+    async def report_usage(self, by: Reporter, usage: Usage) -> Problem | None:
+        """Books what a run says of a model of its own; which cap has been reached, if one has."""
+        return await report_usage(self._database, by, usage, self._clock.now())
+
+    async def looked_up(self, workspace_id: UUID, run: RunRef, purse: Purse) -> Purse:
+        """A purse as the ledger knows it, with what other processes have spent for the run."""
+        return await looked_up(self._database, workspace_id, run, purse)
+
+    async def day_spent(self, workspace_id: UUID, automation_id: UUID) -> tuple[Decimal, bool]:
+        """What an automation has spent today, and whether its workspace has spent its all."""
+        return await day_spent(self._database, workspace_id, automation_id)
 
     async def end_token(
-        self, workspace_id: UUID, run: RunRef, plain: str
+        self, workspace_id: UUID, run: RunRef, token: str
     ) -> Sequence[tuple[int, str, Decimal]]:
         """Ends a token; answers number, outcome and cost of each call made with it."""
-        await self._database.run_retrying(lambda link: end_token(link, plain))
+        if not await self._database.run_retrying(lambda link: end_token(link, token)):
+            return ()
         return await made_with_tokens(self._database, workspace_id, run)
 
     async def aclose(self) -> None:

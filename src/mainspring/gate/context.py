@@ -6,10 +6,15 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Fault
+from mainspring.contracts.model import ModelReply, ModelRequest
+
+# Performs a draft, once, and answers what came of it.
+Confirm = Callable[[UUID], Coroutine[Any, Any, Any]]
 
 
 @dataclass(slots=True)
@@ -23,7 +28,12 @@ class GateContext:
     http: Http
     mail: Mailer
     owner_address: Callable[[], Coroutine[Any, Any, str | None]]
+    # The model to ask when a call names none.
+    model: str
+    ask_model: Callable[[ModelRequest], Coroutine[Any, Any, ModelReply]]
     transaction: Transaction | None = None
+    # No handler but that of ``confirm_action`` is given it.
+    confirm: Confirm | None = None
     spent: Decimal = field(default=Decimal(0))
 
     @property
@@ -31,6 +41,9 @@ class GateContext:
         if self.transaction is None:
             raise Fault("This capability is not declared transactional.")
         return self.transaction
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        return await self.ask_model(request)
 
     def spend(self, usd: Decimal) -> None:
         if not usd.is_finite() or usd < 0:

@@ -37,6 +37,11 @@ _TOKENS = """
     USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
     WHERE t.workspace_id = old.workspace_id AND t.run_id = old.run_id
 """
+_STARTS = """
+    DELETE FROM step_starts s
+    USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
+    WHERE s.workspace_id = old.workspace_id AND s.run_id = old.run_id
+"""
 _PROMISES = """
     DELETE FROM reservations m
     USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
@@ -58,12 +63,31 @@ _OLD_TOKENS = """
         LIMIT $2 FOR UPDATE SKIP LOCKED
     ) RETURNING 1 AS gone
 """
+# The month of its run may have been dropped whole.
+_OLD_STARTS = """
+    DELETE FROM step_starts s USING (
+        SELECT o.workspace_id, o.run_id FROM step_starts o WHERE o.began_at < $1
+          AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.workspace_id = o.workspace_id
+              AND r.id = o.run_id)
+        LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE s.workspace_id = old.workspace_id AND s.run_id = old.run_id
+    RETURNING 1 AS gone
+"""
 _OLD_PROMISES = """
     DELETE FROM reservations m USING (
         SELECT workspace_id, id FROM reservations
         WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
     ) AS old
     WHERE m.workspace_id = old.workspace_id AND m.id = old.id
+    RETURNING 1 AS gone
+"""
+# The ledger outlives the runs it tells of.
+_OLD_USAGE = """
+    DELETE FROM llm_usage u USING (
+        SELECT workspace_id, id FROM llm_usage WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE u.workspace_id = old.workspace_id AND u.id = old.id
     RETURNING 1 AS gone
 """
 # What was settled today still bounds what may be spent today.
@@ -77,7 +101,7 @@ async def forget_calls(tx: Transaction, runs: Sequence[tuple[UUID, UUID]]) -> No
     spaces, ids = [space for space, _ in runs], [run_id for _, run_id in runs]
     for statement in (_LARGE_RESULTS, _CALLS):
         await tx.execute(statement, spaces, ids, min(ids), max(ids))
-    for statement in (_TOKENS, _PROMISES):
+    for statement in (_TOKENS, _STARTS, _PROMISES):
         await tx.execute(statement, spaces, ids)
 
 
@@ -86,11 +110,18 @@ async def expire_direct_calls(database: Database, before: datetime) -> int:
     return await in_batches(database, partial(_gone, _OLD_DIRECT, before))
 
 
+async def expire_usage(database: Database, before: datetime) -> int:
+    """Deletes rows of the ledger of models that are older than a moment."""
+    return await in_batches(database, partial(_gone, _OLD_USAGE, before))
+
+
 async def expire_leftovers(database: Database, now: datetime) -> int:
-    """Deletes tokens whose run is over and promises whose day is past."""
+    """Deletes tokens and starts whose run is over, and promises whose day is past."""
     before = now - _LEFT_BEHIND
-    tokens = await in_batches(database, partial(_gone, _OLD_TOKENS, before))
-    return tokens + await in_batches(database, partial(_gone, _OLD_PROMISES, before))
+    gone = 0
+    for statement in (_OLD_TOKENS, _OLD_STARTS, _OLD_PROMISES):
+        gone += await in_batches(database, partial(_gone, statement, before))
+    return gone
 
 
 async def _gone(statement: str, before: datetime, tx: Transaction, most: int) -> int:

@@ -26,6 +26,7 @@ from mainspring.definition.json_text import read_json
 from mainspring.gate.http_fetch_schema import input_schema, output_schema
 
 READING_METHODS = frozenset({"GET", "HEAD"})
+_WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE"})
 SECRET_ARGUMENTS = frozenset({"url", "headers", "query"})
 _WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
 _QUOTED_CHARACTERS = 200
@@ -106,6 +107,7 @@ def _method(arguments: Mapping[str, Any]) -> str:
 
 def _request(ctx: CallContext, arguments: Mapping[str, Any], limits: Limits) -> HttpRequest:
     body, content_type = _body(arguments)
+    _check_body(body, _method(arguments), limits)
     headers: dict[str, str | SecretText] = dict(arguments.get("headers", {}))
     given = {name.lower() for name in headers}
     if content_type is not None and "content-type" not in given:
@@ -136,6 +138,22 @@ def _body(arguments: Mapping[str, Any]) -> tuple[bytes | None, str | None]:
     if "text" in arguments:
         return str(arguments["text"]).encode("utf-8", "replace"), "text/plain; charset=utf-8"
     return None, None
+
+
+def _check_body(body: bytes | None, method: str, limits: Limits) -> None:
+    if body is None:
+        return
+    if method in _WITHOUT_BODY:
+        raise Invalid(
+            f"A {method} request carries no body.",
+            code="body_not_allowed",
+            suggestion="Put it into the query, or use POST.",
+        )
+    if len(body) > limits.fetch_body_bytes:
+        raise Invalid(
+            f"The body is {len(body)} bytes; at most {limits.fetch_body_bytes} are sent.",
+            code="body_too_large",
+        )
 
 
 def _check_status(response: HttpResponse, method: str, now: datetime, limits: Limits) -> None:

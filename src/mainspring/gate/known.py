@@ -15,11 +15,15 @@ from typing import Any, Final
 
 from mainspring.contracts.errors import Problem
 from mainspring.definition.json_text import canonical
+from mainspring.definition.secret_use import script_secrets_in
 from mainspring.gate.redact import Redactor
 
 # A template may have white space around the dot, which JSON writes in its own way.
 _GAP: Final = rb"(?:\s|\\[nrt])*"
 _NAMED: Final = re.compile(rb"\bsecrets" + _GAP + rb"\." + _GAP + rb"([A-Za-z0-9_]{1,64})")
+
+# Most calls know no secret at all.
+_HIDES_NOTHING: Final = Redactor({})
 
 
 class Known:
@@ -29,7 +33,7 @@ class Known:
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values = dict(values or {})
-        self._redactor = Redactor(self._values)
+        self._redactor = Redactor(self._values) if values else _HIDES_NOTHING
 
     def learn(self, values: Mapping[str, str]) -> None:
         """Remembers values that were revealed for the run just now."""
@@ -67,5 +71,9 @@ class Known:
 
 
 def secrets_named_in(document: Mapping[str, Any]) -> frozenset[str]:
-    """Every name after ``secrets.`` anywhere in a definition: rather too many than too few."""
-    return frozenset(name.decode() for name in _NAMED.findall(canonical(document)))
+    """Every secret that a definition may use: rather too many than too few.
+
+    A template says ``secrets.`` before the name, and a script may leave that out.
+    """
+    named = frozenset(name.decode() for name in _NAMED.findall(canonical(document)))
+    return named | script_secrets_in(document)

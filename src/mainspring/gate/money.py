@@ -10,6 +10,8 @@ for a while. A day is a day in UTC.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -18,6 +20,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Fault, OverBudget
 from mainspring.gate.ask import Ask
+from mainspring.gate.budget import DAY_WAY_OUT, tokens_used_up
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -50,8 +53,9 @@ _SUMS = """
     FROM booked, promised, run
 """
 _PROMISE = """
-    INSERT INTO reservations (workspace_id, id, automation_id, run_id, step, day, usd, expires_at)
-    VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE 'UTC')::date, $6, now() + $7::interval)
+    INSERT INTO reservations (workspace_id, id, automation_id, run_id, step, day, usd, expires_at,
+        tokens)
+    VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE 'UTC')::date, $6, now() + $7::interval, $8)
 """
 # Booked once, however often it is sent: a promise that was settled stays as it is.
 _SETTLE = """
@@ -66,6 +70,17 @@ _SETTLE = """
     INSERT INTO spend (workspace_id, automation_id, day, usd)
     SELECT workspace_id, automation_id, day, spent FROM settled WHERE automation_id IS NOT NULL
     ON CONFLICT (workspace_id, automation_id, day) DO UPDATE SET usd = spend.usd + excluded.usd
+    RETURNING usd
+"""
+# What the calls of a run have used of models, and what those under way may still use.
+_TOKENS = """
+    SELECT coalesce((
+            SELECT sum(u.input_tokens + u.output_tokens) FROM llm_usage u
+            WHERE u.workspace_id = $1 AND u.run_id = $2), 0)::int8 AS used,
+        coalesce((
+            SELECT sum(r.tokens) FROM reservations r
+            WHERE r.workspace_id = $1 AND r.run_id = $2 AND r.spent IS NULL
+              AND r.expires_at > now()), 0)::int8 AS held
 """
 _FREE = "DELETE FROM reservations WHERE workspace_id = $1 AND id = $2 AND spent IS NULL"
 
@@ -80,6 +95,8 @@ class Promise:
     run_id: UUID | None
     step: str
     usd: Decimal
+    # Tokens of models that it may use.
+    tokens: int = 0
 
 
 def promise_of(ask: Ask, promise_id: UUID, usd: Decimal) -> Promise:
@@ -104,19 +121,64 @@ async def make_promise(tx: Transaction, promise: Promise, ask: Ask, lasts: timed
     _check(promise, ask, sums, None if space is None else space["cap"])
     await tx.execute(
         _PROMISE, promise.workspace_id, promise.id, promise.automation_id, promise.run_id,
-        promise.step, promise.usd, lasts,
+        promise.step, promise.usd, lasts, promise.tokens,
     )  # fmt: skip
 
 
-async def settle(tx: Transaction, promise: Promise, spent: Decimal) -> None:
-    """Books what a call came to and gives back what was promised beyond it."""
+async def room_for_tokens(tx: Transaction, ask: Ask, reads: int, writes: int) -> int:
+    """How much of what a model should write there is room for in the run, but never nothing.
+
+    The ledger of the workspace is held from here to the end of the transaction, so that no two
+    asks find the same room.
+    """
+    run, purse = ask.run, ask.purse
+    if run is None or purse.token_cap is None:
+        return writes
+    await tx.fetchrow(_LOCK, ask.actor.workspace_id)
+    used, held = await tokens_used(tx, ask.actor.workspace_id, run.id)
+    purse.tokens = max(purse.tokens, used)
+    taken = purse.tokens + held
+    room = purse.token_cap - taken - reads
+    if room < 1:
+        raise tokens_used_up(taken, purse.token_cap, reads)
+    return min(writes, room)
+
+
+async def tokens_used(tx: Transaction, workspace_id: UUID, run_id: UUID) -> tuple[int, int]:
+    """Tokens that a run has used, and those promised to asks that are under way."""
+    row = await tx.fetchrow(_TOKENS, workspace_id, run_id)
+    return row["used"], row["held"]
+
+
+async def settle(tx: Transaction, promise: Promise, spent: Decimal) -> Decimal | None:
+    """Books what a call came to and gives back what was promised beyond it.
+
+    Answers what the automation has spent on that day, when this was news.
+    """
     if spent == 0:
         await tx.execute(_FREE, promise.workspace_id, promise.id)
-        return
-    await tx.execute(
+        return None
+    row = await tx.fetchrow(
         _SETTLE, promise.workspace_id, promise.id, promise.automation_id, promise.run_id,
         promise.step, promise.usd, spent,
     )  # fmt: skip
+    return None if row is None else Decimal(row["usd"])
+
+
+async def finished(work: Coroutine[Any, Any, None]) -> None:
+    """Does the work to its end, also when whoever waits for it is stopped meanwhile.
+
+    Money that was spent is booked; being stopped comes after that.
+    """
+    doing = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait({doing})
+        if not doing.cancelled():
+            # The reason to stop counts for more than what went wrong with the books.
+            doing.exception()
+        raise
 
 
 def _check(promise: Promise, ask: Ask, sums: Any, space_cap: Decimal | None) -> None:
@@ -129,8 +191,7 @@ def _check(promise: Promise, ask: Ask, sums: Any, space_cap: Decimal | None) -> 
         )  # fmt: skip
         _refuse_over(
             promise.usd, sums["automation"], ask.purse.day_cap, "Today's runs", "day_budget",
-            "Raise execution.cost_cap_daily_usd or wait for the next day, which begins at "
-            "midnight UTC.",
+            DAY_WAY_OUT,
         )  # fmt: skip
     if space_cap is not None:
         _refuse_over(

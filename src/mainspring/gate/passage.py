@@ -18,6 +18,7 @@ from mainspring.definition.words import nearest
 from mainspring.gate.ask import Answer, Ask, digest, veiled
 from mainspring.gate.record import CallRecord, RecordedCall
 from mainspring.gate.redact import redact_arguments
+from mainspring.gate.usage_meter import Asked
 from mainspring.store.audit import Entry, entry_by
 
 NOT_GRANTED = "not_granted"
@@ -35,16 +36,31 @@ class Passage:
     # Known once the call has been admitted.
     hosts: frozenset[str] | None = None
     effect: Effect = Effect.READ
-    # What the call has cost so far, and what was set aside for it.
-    cost: Decimal = field(default=Decimal(0))
+    # What the handler has said that it spent, and what was set aside for that.
+    spent: Decimal = field(default=Decimal(0))
     price: Decimal = field(default=Decimal(0))
     # The name under which its money is promised and booked, once there is any.
     _money_id: UUID | None = None
     settled: bool = False
     # It was booked in the call's own transaction.
     booked: bool = False
+    # Its handler was called.
+    begun: bool = False
     # The secrets that left the house with it, each with the host that got it.
     uses: set[tuple[str, str]] = field(default_factory=set)
+
+    # What it asked of models, each ask with a promise of its own.
+    asked: list[Asked] = field(default_factory=list)
+
+    @property
+    def cost(self) -> Decimal:
+        """What the call has come to so far."""
+        return self.spent + sum((one.cost for one in self.asked), Decimal(0))
+
+    @property
+    def costs(self) -> bool:
+        """Whether there is money to be booked or to be given back."""
+        return bool(self.price or self.spent or self.asked)
 
     @property
     def money_id(self) -> UUID:
@@ -53,7 +69,15 @@ class Passage:
         return self._money_id
 
     def record(
-        self, outcome: str, error: Problem | None, *, ms: int, at: datetime, most_bytes: int
+        self,
+        outcome: str,
+        error: Problem | None,
+        *,
+        result: Any,
+        subject: str | None,
+        ms: int,
+        at: datetime,
+        most_bytes: int,
     ) -> CallRecord:
         """What is kept of the call, with nothing in it that must not be shown."""
         return CallRecord(
@@ -65,8 +89,10 @@ class Passage:
             arguments_hash=digest(self.text),
             ms=ms,
             at=at,
+            result=result,
             error=error,
             cost=self.cost,
+            subject=subject,
             audit=self._audit(error),
         )
 
@@ -111,8 +137,8 @@ def answered_before(passage: Passage, before: RecordedCall) -> Answer:
             outcome="failed",
         )
     if before.error is not None:
-        return Answer(error=from_dict(before.error), outcome=before.outcome)
-    return Answer(value=before.result, outcome=before.outcome)
+        return Answer(error=from_dict(before.error), outcome=before.outcome, at=before.at)
+    return Answer(value=before.result, outcome=before.outcome, at=before.at)
 
 
 def _spelt_one_way(hosts: Iterable[object]) -> frozenset[str]:

@@ -11,19 +11,22 @@ writes it together with the step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, Transaction
-from mainspring.contracts.errors import Fault, Invalid, Problem
+from mainspring.contracts.errors import Fault, Finding, Invalid, Problem
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import Models
 from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.grants import HOSTED
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.json_text import check_value
 from mainspring.gate.ask import (
@@ -36,12 +39,12 @@ from mainspring.gate.ask import (
     spelled,
     veiled,
 )
-from mainspring.gate.context import GateContext
+from mainspring.gate.context import Confirm, GateContext
 from mainspring.gate.drafts import hold
 from mainspring.gate.egress import CallHttp, Egress
 from mainspring.gate.fence import hold_run
 from mainspring.gate.keeping import Keeping
-from mainspring.gate.money import checked_price, make_promise, promise_of, settle
+from mainspring.gate.money import checked_price, finished, make_promise, promise_of, settle
 from mainspring.gate.passage import (
     Passage,
     answered_before,
@@ -49,12 +52,15 @@ from mainspring.gate.passage import (
     outcome_of,
     unknown,
 )
-from mainspring.gate.policy import decide, effect_of
-from mainspring.gate.rates import count_send
+from mainspring.gate.policy import Verdict, decide, effect_of
+from mainspring.gate.rates import count_egress, count_send
 from mainspring.gate.record import CallRecord
+from mainspring.gate.sending import CONFIRM_ACTION, Sending
+from mainspring.gate.spelt import with_secrets
 from mainspring.gate.stub import stub_of
 from mainspring.gate.subject import subject_of
-from mainspring.store.database import Database, is_lost_connection
+from mainspring.gate.usage_meter import Meter, book
+from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.outage import logged_problem
 from mainspring.store.walls import Walled
 from mainspring.workspace.people.addresses import address_of_member
@@ -76,6 +82,7 @@ class Pipeline:
     mailer: Mailer
     keeping: Keeping
     draft_lifetime: timedelta
+    models: Models
     # Where the first person is reached while they have no address of their own.
     owner_mail: str | None = None
     _validators: dict[str, tuple[Validator, Validator]] = field(default_factory=dict)
@@ -88,8 +95,9 @@ class Pipeline:
             return Answer(
                 error=unknown(ask.capability, self.vocabulary.capabilities), outcome="denied"
             )
-        shown = plain(ask.arguments)
         try:
+            ask = with_secrets(ask, capability)
+            shown = plain(ask.arguments)
             text = self._spelled(capability, shown)
         except Problem as problem:
             return self.refused(Passage(ask, capability, {}, b"", started), problem)
@@ -126,18 +134,26 @@ class Pipeline:
 
     def _admit(self, passage: Passage) -> None:
         """Allowed, and valid. The grant is checked first: a refusal reveals no schema."""
-        if passage.ask.run is not None:
+        if passage.ask.agreed is not None:
+            passage.hosts = passage.ask.agreed.hosts
+        elif passage.ask.run is not None:
             passage.hosts = granted_hosts(passage)
         else:
             passage.hosts = passage.capability.annotations.hosts
         check_secret_places(passage.ask.arguments, passage.capability)
-        findings = self._checks(passage.capability)[0].findings(passage.shown, "")
+        findings = self._findings(passage)
         if findings:
             raise Invalid(
                 f"The arguments of {passage.capability.id} are not valid: {findings[0].detail}",
                 code="arguments_invalid",
                 findings=findings,
             )
+
+    def _findings(self, passage: Passage) -> Sequence[Finding]:
+        """What is wrong with the arguments: their shape, and then what they say."""
+        wrong = self._checks(passage.capability)[0].findings(passage.shown, "")
+        judge = passage.capability.annotations.judge
+        return wrong if wrong or judge is None else judge(passage.shown)
 
     def _checks(self, capability: Capability) -> tuple[Validator, Validator]:
         found = self._validators.get(capability.id)
@@ -150,8 +166,10 @@ class Pipeline:
         return found
 
     async def _decided(self, passage: Passage) -> Answer:
-        verdict = decide(passage.capability, passage.effect, passage.ask.posture)
-        if verdict == "pretend":
+        verdict: Verdict = "perform"
+        if passage.ask.agreed is None:
+            verdict = decide(passage.capability, passage.effect, passage.ask.posture)
+        if verdict == "pretend" or self._nobody_to_ask(passage):
             value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
             return self._done(passage, value, "pretended")
         if verdict == "hold":
@@ -161,9 +179,16 @@ class Pipeline:
             if passage.capability.annotations.transactional:
                 return await self._in_transaction(passage, held=False)
             value, outcome = await self._perform(passage, None)
-            return self._done(passage, value, outcome)
+            return await self._paid(passage, value, outcome)
         finally:
-            await self._settle(passage)
+            if passage.costs and not passage.settled:
+                await finished(self._settle(passage))
+
+    def _nobody_to_ask(self, passage: Passage) -> bool:
+        """A dry run goes on where no model is connected; any other run is told so."""
+        trial = passage.ask.posture.mode == "dry_run"
+        asks = passage.capability.annotations.asks_models
+        return trial and asks and not self.models.connected
 
     async def _reserve(self, passage: Passage) -> None:
         """What has to be there before the handler is called: a turn to send, and money."""
@@ -172,6 +197,11 @@ class Pipeline:
             await count_send(
                 self.database, ask.actor.workspace_id, ask.run.automation_id, capability.id,
                 self.limits.sends_per_minute,
+            )  # fmt: skip
+        if ask.run is not None and capability.id in HOSTED and self.limits.egress_day_bytes:
+            await count_egress(
+                self.database, ask.actor.workspace_id, ask.run.automation_id, len(passage.text),
+                self.limits.egress_day_bytes,
             )  # fmt: skip
         price = capability.annotations.price
         if price is None:
@@ -189,22 +219,57 @@ class Pipeline:
             passage.settled = True
             raise
 
+    async def _paid(self, passage: Passage, value: Any, outcome: str) -> Answer:
+        """The answer of a call; one that cost money is recorded where its cost is booked.
+
+        So whoever takes the run over does not pay again for an answer that was paid for.
+        """
+        # One that was held is on record with its draft.
+        alone = passage.ask.run is None or passage.ask.agreed is not None
+        if alone or not passage.cost:
+            return self._done(passage, value, outcome)
+        kept = kept_result(value, passage.capability)
+        record = self._record(passage, outcome, None, value, result=kept)
+
+        async def work(tx: Transaction) -> None:
+            await hold_run(tx, passage.ask)
+            await self._book(passage, tx)
+            await self.keeping.write(tx, passage.ask, record)
+
+        inside = Walled(self.database, passage.ask.actor.workspace_id)
+        try:
+            await finished(inside.run_retrying(work))
+        except BaseException:
+            # Nothing of it is there: the cost is booked by itself.
+            passage.booked = False
+            raise
+        return Answer(value=value, outcome=outcome, at=record.at)
+
     async def _book(self, passage: Passage, tx: Transaction) -> None:
         """Books the cost in the transaction that records the call."""
-        if passage.price or passage.cost:
-            promise = promise_of(passage.ask, passage.money_id, passage.price)
-            await settle(tx, promise, passage.cost)
-            passage.booked = True
+        ask = passage.ask
+        if passage.price or passage.spent:
+            today = await settle(
+                tx, promise_of(ask, passage.money_id, passage.price), passage.spent
+            )
+            if today is not None:
+                ask.purse.day_spent = max(ask.purse.day_spent, today)
+        await book(tx, ask, passage.asked)
+        passage.booked = passage.costs
 
     async def _settle(self, passage: Passage) -> None:
         """Books what the call came to, once; what had no price and cost nothing has no row."""
-        if passage.settled or not (passage.price or passage.cost):
-            return
         passage.settled = True
-        passage.ask.purse.settle(passage.price, passage.cost)
+        purse = passage.ask.purse
+        purse.settle(passage.price, passage.spent)
+        for one in passage.asked:
+            purse.settle(one.promise.usd, one.cost)
         if not passage.booked:
-            promise = promise_of(passage.ask, passage.money_id, passage.price)
-            await self.database.run_retrying(lambda link: settle(link, promise, passage.cost))
+            await self.database.run_retrying(lambda link: self._booked_alone(passage, link))
+
+    async def _booked_alone(self, passage: Passage, link: Connection) -> None:
+        async with link.transaction():
+            await self._book(passage, link)
 
     async def _perform(self, passage: Passage, tx: Transaction | None) -> tuple[Any, str]:
         """The only place in the product where a capability's handler is called."""
@@ -222,15 +287,29 @@ class Pipeline:
             )
 
         http = self.egress.bound(passage.hosts, reveal)
+        meter = Meter(
+            self.models, self.database, self.clock, self.limits, ask, passage.capability.id,
+            passage.asked,
+        )  # fmt: skip
         context = GateContext(
-            ask.actor, ask.run, self.clock, ask.key, http, self.mailer, owner_address, tx
-        )
+            ask.actor, ask.run, self.clock, ask.key, http, self.mailer, owner_address,
+            ask.posture.model or self.models.default_model, meter.complete, tx,
+            confirm=self._confirming(passage),
+        )  # fmt: skip
+        passage.begun = True
         try:
             returned = await passage.capability.handler(context, ask.arguments)
         finally:
-            passage.cost += context.spent
+            passage.spent += context.spent
             passage.uses |= http.uses
         return self._checked(passage, returned, http)
+
+    def _confirming(self, passage: Passage) -> Confirm | None:
+        """The way to perform a draft, which one capability has and no other."""
+        if passage.capability.id != CONFIRM_ACTION:
+            return None
+        parts = (self.vocabulary, self.database, self.keeping, self.call, self.turned_away)
+        return partial(Sending(*parts).confirm, passage.ask)
 
     def _checked(self, passage: Passage, returned: Any, http: CallHttp) -> tuple[Any, str]:
         if isinstance(returned, (Unclear, Nothing)):
@@ -249,6 +328,8 @@ class Pipeline:
             )
         # A call that changed nothing came to no more than a read.
         effect = Effect.READ if isinstance(returned, Unchanged) else passage.effect
+        if effect is Effect.SEND and passage.capability.id == CONFIRM_ACTION:
+            return value, "confirmed"
         return value, _OUTCOME[effect]
 
     async def _in_transaction(self, passage: Passage, *, held: bool) -> Answer:
@@ -282,15 +363,14 @@ class Pipeline:
         else:
             value, outcome = await self._perform(passage, tx)
             await self._book(passage, tx)
-        answer = self._done(passage, value, outcome)
-        assert answer.record is not None
         kept = kept_result(value, passage.capability)
-        await self.keeping.write(tx, passage.ask, replace(answer.record, result=kept))
-        return replace(answer, record=None)
+        record = self._record(passage, outcome, None, value, result=kept)
+        await self.keeping.write(tx, passage.ask, record)
+        return Answer(value=value, outcome=outcome, at=record.at)
 
     def _done(self, passage: Passage, value: Any, outcome: str) -> Answer:
         record = self._record(passage, outcome, None, value)
-        return Answer(value=value, outcome=outcome, record=record)
+        return Answer(value=value, outcome=outcome, record=record, at=record.at)
 
     def refused(self, passage: Passage, problem: Problem) -> Answer:
         passage.ask.known.hide_in(problem)
@@ -298,18 +378,27 @@ class Pipeline:
             # What is not valid may be the hidden value itself, in the wrong place.
             passage = replace(passage, shown={}, text=b"")
         record = self._record(passage, outcome_of(problem), problem)
-        return Answer(error=problem, outcome=record.outcome, record=record)
+        return Answer(
+            error=problem, outcome=record.outcome, record=record, at=record.at, begun=passage.begun
+        )
 
     def _record(
-        self, passage: Passage, outcome: str, error: Problem | None, value: Any = None
+        self,
+        passage: Passage,
+        outcome: str,
+        error: Problem | None,
+        value: Any = None,
+        *,
+        result: Any = None,
     ) -> CallRecord:
-        ms = round((self.clock.monotonic() - passage.started) * 1000)
-        most = self.limits.call_result_bytes
-        record = passage.record(outcome, error, ms=ms, at=self.clock.now(), most_bytes=most)
-        if passage.ask.run is not None:
-            return record
-        touched = subject_of(passage.capability, passage.shown, value)
-        return replace(record, subject=passage.ask.known.masked(touched))
+        touched = None
+        if passage.ask.run is None:
+            touched = subject_of(passage.capability, passage.shown, value)
+        return passage.record(
+            outcome, error, result=result, subject=passage.ask.known.masked(touched),
+            ms=round((self.clock.monotonic() - passage.started) * 1000), at=self.clock.now(),
+            most_bytes=self.limits.call_result_bytes,
+        )  # fmt: skip
 
 
 def _hides(capability: Capability) -> bool:

@@ -27,6 +27,8 @@ class Posture:
     mode: Mode = "live"
     # Whose secrets it may use: those of the member who made the automation.
     owner_id: UUID | None = None
+    # The model it asks when a call names none; None: the installation's.
+    model: str | None = None
 
 
 def mode_of(*, dry_run: bool, verify: bool) -> Mode:

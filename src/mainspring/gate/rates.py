@@ -55,6 +55,23 @@ class Rate:
         return 0.0 if may else (1.0 - left) / self._per_second
 
 
+async def count_egress(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, size: int, a_day: int
+) -> None:
+    """Refuses a request by an automation that has sent as much as it may in a day."""
+    key = f"egress/{workspace_id}/{automation_id}"
+    wait = await pour(tx, key, Bucket(a_day, a_day / 86_400), size)
+    if wait is not None:
+        raise Exhausted(
+            f"This automation has sent about {a_day:,} bytes outside within a day, which is all "
+            "that it may send.",
+            code="egress_cap",
+            retryable=False,
+            suggestion="Send less, or have the operator raise MAINSPRING_LIMIT_EGRESS_DAY_BYTES.",
+            retry_after=wait,
+        )
+
+
 async def count_send(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, capability: str, a_minute: int
 ) -> None:

@@ -30,7 +30,7 @@ class CallRecord:
     run: RunRef | None
     number: int
     capability: str
-    # read, kept, sent, held, pretended, nothing, unclear, denied or failed
+    # read, kept, sent, held, confirmed, pretended, nothing, unclear, denied or failed
     outcome: str
     arguments: Any
     arguments_hash: bytes
@@ -55,6 +55,7 @@ class RecordedCall:
     result: Any
     error: dict[str, Any] | None
     cost: Decimal
+    at: datetime | None = None
 
 
 # The columns of a call as arrays, in the order of ``call_columns``; $1 is the first.
@@ -82,7 +83,8 @@ INSERT_LARGE = """
 
 READ_CALLS = """
     SELECT c.step, c.item, c.attempt, c.call, c.capability, c.outcome, c.arguments_hash,
-        coalesce(c.result, convert_from(a.content, 'UTF8')::json) AS result, c.error, c.cost_usd
+        coalesce(c.result, convert_from(a.content, 'UTF8')::json) AS result, c.error, c.cost_usd,
+        c.at
     FROM calls c
     LEFT JOIN large_results a ON a.workspace_id = c.workspace_id AND a.run_id = c.run_id
         AND a.id = c.result_id
@@ -98,7 +100,7 @@ async def read_calls(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Journ
     return {
         (row["step"], row["item"], row["attempt"], row["call"]): RecordedCall(
             row["capability"], row["outcome"], row["arguments_hash"],
-            row["result"], row["error"], row["cost_usd"],
+            row["result"], row["error"], row["cost_usd"], row["at"],
         )
         for row in rows
     }  # fmt: skip

@@ -12,14 +12,17 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.context import Actor, RunRef
+from mainspring.contracts.context import Actor, RunRef, Start
 from mainspring.contracts.errors import Exhausted, Unauthenticated
 from mainspring.contracts.grant import Grant
+from mainspring.contracts.secret import SecretPlace
 from mainspring.definition.model import Execution
+from mainspring.definition.secret_use import secret_places_in
 from mainspring.gate.budget import Purse
 from mainspring.gate.fence import lost
 from mainspring.gate.known import secrets_named_in
@@ -36,6 +39,7 @@ _FORM: Final = re.compile(r"msr_[A-Za-z0-9_-]{43}")
 _USUAL: Final = Execution()
 
 _MINT = """
+    WITH minted AS (
     INSERT INTO run_tokens (hash, workspace_id, run_id, fence, step, item, attempt, calls)
     SELECT $1, r.workspace_id, r.id, r.fence, $5, $6, $7, coalesce((
         -- An earlier owner of the run may have come this far with the same try.
@@ -44,7 +48,13 @@ _MINT = """
           AND c.item = $6 AND c.attempt = $7 AND c.call >= $8), 0)
     FROM runs r
     WHERE r.workspace_id = $2 AND r.id = $3 AND r.fence = $4 AND r.status = 'running'
-    RETURNING 1 AS made
+    RETURNING workspace_id, run_id, step, item
+    )
+    INSERT INTO step_starts (workspace_id, run_id, step, item, began_at, seed)
+    SELECT m.workspace_id, m.run_id, m.step, m.item, $9, $10 FROM minted m
+    -- An earlier try began it: what that one saw holds for this one too.
+    ON CONFLICT (workspace_id, run_id, step, item) DO UPDATE SET seed = step_starts.seed
+    RETURNING began_at, seed
 """
 # The run still belongs to the worker that it was made under, and nobody wants it to stop.
 _ALIVE = """
@@ -73,7 +83,7 @@ _NUMBER = f"""
     WHERE t.hash = $1 AND {_ALIVE}
     RETURNING t.calls
 """
-_END = "DELETE FROM run_tokens WHERE hash = $1"
+_END = "DELETE FROM run_tokens WHERE hash = $1 RETURNING calls"
 _MADE = """
     SELECT call, outcome, cost_usd FROM calls
     WHERE workspace_id = $1 AND run_id = $2 AND step = $3 AND item = $4 AND attempt = $5
@@ -91,8 +101,9 @@ class RunPass:
     fence: int
     posture: Posture
     purse: Purse
-    # The secrets that its definition names.
+    # The secrets that its definition names, and those of them that a script spells in text.
     secrets: frozenset[str]
+    spelt: frozenset[SecretPlace] | None = None
 
 
 def is_run_token(text: str) -> bool:
@@ -105,16 +116,18 @@ def run_token_hash(plain: str) -> bytes:
     return hashlib.sha256(plain.encode()).digest()
 
 
-async def mint(tx: Transaction, workspace_id: UUID, run: RunRef, fence: int) -> str:
+async def mint(
+    tx: Transaction, workspace_id: UUID, run: RunRef, fence: int, now: datetime
+) -> Start:
     """A new token for a try at a step; its text cannot be had again."""
     plain = "msr_" + secrets.token_urlsafe(32)
     made = await tx.fetchrow(
         _MINT, run_token_hash(plain), workspace_id, run.id, fence, run.step, run.item,
-        run.attempt, FIRST_NUMBER,
+        run.attempt, FIRST_NUMBER, now, secrets.token_bytes(32),
     )  # fmt: skip
     if made is None:
         raise lost()
-    return plain
+    return Start(plain, made["began_at"], made["seed"])
 
 
 async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
@@ -132,13 +145,17 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
         actor=Actor(row["workspace_id"], "run", row["run_id"]),
         run=RunRef(row["run_id"], row["automation_id"], row["step"], row["item"], row["attempt"]),
         fence=row["fence"],
-        posture=Posture(grants, execution.write_policy, row["mode"], row["created_by"]),
+        posture=Posture(
+            grants, execution.write_policy, row["mode"], row["created_by"], execution.model
+        ),
         purse=Purse(
             Decimal(execution.budget_cap_usd),
             row["spent"],
             day_cap=Decimal(execution.cost_cap_daily_usd),
+            token_cap=execution.max_llm_tokens,
         ),
         secrets=secrets_named_in(row["document"]),
+        spelt=secret_places_in(row["document"]),
     )
 
 
@@ -157,9 +174,11 @@ async def next_number(tx: Transaction, held: RunPass) -> int:
     return number
 
 
-async def end_token(tx: Transaction, plain: str) -> None:
-    """Forgets a token, when the try it was made for is over."""
-    await tx.execute(_END, run_token_hash(plain))
+async def end_token(tx: Transaction, plain: str) -> bool:
+    """Forgets a token, when the try it was made for is over; whether it was ever used."""
+    row = await tx.fetchrow(_END, run_token_hash(plain))
+    # One that is gone already may have been used: somebody else ended it.
+    return row is None or row["calls"] > 0
 
 
 async def made_with_tokens(

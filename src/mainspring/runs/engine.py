@@ -28,6 +28,8 @@ class LoadedVersion:
     inputs_bytes: int = 0
     # The secrets that its definition names.
     secrets: frozenset[str] = frozenset()
+    # Whether its runs may cost money.
+    may_cost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

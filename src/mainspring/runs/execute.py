@@ -22,6 +22,7 @@ from mainspring.definition.templates import RunFailure, Scope, build_run_context
 from mainspring.gate.budget import Purse
 from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
+from mainspring.runs.admission import Allowance
 from mainspring.runs.engine import Engine, LoadedVersion
 from mainspring.runs.journal import RecordedStep, RunJournal
 from mainspring.runs.outcome import Tally, broke_off, reached_end
@@ -87,11 +88,14 @@ class Execution:
         # Answers whether the worker's lease still lasts.
         self.holds: Callable[[], bool] = lambda: True
         execution = version.program.execution
-        self.posture = Posture(version.grants, execution.write_policy, run.mode, version.created_by)
+        self.posture = Posture(
+            version.grants, execution.write_policy, run.mode, version.created_by, execution.model
+        )
         self.purse = Purse(
             Decimal(execution.budget_cap_usd),
             run.cost_usd,
             day_cap=Decimal(execution.cost_cap_daily_usd),
+            token_cap=execution.max_llm_tokens,
         )
         # The secrets that its calls have used; nothing that is kept of the run shows them.
         self.known = known or Known()
@@ -111,7 +115,10 @@ class Execution:
         calls = self.journal.calls.values()
         for call in calls:
             self.tally.count(call.outcome)
-        self.purse.spent = max(self.run.cost_usd, sum((c.cost for c in calls), Decimal(0)))
+        used = self.journal.used
+        recorded = sum((call.cost for call in calls), used.reported)
+        self.purse.spent = max(self.run.cost_usd, recorded, used.settled)
+        self.purse.tokens = used.tokens
 
     async def go(self) -> None:
         """Runs to an end, a wait or a hand-over; never raises."""
@@ -142,6 +149,9 @@ class Execution:
     async def _walked(self) -> End:
         if self.run.cancelled:
             return self._ending("cancelled", "cancelled", "failed")
+        refused = await self._unaffordable()
+        if refused is not None:
+            return refused
         facts = run_facts(self.run, self.version)
         scope = build_run_context(facts, inputs=self.run.inputs, trigger=self.run.payload)
         try:
@@ -149,6 +159,20 @@ class Execution:
         except StepFailed as failed:
             return await self._after_failure(scope, failed)
         return self._ending("succeeded", None, reached_end(self.tally), output=self._output)
+
+    async def _unaffordable(self) -> End | None:
+        """A day's money may have been spent while the run stood in line; it does not begin then."""
+        if not self.version.may_cost or self.journal.steps or self.journal.calls:
+            return None
+        run = self.run
+        spent, all_of_it = await self.engine.gate.day_spent(run.workspace_id, run.automation_id)
+        execution = self.version.program.execution
+        refusal = Allowance(spent, space_spent=all_of_it).refusal(execution)
+        if refusal is None or refusal.problem is None:
+            return None
+        return self._ending(
+            "skipped", refusal.reason, refusal.outcome, error=refusal.problem.as_dict()
+        )
 
     async def _after_failure(self, scope: Scope, failed: StepFailed) -> End:
         """Runs on_failure; a failure in there is kept beside the first, not instead of it."""
@@ -237,7 +261,7 @@ class Execution:
             began = self.engine.clock.monotonic()
             self._tell("step_started", step, item, attempt=attempt)
             try:
-                self.purse.reserve()
+                self._check_purse()
                 return await self._try(step, scope, item, attempt, began)
             except Exception as error:
                 ms = self._since(began)
@@ -246,6 +270,13 @@ class Execution:
                     self._fail(step, item, attempt, ms, problem)
                 await self._pause(step, item, attempt, ms, problem)
             attempt += 1
+
+    def _check_purse(self) -> None:
+        """No step begins once the money or the tokens are gone; last words need no tokens."""
+        self.purse.reserve()
+        gone = None if self._after else self.purse.out_of_tokens()
+        if gone is not None:
+            raise gone
 
     async def _try(
         self, step: ProgramStep, scope: Scope, item: str, number: int, began: float
@@ -360,6 +391,18 @@ class Execution:
         self.unit = Unit(self.run, automation=self.version.name)
         if interrupted and not final:
             raise asyncio.CancelledError
+
+    async def keep_calls(self) -> None:
+        """What a step has asked so far becomes durable, before it changes anything."""
+        if self.unit.calls:
+            # Calls that come in meanwhile go into the next unit.
+            unit, self.unit = self.unit, Unit(self.run, automation=self.version.name)
+            await self.keep(unit)
+
+    async def keep(self, unit: Unit) -> None:
+        """Writes rows of a step that is still under way."""
+        if not await asyncio.shield(self.engine.writer.submit(unit)):
+            raise LostRun
 
     async def _end(self, end: End) -> None:
         self.unit.end = end

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Missing
+from mainspring.runs.output import read_end
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -28,11 +30,26 @@ _ONE = f"""
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2
 """
+# A try that said something has at least one piece; the last of them tells how it ended.
 _STEPS = """
-    SELECT step, item, attempt, run_attempt, status, ms, finished_at, until, output, error
-    FROM steps WHERE workspace_id = $1 AND run_id = $2
-    ORDER BY finished_at, attempt
+    SELECT s.step, s.item, s.attempt, s.run_attempt, s.status, s.ms, s.finished_at, s.until,
+        s.output, s.error, said.pieces, said.out_bytes, said.err_bytes, said.ended
+    FROM steps s CROSS JOIN LATERAL (
+        SELECT count(*) AS pieces,
+            coalesce(sum(octet_length(o.text)) FILTER (WHERE o.stream = 'out'), 0) AS out_bytes,
+            coalesce(sum(octet_length(o.text)) FILTER (WHERE o.stream = 'err'), 0) AS err_bytes,
+            (array_agg(o.text ORDER BY o.seq DESC) FILTER (WHERE o.stream = 'end'))[1] AS ended
+        FROM run_output o
+        WHERE o.workspace_id = s.workspace_id AND o.run_id = s.run_id AND o.step = s.step
+          AND o.item = s.item AND o.attempt = s.attempt
+    ) AS said
+    WHERE s.workspace_id = $1 AND s.run_id = $2
+    ORDER BY s.finished_at, s.attempt
 """
+_STEP = (
+    "step", "item", "attempt", "run_attempt", "status", "ms", "finished_at", "until", "output",
+    "error",
+)  # fmt: skip
 _CALLS = """
     SELECT step, item, attempt, call, capability, outcome, at, ms, cost_usd, arguments, result,
         result_id, error
@@ -63,9 +80,23 @@ async def read_run(tx: Transaction, workspace_id: UUID, run_id: UUID) -> dict[st
     if row is None:
         raise Missing("There is no such run.", code="no_run")
     run = dict(row)
-    run["steps"] = [dict(step) for step in await tx.fetch(_STEPS, workspace_id, run_id)]
+    run["steps"] = [_step(row) for row in await tx.fetch(_STEPS, workspace_id, run_id)]
     run["calls"] = [dict(call) for call in await tx.fetch(_CALLS, workspace_id, run_id)]
     return run
+
+
+def _step(row: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {name: row[name] for name in _STEP}
+    end = read_end(row["ended"])
+    process = {
+        "exit_code": end.get("exit_code"),
+        "reason": end.get("reason"),
+        "cpu_ms": end.get("cpu_ms"),
+        "peak_kb": end.get("peak_kb"),
+        "out_bytes": row["out_bytes"],
+        "err_bytes": row["err_bytes"],
+    }
+    return {**shown, "process": process if row["pieces"] else None}
 
 
 async def find_run(tx: Transaction, workspace_id: UUID, text: str) -> UUID:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.gate.record import Journal as Calls
 from mainspring.gate.record import read_calls
+from mainspring.gate.usage import Used, used_so_far
 from mainspring.runs.rows import ClaimedRun
 
 if TYPE_CHECKING:
@@ -38,11 +39,15 @@ class RunJournal:
 
     steps: dict[tuple[str, str], RecordedStep] = field(default_factory=dict)
     calls: Calls = field(default_factory=dict)
+    used: Used = field(default_factory=Used)
 
 
 async def read_journal(tx: Transaction, run: ClaimedRun) -> RunJournal:
     """Reads what earlier owners of the run recorded."""
-    journal = RunJournal(calls=await read_calls(tx, run.workspace_id, run.id))
+    journal = RunJournal(
+        calls=await read_calls(tx, run.workspace_id, run.id),
+        used=await used_so_far(tx, run.workspace_id, run.id),
+    )
     for row in await tx.fetch(_STEPS, run.workspace_id, run.id):
         journal.steps[row["step"], row["item"]] = RecordedStep(
             row["status"], row["attempt"], row["run_attempt"],

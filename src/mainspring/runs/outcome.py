@@ -18,7 +18,7 @@ OutcomeWord = Literal[
 
 SENTENCES: dict[OutcomeWord, str] = {
     "effects": "It changed something, here or outside.",
-    "drafts_waiting": "Outside writes wait as drafts for a person; they cannot be sent yet.",
+    "drafts_waiting": "Outside writes wait as drafts until a person confirms them.",
     "answer_only": "It worked out an answer and changed nothing.",
     "nothing_to_do": "Every step was skipped or found nothing to do.",
     "blocked": "A call was refused at the door.",
@@ -40,6 +40,10 @@ class Tally:
             self.effects += 1
         elif call_outcome == "held":
             self.drafts += 1
+        elif call_outcome == "confirmed":
+            # A draft of the run itself: it waits no longer.
+            self.effects += 1
+            self.drafts -= 1
 
 
 def reached_end(tally: Tally) -> OutcomeWord:

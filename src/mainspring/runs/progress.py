@@ -6,8 +6,8 @@ watcher that was away names the last thing it saw and misses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -15,6 +15,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.ids import floor_id
 from mainspring.runs.history import COLUMNS
+from mainspring.runs.output import AFTER, ORDER, Place, read_place, write_place
 from mainspring.runs.rows import FINAL
 
 if TYPE_CHECKING:
@@ -31,10 +32,16 @@ _RUN = f"""
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id = $2
 """
-_STEPS = """
-    SELECT step, item, attempt, run_attempt, status, ms, finished_at, until, error
-    FROM steps WHERE workspace_id = $1 AND run_id = $2 AND finished_at > $3
-    ORDER BY finished_at, attempt
+# Steps that are over and what steps have said since, in one look.
+_NEWS = f"""
+    SELECT step, item, attempt, run_attempt, status, ms, finished_at, until, error,
+        NULL::int AS seq, NULL::text AS stream, NULL::text AS text, NULL::timestamptz AS at
+    FROM steps WHERE workspace_id = $1 AND run_id = $2 AND finished_at > $8
+    UNION ALL (
+        SELECT step, item, attempt, NULL, NULL, NULL, NULL, NULL, NULL, seq, stream, text, at
+        FROM run_output WHERE workspace_id = $1 AND run_id = $2 AND {AFTER}
+        ORDER BY {ORDER} LIMIT {_MOST}
+    )
 """
 _CHANGED = f"""
     SELECT {COLUMNS}
@@ -52,6 +59,43 @@ _NOW = "SELECT now() AS now"
 
 Change = tuple[str, dict[str, Any]]
 
+_STEP = ("step", "item", "attempt", "run_attempt", "status", "ms", "finished_at", "until", "error")
+_PIECE = ("step", "item", "attempt", "seq", "stream", "text", "at")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far somebody has been told of a run: its steps by time, its output by place."""
+
+    moment: datetime | None = None
+    place: Place | None = None
+
+    def write(self) -> str | None:
+        """The mark as an id: a moment, and after a stroke the place if there is one."""
+        moment = "" if self.moment is None else self.moment.isoformat()
+        if self.place is not None:
+            return f"{moment}/{write_place(self.place)}"
+        return moment or None
+
+    @classmethod
+    def read(cls, text: str) -> Mark | None:
+        """The mark in an id that was given out here; None for any other text."""
+        first, stroke, rest = text.partition("/")
+        moment = read_moment(first) if first else None
+        place = read_place(rest) if stroke else None
+        wrong = (first and moment is None) or (stroke and place is None)
+        return None if wrong or not text else cls(moment, place)
+
+
+def read_moment(text: str) -> datetime | None:
+    """A moment with its zone; None for anything else."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    # The first and the last years cannot be written in UTC from every zone.
+    return None if found.tzinfo is None or not 1 < found.year < 9999 else found
+
 
 @dataclass(slots=True)
 class RunWatch:
@@ -61,26 +105,38 @@ class RunWatch:
     run_id: UUID
     # When the last step that was told of was over.
     seen: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+    # The last piece of output that was told of.
+    place: Place | None = None
     told: tuple[Any, ...] | None = None
     # Steps near that moment: one may be committed after another that was over later.
     _recent: dict[tuple[Any, ...], datetime] | None = None
 
     async def look(self, tx: Transaction) -> list[Change]:
-        """Finished steps first, then the run itself if it has changed."""
+        """What steps have said and which are over, then the run itself if it has changed."""
         # The run before its steps: an end that is seen has all of its steps in place.
         row = await tx.fetchrow(_RUN, self.workspace_id, self.run_id)
         if row is None:
             raise Missing("There is no such run.", code="no_run")
         since = max(self.seen, _DAWN) - _OVERLAP
-        steps = await tx.fetch(_STEPS, self.workspace_id, self.run_id, since)
-        changes: list[Change] = [("step", dict(step)) for step in self._new(steps)]
+        place = (self.place or Place()).values
+        news = await tx.fetch(_NEWS, self.workspace_id, self.run_id, *place, since)
+        pieces = [{name: one[name] for name in _PIECE} for one in news if one["seq"] is not None]
+        pieces.sort(key=lambda piece: Place.of(piece).values)
+        if pieces:
+            self.place = Place.of(pieces[-1])
+        if len(pieces) == _MOST:
+            # There is more of it, which comes before the end of its step.
+            return [("output", piece) for piece in pieces]
+        steps = [{name: one[name] for name in _STEP} for one in news if one["seq"] is None]
+        steps.sort(key=lambda step: (step["finished_at"], step["attempt"]))
+        changes = _in_turn(self._new(steps), pieces)
         state = _state(row)
         if state != self.told:
             self.told = state
             changes.append(("end" if row["status"] in FINAL else "run", dict(row)))
         return changes
 
-    def _new(self, steps: Sequence[Any]) -> list[Any]:
+    def _new(self, steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         found = {_step_key(step): step for step in steps}
         if self._recent is None:
             # Whoever comes back has been told of everything up to what they saw last.
@@ -90,6 +146,33 @@ class RunWatch:
         self._recent = {key: step["finished_at"] for key, step in found.items()}
         self.seen = max([self.seen, *self._recent.values()])
         return new
+
+
+def marked(changes: Sequence[Change], mark: Mark) -> Iterator[tuple[Change, Mark]]:
+    """Each change, and how far whoever was told of it has come."""
+    for kind, row in changes:
+        if kind == "output":
+            mark = replace(mark, place=Place.of(row))
+        elif kind == "step":
+            mark = replace(mark, moment=max(mark.moment or _DAWN, row["finished_at"]))
+        yield (kind, row), mark
+
+
+def _in_turn(steps: Sequence[dict[str, Any]], pieces: Sequence[dict[str, Any]]) -> list[Change]:
+    """Both in their own order, and a step only after everything that it said."""
+    last = {_try(piece): number for number, piece in enumerate(pieces)}
+    changes: list[Change] = []
+    told = 0
+    for step in steps:
+        until = max(told, last.get(_try(step), -1) + 1)
+        changes += [("output", piece) for piece in pieces[told:until]]
+        changes.append(("step", step))
+        told = until
+    return changes + [("output", piece) for piece in pieces[told:]]
+
+
+def _try(row: Mapping[str, Any]) -> tuple[str, str, int]:
+    return row["step"], row["item"], row["attempt"]
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.gate.record import dumps, write_calls
 from mainspring.runs.events import run_event
 from mainspring.runs.lanes import Lane, lock_lanes, release_lanes
+from mainspring.runs.output import write_output
 from mainspring.runs.rows import End, StepRow, Unit
 from mainspring.store.events import EventRow, append_events
 
@@ -126,6 +127,9 @@ class Recorder:
         calls = [(unit.run.workspace_id, call) for unit in units for call in unit.calls]
         if calls:
             await write_calls(tx, calls, self._limits.call_result_bytes)
+        output = [(unit.run.workspace_id, piece) for unit in units for piece in unit.output]
+        if output:
+            await write_output(tx, output)
         steps = [(unit, step) for unit in units for step in unit.steps]
         if steps:
             await tx.execute(INSERT_STEPS, *step_columns(steps))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_DAYS = 90
 _PAGE = 1_000
 # What points at a run goes before the run.
-_FAMILY = ("large_results", "calls", "steps", "runs")
+_FAMILY = ("run_output", "large_results", "calls", "steps", "runs")
 _FIRST = UUID(int=0)
 
 _KEPT = """
@@ -66,6 +66,12 @@ _STEPS = """
     USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
     WHERE s.workspace_id = old.workspace_id AND s.run_id = old.run_id
       AND s.run_id BETWEEN $3 AND $4
+"""
+_OUTPUT = """
+    DELETE FROM run_output o
+    USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
+    WHERE o.workspace_id = old.workspace_id AND o.run_id = old.run_id
+      AND o.run_id BETWEEN $3 AND $4
 """
 _RUNS = """
     DELETE FROM runs r
@@ -163,7 +169,7 @@ async def _delete_old(bounds: Sequence[Bound], tx: Transaction, most: int) -> in
         return 0
     await forget_calls(tx, runs)
     spaces, ids = [space for space, _ in runs], [run_id for _, run_id in runs]
-    for statement in (_STEPS, _RUNS):
+    for statement in (_OUTPUT, _STEPS, _RUNS):
         await tx.execute(statement, spaces, ids, min(ids), max(ids))
     return len(runs)
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from mainspring.gate.policy import Mode
 from mainspring.gate.record import CallRecord
+from mainspring.runs.output import Piece
 
 RunStatus = Literal[
     "pending", "running", "waiting", "succeeded", "failed", "cancelled",
@@ -101,3 +102,5 @@ class Unit:
     automation: str = ""
     # The run is under suspicion and is about to begin a step.
     trial: bool = False
+    # What steps have said.
+    output: list[Piece] = field(default_factory=list)

@@ -9,27 +9,46 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from decimal import Decimal
+from typing import Any, Final, Protocol
 
 from mainspring.actions.call import call_directly
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.context import Actor, RunRef
-from mainspring.contracts.errors import Clash, Fault, Invalid, Problem, TimedOut
+from mainspring.contracts.context import Actor, Called, RunRef, Start, Stream
+from mainspring.contracts.errors import (
+    Clash,
+    Exhausted,
+    Fault,
+    Invalid,
+    Problem,
+    TimedOut,
+    from_dict,
+)
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.model import Usage
 from mainspring.contracts.outcome import Done, Nothing, Wait
+from mainspring.contracts.secret import SecretPlace
 from mainspring.definition.json_text import check_value
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import Scope
-from mainspring.gate.ask import Ask, plain
+from mainspring.gate.ask import Answer, Ask, plain
 from mainspring.gate.budget import Purse
 from mainspring.gate.fence import LEASE_LOST
 from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
 from mainspring.gate.record import dumps
+from mainspring.gate.run_tokens import FIRST_NUMBER
+from mainspring.gate.usage_report import Reporter
 from mainspring.runs.engine import Engine
 from mainspring.runs.journal import RunJournal
 from mainspring.runs.outcome import Tally
+from mainspring.runs.output import Piece
+from mainspring.runs.recall import Recall, recall
 from mainspring.runs.rows import ClaimedRun, Unit
 from mainspring.store.outage import logged_problem
+
+# Calls with the run's token are numbered from there on.
+MOST_CALLS: Final = FIRST_NUMBER - 1
 
 
 class LostRun(BaseException):
@@ -48,6 +67,10 @@ class Walk(Protocol):
     purse: Purse
     known: Known
 
+    async def keep_calls(self) -> None: ...
+
+    async def keep(self, unit: Unit) -> None: ...
+
     async def walk_item(
         self, steps: Sequence[ProgramStep], scope: Scope, item: str
     ) -> Mapping[str, Any]: ...
@@ -63,7 +86,19 @@ class Attempt:
     actor: Actor
     run: RunRef
     calls: int = 0
-    minted: str | None = None
+    pieces: int = 0
+    reports: int = 0
+    begun: Start | None = None
+    # What earlier tries have on record; looked up when the first call is made.
+    recalled: asyncio.Future[Recall] | None = None
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return self.scope.names
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        return self.execution.posture.grants
 
     @property
     def clock(self) -> Clock:
@@ -84,6 +119,53 @@ class Attempt:
             execution.purse, execution.run.fence, execution.journal.calls.get(place),
             known=execution.known,
         )  # fmt: skip
+        answer = await self._asked(ask)
+        if answer.error is not None:
+            raise answer.error
+        return answer.value
+
+    async def called(
+        self,
+        capability: str,
+        arguments: Mapping[str, Any],
+        *,
+        secrets: frozenset[SecretPlace] = frozenset(),
+    ) -> Called:
+        """The same for a program that may be started again: what it asked before is answered
+        from the record, and what it has learnt is durable before it changes anything.
+        """
+        self.calls += 1
+        turn, execution = self.calls, self.execution
+        gate, recalled = execution.engine.gate, await self._recall()
+        before = recalled.take(capability, gate.hash_of(capability, arguments, secrets))
+        if before is not None:
+            problem = None if before.error is None else from_dict(before.error)
+            assert before.at is not None
+            return Called(before.at, before.result, problem)
+        number = recalled.number(turn)
+        if number > MOST_CALLS:
+            raise Exhausted(
+                f"One try at a step makes at most {MOST_CALLS} calls.",
+                code="too_many_calls",
+                retryable=False,
+            )
+        changes = gate.changes(capability)
+        if changes:
+            recalled.check_same(capability)
+            await execution.keep_calls()
+        answer = await self._asked(
+            Ask(
+                capability, arguments, self.actor, self.run, number, execution.posture,
+                execution.purse, execution.run.fence, known=execution.known, spelt=secrets,
+            )
+        )  # fmt: skip
+        if answer.record is not None and (changes or answer.record.cost):
+            # What was sent or paid for is on record before the program can go on from it.
+            await execution.keep_calls()
+        return Called(answer.at or self.clock.now(), answer.value, answer.error)
+
+    async def _asked(self, ask: Ask) -> Answer:
+        execution = self.execution
         answer = await execution.engine.gate.call(ask)
         if answer.record is not None:
             # The result of a step that is one call is kept once, as the step's output.
@@ -92,36 +174,79 @@ class Attempt:
             execution.unit.calls.append(record)
         if ask.recorded is None:
             execution.tally.count(answer.outcome)
-        if answer.error is not None:
-            if answer.error.code == LEASE_LOST:
-                raise LostRun
-            raise answer.error
-        return answer.value
+        if answer.error is not None and answer.error.code == LEASE_LOST:
+            raise LostRun
+        return answer
 
-    async def token(self) -> str:
+    async def _recall(self) -> Recall:
+        """Looked up once, however many calls are made at the same time."""
+        if self.recalled is None:
+            self.recalled = asyncio.ensure_future(self._looked_up())
+        return await asyncio.shield(self.recalled)
+
+    async def _looked_up(self) -> Recall:
+        run, execution = self.execution.run, self.execution
+        if self.run.attempt == 1 and not run.resumed:
+            return Recall()
+        calls = await execution.engine.gate.calls_of(run.workspace_id, run.id)
+        return recall(calls, self.run, MOST_CALLS)
+
+    async def say(self, stream: Stream, text: str) -> None:
+        """Keeps a piece of what the step says, with no secret in it."""
+        self.pieces += 1
+        execution = self.execution
+        shown = execution.known.masked(text).replace("\x00", "\ufffd")
+        piece = Piece(self.run, self.pieces, stream, shown)
+        await execution.keep(Unit(execution.run, output=[piece]))
+
+    async def report_usage(
+        self, model: str, input_tokens: int, output_tokens: int, cost_usd: Decimal
+    ) -> Problem | None:
+        """Books what a program says of a model of its own, in the order in which it says it."""
+        self.reports += 1
+        execution = self.execution
+        by = Reporter(self.actor.workspace_id, self.run, execution.purse, self.reports)
+        named = execution.known.masked(model)
+        usage = Usage(named, input_tokens, output_tokens, cost_usd, reported=True)
+        return await execution.engine.gate.report_usage(by, usage)
+
+    async def used_up(self, *, look: bool = False) -> Problem | None:
+        """Which cap of the run has been reached, if one has."""
+        execution, purse = self.execution, self.execution.purse
+        if look:
+            purse = await execution.engine.gate.looked_up(
+                execution.run.workspace_id, self.run, purse
+            )
+        return purse.used_up()
+
+    async def start(self) -> Start:
         """The token of this try; a second ask answers the same one."""
-        if self.minted is None:
+        if self.begun is None:
             execution = self.execution
             try:
-                self.minted = await execution.engine.gate.token(
+                self.begun = await execution.engine.gate.start(
                     execution.run.workspace_id, self.run, execution.run.fence
                 )
             except Clash:
                 raise LostRun from None
-        return self.minted
+        return self.begun
 
     async def over(self) -> None:
         """Ends the token of this try, if it has one, and counts what was called with it."""
-        if self.minted is None:
+        if self.begun is None:
             return
-        execution, plain = self.execution, self.minted
-        made = await execution.engine.gate.end_token(execution.run.workspace_id, self.run, plain)
+        execution, token = self.execution, self.begun.token
+        made = await execution.engine.gate.end_token(execution.run.workspace_id, self.run, token)
         for number, outcome, cost in made:
             # What an earlier owner did in this try was counted when the run was taken over.
             place = (self.run.step, self.run.item, self.run.attempt, number)
             if place not in execution.journal.calls:
                 execution.tally.count(outcome)
                 execution.purse.spent += cost
+        if any(cost for _, _, cost in made):
+            gate, space = execution.engine.gate, execution.run.workspace_id
+            known = await gate.looked_up(space, self.run, execution.purse)
+            execution.purse.tokens = known.tokens
 
     async def walk(self, *, item: int, names: Mapping[str, Any]) -> Mapping[str, Any]:
         """Nested steps for one item; a failure in there has used up its own attempts."""

@@ -14,7 +14,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.json_text import canonical
-from mainspring.definition.program import compile_program
+from mainspring.definition.program import Program, ProgramStep, compile_program
 from mainspring.definition.validate import read_definition
 from mainspring.gate.known import secrets_named_in
 from mainspring.runs.engine import LoadedVersion
@@ -106,14 +106,31 @@ class Versions:
     def _compiled(self, row: Any) -> LoadedVersion:
         # It may be older than this program, or damaged; compiling judges the rest of it.
         definition = read_definition(row["document"])
+        program = compile_program(definition, self._vocabulary, self._limits)
+        grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
         return LoadedVersion(
-            compile_program(definition, self._vocabulary, self._limits),
-            tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"]),
+            program,
+            grants,
             row["name"],
             row["created_by"],
             len(canonical(definition.inputs.shape)),
             secrets_named_in(row["document"]),
+            self._may_cost(program, grants),
         )
+
+    def _may_cost(self, program: Program, grants: Sequence[Grant]) -> bool:
+        known = self._vocabulary.capabilities
+        granted = (known.get(grant.capability) for grant in grants)
+        steps = (*program.steps, *program.on_failure)
+        return any(one is not None and one.may_cost for one in granted) or _report(steps)
+
+
+def _report(steps: Sequence[ProgramStep]) -> bool:
+    """Whether any of the steps, or one nested in them, may report costs of its own."""
+    return any(
+        (step.action is not None and step.action.reports_usage) or _report(step.nested)
+        for step in steps
+    )
 
 
 def _failed(task: asyncio.Future[LoadedVersion]) -> bool:

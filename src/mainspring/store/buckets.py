@@ -1,8 +1,8 @@
 """Leaking buckets in the database, for limits that hold over all processes.
 
-Each try pours one into its bucket, which leaks at a steady rate; a try that would make it
-run over is not taken. A database that crashed forgets them, which gives nobody more than
-one bucket's worth.
+Each try pours one, or what it weighs, into its bucket, which leaks at a steady rate; a try
+that would make it run over is not taken. A database that crashed forgets them, which gives
+nobody more than one bucket's worth.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 _LEFT = "greatest(0, b.level - extract(epoch FROM now() - b.at)::float8 * $2)"
 _POUR = f"""
-    INSERT INTO buckets AS b (key, level, at) VALUES ($1, 1, now())
-    ON CONFLICT (key) DO UPDATE SET level = {_LEFT} + 1, at = now()
-        WHERE {_LEFT} + 1 <= $3
+    INSERT INTO buckets AS b (key, level, at)
+    SELECT $1, $4::float8, now() WHERE $4::float8 <= $3::float8
+    ON CONFLICT (key) DO UPDATE SET level = {_LEFT} + $4::float8, at = now()
+        WHERE {_LEFT} + $4::float8 <= $3::float8
     RETURNING level
 """
-_OVER = f"SELECT {_LEFT} + 1 - $3 AS over FROM buckets b WHERE key = $1"
+_OVER = f"SELECT {_LEFT} + $4::float8 - $3::float8 AS over FROM buckets b WHERE key = $1"
 _SCOOP = "UPDATE buckets SET level = greatest(0, level - 1) WHERE key = $1"
 _EMPTY = "DELETE FROM buckets WHERE key = $1"
 # No bucket takes longer than this to run dry by itself.
@@ -35,9 +36,9 @@ class Bucket:
     per_second: float
 
 
-async def pour(tx: Transaction, key: str, bucket: Bucket) -> float | None:
-    """None when one more was taken; else the seconds after which the next one may be."""
-    held = key, float(bucket.per_second), float(bucket.most)
+async def pour(tx: Transaction, key: str, bucket: Bucket, amount: float = 1.0) -> float | None:
+    """None when it was taken; else the seconds after which the next one may be."""
+    held = key, float(bucket.per_second), float(bucket.most), float(amount)
     if await tx.fetchrow(_POUR, *held) is not None:
         return None
     row = await tx.fetchrow(_OVER, *held)

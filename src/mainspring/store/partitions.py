@@ -30,6 +30,7 @@ TABLES: dict[str, Period] = {
     "steps": "month",
     "calls": "month",
     "large_results": "month",
+    "run_output": "month",
     "events": "week",
 }
 # The column that each is cut by.
@@ -38,6 +39,7 @@ _KEYS = {
     "steps": "run_id",
     "calls": "run_id",
     "large_results": "run_id",
+    "run_output": "run_id",
     "events": "id",
 }
 # How many periods are made ahead: a machine that slept for weeks wakes up with room.

@@ -74,6 +74,11 @@ _VERSION = """
         (workspace_id, automation_id, version, definition_hash, grants, author, rollback_of)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
+# A version that was left for an earlier one keeps its number.
+_NEXT = """
+    SELECT max(version) + 1 AS version FROM automation_versions
+    WHERE workspace_id = $1 AND automation_id = $2
+"""
 _STATE = """
     SELECT state FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE
 """
@@ -206,14 +211,9 @@ async def put_version(
     lacking = await _doubts(tx, workspace_id, owner, document)
     if row["definition_hash"] == content.digest and row["grants"] == content.grants:
         return Saved(automation_id, row["version"], changed=False, state=state, warnings=lacking)
-    widened = missing(read_grants(content.grants), read_grants(row["grants"]))
-    if author != owner:
-        check_not_widened(row["document"], document, widened)
-    name = content.definition.name
-    if name != row["name"]:
-        await check_name(tx, workspace_id, name, automation_id)
-    version = row["version"] + 1
-    await tx.execute(_BUMP, workspace_id, automation_id, version, name)
+    widened = await _check_change(tx, workspace_id, row, content, author)
+    version = int((await tx.fetchrow(_NEXT, workspace_id, automation_id))["version"])
+    await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
     await tx.execute(
         _VERSION, workspace_id, automation_id, version, content.digest, content.grants, author,
         rollback_of,
@@ -222,6 +222,37 @@ async def put_version(
     return Saved(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
     )
+
+
+async def put_in_force(
+    tx: Transaction, workspace_id: UUID, row: Any, version: int, content: Content, author: UUID
+) -> Saved:
+    """An earlier version in force again, as it is kept, for an automation whose row is held."""
+    automation_id, state, owner = row["id"], row["state"], row["created_by"]
+    lacking = await _doubts(tx, workspace_id, owner, content.definition.as_dict())
+    if row["version"] == version:
+        return Saved(automation_id, version, changed=False, state=state, warnings=lacking)
+    widened = await _check_change(tx, workspace_id, row, content, author)
+    await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
+    await _follow(tx, workspace_id, automation_id, content.definition, state)
+    return Saved(
+        automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
+    )
+
+
+async def _check_change(
+    tx: Transaction, workspace_id: UUID, row: Any, content: Content, author: UUID
+) -> tuple[Grant, ...]:
+    """Refuses what this author may not put in force; answers what runs may do now and could not.
+
+    Whoever is not the owner may not let the owner's secrets go further.
+    """
+    widened = missing(read_grants(content.grants), read_grants(row["grants"]))
+    if author != row["created_by"]:
+        check_not_widened(row["document"], content.definition.as_dict(), widened)
+    if content.definition.name != row["name"]:
+        await check_name(tx, workspace_id, content.definition.name, row["id"])
+    return widened
 
 
 async def hold(

@@ -1,14 +1,15 @@
 """Versions: what an automation was, what changed, and the way back.
 
-A version is never changed or deleted. Going back makes a new version with the content of
-the old one, so the history keeps its order and the runs of every version keep their plan.
+A version is never changed or deleted. There are two ways back. ``rollback`` makes a new version
+with the content of the old one, so the history tells of it in order. ``use_version`` points at
+the old one, which every run then refers to by its own number; no version is added.
 """
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.limits import Limits
@@ -21,6 +22,7 @@ from mainspring.workspace.automations import (
     hold,
     hold_names,
     no_automation,
+    put_in_force,
     put_version,
     read_grants,
 )
@@ -46,6 +48,10 @@ _READ = """
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
 """
+_NUMBERS = """
+    SELECT version FROM automation_versions
+    WHERE workspace_id = $1 AND automation_id = $2 ORDER BY version DESC
+"""
 _THERE = "SELECT id FROM automations WHERE workspace_id = $1 AND id = $2"
 # The largest number that a version can have in its column.
 _LARGEST = 2**31 - 1
@@ -58,14 +64,14 @@ async def list_versions(
     """The newest first, without their content."""
     await _check_there(tx, workspace_id, automation_id)
     rows = await tx.fetch(_LIST, workspace_id, automation_id, after, most)
-    return [_told(row) for row in rows]
+    return [_told(automation_id, row) for row in rows]
 
 
 async def read_version(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
 ) -> dict[str, Any]:
     """One version exactly as it was saved."""
-    return _told(await _version(tx, workspace_id, automation_id, version))
+    return _told(automation_id, await _version(tx, workspace_id, automation_id, version))
 
 
 async def diff(
@@ -129,6 +135,30 @@ async def bring_back(
     return await put_version(tx, workspace_id, row, content, author, rollback_of=version)
 
 
+async def use_version(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, content: Content,
+    author: UUID,
+) -> Saved:  # fmt: skip
+    """An earlier version in force again; its triggers and its name follow."""
+    await hold_names(tx, workspace_id)
+    row = await hold(tx, workspace_id, automation_id)
+    return await put_in_force(tx, workspace_id, row, version, content, author)
+
+
+def version_id(automation_id: UUID, version: int) -> UUID:
+    """The one id of a version, for whoever names versions by ids; it follows from the two."""
+    return uuid5(automation_id, f"version {version}")
+
+
+async def find_version(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, wanted: UUID
+) -> int | None:
+    """The number of the version with this id; None when it is no version of this automation."""
+    rows = await tx.fetch(_NUMBERS, workspace_id, automation_id)
+    numbers = (int(row["version"]) for row in rows)
+    return next((one for one in numbers if version_id(automation_id, one) == wanted), None)
+
+
 async def _version(tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int) -> Any:
     inside = 0 < version <= _LARGEST
     row = await tx.fetchrow(_READ, workspace_id, automation_id, version) if inside else None
@@ -143,5 +173,9 @@ async def _check_there(tx: Transaction, workspace_id: UUID, automation_id: UUID)
         raise no_automation()
 
 
-def _told(row: Any) -> dict[str, Any]:
-    return {**dict(row), "definition_hash": row["definition_hash"].hex()}
+def _told(automation_id: UUID, row: Any) -> dict[str, Any]:
+    return {
+        **dict(row),
+        "version_id": version_id(automation_id, row["version"]),
+        "definition_hash": row["definition_hash"].hex(),
+    }

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import OverBudget
+from mainspring.contracts.errors import Exhausted, OverBudget
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from mainspring.gate.forget import expire_leftovers
+from mainspring.gate.rates import count_egress
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.gate import Market, gate_bench
 from tests.kit.house import Bench, document, step
@@ -169,3 +170,15 @@ async def test_calls_that_cost_nothing_touch_no_table_of_money(bench: Bench) -> 
     assert await bench.house.database.fetchval("SELECT count(*) FROM spend") == 1
     async with asyncio.timeout(5):
         assert await _ledger(bench) == (Decimal("0.5"), 0)
+
+
+async def test_an_automation_sends_no_more_in_a_day_than_it_may(bench: Bench) -> None:
+    database, space, one = bench.house.database, bench.house.workspace_id, uuid4()
+    await count_egress(database, space, one, 600, 1_000)
+    with pytest.raises(Exhausted) as refused:
+        await count_egress(database, space, one, 600, 1_000)
+    assert refused.value.code == "egress_cap"
+    await count_egress(database, space, one, 300, 1_000)
+    await count_egress(database, space, uuid4(), 1_000, 1_000)
+    with pytest.raises(Exhausted):
+        await count_egress(database, space, uuid4(), 1_001, 1_000)

@@ -18,7 +18,7 @@ import pytest
 from mainspring.contracts.errors import Clash, Denied, Problem, Unauthenticated
 from mainspring.gate.direct import Visitor
 from mainspring.gate.forget import expire_leftovers
-from mainspring.gate.run_tokens import find_pass, mint
+from mainspring.gate.run_tokens import find_pass
 from mainspring.surfaces.rest.marks import is_open_to_runs, is_public
 from tests.kit.api import Api, served
 from tests.kit.gate import Hand, Market, gate_bench
@@ -269,12 +269,13 @@ async def test_who_takes_a_run_over_goes_on_counting(bench: Bench) -> None:
         assert visitor.held is not None
         await held.call("test.echo", ECHO)
         ours = visitor.held
-        held.token = await mint(bench.house.database, ours.actor.workspace_id, ours.run, ours.fence)
+        gate, space = bench.house.gate, ours.actor.workspace_id
+        held.token = (await gate.start(space, ours.run, ours.fence)).token
         await held.call("test.echo", ECHO)
         numbers = await bench.house.database.fetch("SELECT call FROM calls ORDER BY call")
         assert [row["call"] for row in numbers] == [10_001, 10_002]
         with pytest.raises(Clash):
-            await mint(bench.house.database, ours.actor.workspace_id, ours.run, ours.fence + 1)
+            await gate.start(space, ours.run, ours.fence + 1)
 
 
 async def test_tokens_that_a_crash_left_behind_are_swept_away(bench: Bench) -> None:

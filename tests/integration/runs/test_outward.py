@@ -141,3 +141,20 @@ async def _everything(bench: Bench) -> str:
         rows = await bench.house.database.fetch(f"SELECT t::text AS row FROM {table['relname']} t")
         found += [row["row"] for row in rows]
     return "\n".join(found)
+
+
+async def test_a_request_beyond_the_day_s_egress_is_not_sent(outside: Outward) -> None:
+    bench, receiver, pair = outside
+    small = replace(bench.house.limits, egress_day_bytes=150)
+    house = build_house(bench.house.settings, small, bench.house.registry, bench.house.database)
+    plan = document(
+        step("small", "http_fetch", {"url": f"http://{pair}/a"}),
+        step("large", "http_fetch", {"url": f"http://{pair}/b", "method": "POST",
+                                     "text": "x" * 200}),
+    )  # fmt: skip
+    run = await Bench(house, bench.outside).run(plan)
+    await house.waker.aclose()
+    await house.egress.aclose()
+    assert run["status"] == "failed"
+    assert run["error"]["code"] == "egress_cap"
+    assert len(receiver.requests) == 1

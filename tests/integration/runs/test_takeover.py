@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.runs.rescue import rescue
+from tests.kit.dying import Dead
 from tests.kit.house import Bench, document, step
 
 HELD = "UPDATE workers SET lease_until = now() - interval '1 second'"
@@ -158,9 +159,13 @@ async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evid
     made = await bench.dispatch(document(step("a", "test.hang")))
     for takeover in (1, 2, 3):
         bench.outside.started.clear()
-        async with bench.worker(heartbeat_seconds=60.0, lease_seconds=60.0, stop_seconds=0.1):
+        hook = Dead()
+        async with bench.worker(
+            hook=hook, heartbeat_seconds=60.0, lease_seconds=60.0, stop_seconds=0.1
+        ):
             async with asyncio.timeout(10):
                 await bench.outside.started.wait()
+            hook.dead = True
             await _lose_workers(bench)
         assert (await bench.read(made.run_id))["takeovers"] == takeover
     run = await bench.read(made.run_id)

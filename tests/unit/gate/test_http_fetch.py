@@ -23,8 +23,9 @@ from mainspring.contracts.context import (
     RunRef,
     Transaction,
 )
-from mainspring.contracts.errors import Fault, Upstream
+from mainspring.contracts.errors import Fault, Invalid, Upstream
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.definition.json_schema.validator import compile_schema
 from mainspring.gate.http_fetch import effect_of, http_fetch_capability, is_read, retry_after
@@ -78,6 +79,13 @@ class Context:
 
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)
+
+    @property
+    def model(self) -> str:
+        raise Fault("no model")
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        raise Fault("no model")
 
 
 def _response(status: int = 200, body: bytes = b"", url: str = URL, **headers: str) -> HttpResponse:
@@ -355,3 +363,20 @@ def test_secrets_may_stand_in_the_three_places_and_nowhere_else() -> None:
         if schema.get("x-mainspring-scope") == "secret"
     }
     assert scoped == FETCH.annotations.secret_arguments
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
+async def test_a_request_that_carries_no_body_is_given_none(method: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await _fetch({"url": URL, "method": method, "json": {"a": 1}})
+    assert refused.value.code == "body_not_allowed"
+
+
+async def test_a_body_has_a_bound_of_its_own() -> None:
+    most = Limits().fetch_body_bytes
+    _, request = await _fetch({"url": URL, "method": "POST", "text": "x" * most})
+    assert request.body is not None
+    assert len(request.body) == most
+    with pytest.raises(Invalid) as refused:
+        await _fetch({"url": URL, "method": "POST", "text": "x" * (most + 1)})
+    assert refused.value.code == "body_too_large"

@@ -12,13 +12,16 @@ from importlib import resources
 from mainspring.contracts.integration import Integration
 from mainspring.integrations.slack.capabilities import slack_post
 from mainspring.integrations.slack.client import Slack
+from mainspring.integrations.slack.offers import post_offer
 
 
 def integration(base_url: str) -> Integration:
     """Everything this folder adds to an installation whose Slack is at this address."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     slack = Slack(base_url)
+    post = slack_post(slack)
     return Integration(
         manifest={**json.loads(manifest), "hosts": sorted(slack.hosts)},
-        capabilities=(slack_post(slack),),
+        capabilities=(post,),
+        offers=(post_offer(post),),
     )

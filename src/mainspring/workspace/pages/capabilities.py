@@ -19,6 +19,7 @@ from mainspring.workspace.pages.content import (
     refuse,
     refuse_reserved,
 )
+from mainspring.workspace.pages.discovery import Discovery
 from mainspring.workspace.pages.keep import writer_of
 from mainspring.workspace.pages.search import Finder, Question
 
@@ -35,10 +36,17 @@ _SPELLED: Final = 2
 Arguments = Mapping[str, Any]
 
 
-def capabilities(limits: Limits, embedder: Embedder | None = None) -> tuple[Capability, ...]:
+def capabilities(
+    limits: Limits, embedder: Embedder | None = None, discovery: Discovery | None = None
+) -> tuple[Capability, ...]:
     """Everything about pages, with the operator's limits and the installation's model."""
-    finder = Finder(embedder)
-    return (*_writing(limits), *_reading(), *_finding(finder), *_aliases(finder))
+    finder, actions = Finder(embedder), discovery or Discovery()
+    return (
+        *_writing(limits),
+        *_reading(actions),
+        *_finding(finder, actions),
+        *_aliases(finder, actions),
+    )
 
 
 def _writing(limits: Limits) -> tuple[Capability, ...]:
@@ -48,7 +56,8 @@ def _writing(limits: Limits) -> tuple[Capability, ...]:
             "Write a page\n\n"
             "Keeps a text under a slug. Writing the same slug or the same source_ref again changes "
             "that page and never makes a second one; the same content within a day changes "
-            "nothing. Types that integrations bring in "
+            "nothing. Without a slug it is made from the title; where another title has made "
+            'the same one, "-2" is appended, and so on. Types that integrations bring in '
             f"({', '.join(sorted(RESERVED))}) are refused.",
             schemas.create_input(limits),
             schemas.KEPT,
@@ -88,7 +97,7 @@ def _with_text(limits: Limits) -> Annotations:
     return replace(_KEEPS, arguments_bytes=max(room, limits.call_arguments_bytes))
 
 
-def _reading() -> tuple[Capability, ...]:
+def _reading(actions: Discovery) -> tuple[Capability, ...]:
     return (
         Capability(
             "get_page",
@@ -105,7 +114,7 @@ def _reading() -> tuple[Capability, ...]:
             "List pages\n\nThe last to come in first.",
             schemas.LIST_INPUT,
             schemas.LIST_OUTPUT,
-            _list,
+            _list(actions),
             annotations=_READS,
         ),
         Capability(
@@ -129,7 +138,7 @@ def _reading() -> tuple[Capability, ...]:
     )
 
 
-def _finding(finder: Finder) -> tuple[Capability, ...]:
+def _finding(finder: Finder, actions: Discovery) -> tuple[Capability, ...]:
     return (
         Capability(
             "search",
@@ -138,7 +147,7 @@ def _finding(finder: Finder) -> tuple[Capability, ...]:
             "between words means either, and a minus before a word means without it.",
             schemas.ASK_INPUT,
             schemas.SEARCH_OUTPUT,
-            _search(finder),
+            _search(finder, actions),
             annotations=_READS,
         ),
         Capability(
@@ -148,20 +157,20 @@ def _finding(finder: Finder) -> tuple[Capability, ...]:
             "The answer says which of them were used.",
             schemas.ASK_INPUT,
             schemas.QUERY_OUTPUT,
-            _query(finder),
+            _query(finder, actions),
             annotations=_READS,
         ),
     )
 
 
-def _aliases(finder: Finder) -> tuple[Capability, ...]:
+def _aliases(finder: Finder, actions: Discovery) -> tuple[Capability, ...]:
     return (
         Capability(
             "search_space.query",
             "Ask for pages by words and meaning (query)\n\nThe same as query.",
             schemas.SPACE_ASK_INPUT,
             schemas.QUERY_OUTPUT,
-            _query(finder),
+            _query(finder, actions),
             annotations=_READS,
         ),
         Capability(
@@ -259,10 +268,14 @@ async def _get(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
     return {name: part for name, part in read.whole(row, told).items() if name not in left_out}
 
 
-async def _list(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
-    most = int(arguments.get("limit", schemas.DEFAULT_LIST))
-    pages, following = await read.list_pages(ctx.tx, ctx.actor.workspace_id, arguments, most)
-    return {"pages": pages, "next": following}
+def _list(actions: Discovery) -> CapabilityHandler:
+    async def listed(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+        await actions.ensure(ctx, arguments.get("type"))
+        most = int(arguments.get("limit", schemas.DEFAULT_LIST))
+        pages, following = await read.list_pages(ctx.tx, ctx.actor.workspace_id, arguments, most)
+        return {"pages": pages, "next": following}
+
+    return listed
 
 
 async def _list_events(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
@@ -279,16 +292,18 @@ async def _list_timeline(ctx: CallContext, arguments: Arguments) -> dict[str, An
     return {"entries": await read.timeline(ctx.tx, workspace_id, row["id"], most, before)}
 
 
-def _search(finder: Finder) -> CapabilityHandler:
+def _search(finder: Finder, actions: Discovery) -> CapabilityHandler:
     async def search(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+        await actions.ensure(ctx, arguments.get("type"))
         return await finder.search(ctx.tx, ctx.actor.workspace_id, _question(arguments))
 
     return search
 
 
-def _query(finder: Finder) -> CapabilityHandler:
+def _query(finder: Finder, actions: Discovery) -> CapabilityHandler:
     async def query(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
         workspace_id = _workspace(ctx, arguments)
+        await actions.ensure(ctx, arguments.get("type"))
         return await finder.query(ctx.tx, workspace_id, _question(arguments))
 
     return query

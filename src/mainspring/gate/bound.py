@@ -1,0 +1,101 @@
+"""What a draft is bound to: the exact call that was held, and what it was asked under.
+
+A person agrees to what they are shown. So the arguments are kept whole, and one hash covers
+them together with the sentence that is shown, the version and its grants: what is sent is
+what was held, or it is not sent. A secret stands in the arguments by its name. Where secrets
+stand is kept apart, because text in the arguments that merely looks like one came as data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mainspring.contracts.errors import Clash
+from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.gate.ask import plain, spelled
+
+Place = dict[str, Any]
+
+_PERSON: Final[Mapping[str, Any]] = {"automation_id": None, "version": None}
+
+
+def places_of(arguments: Mapping[str, Any]) -> list[Place]:
+    """Where secrets stand in the arguments, and which, with the text around them."""
+    return list(_places(arguments, ()))
+
+
+def _places(value: Any, at: tuple[str | int, ...]) -> Iterator[Place]:
+    if isinstance(value, SecretText):
+        yield {"at": list(at), "parts": [_kept(part) for part in value.parts]}
+    elif isinstance(value, Mapping):
+        for name, entry in value.items():
+            yield from _places(entry, (*at, name))
+    elif isinstance(value, list):
+        for number, entry in enumerate(value):
+            yield from _places(entry, (*at, number))
+
+
+def _kept(part: str | SecretRef) -> dict[str, str]:
+    return {"secret": part.name} if isinstance(part, SecretRef) else {"text": part}
+
+
+def with_places(arguments: Mapping[str, Any], places: Sequence[Place]) -> dict[str, Any]:
+    """The arguments as they were asked with, every secret a marker again."""
+    filled = _filled(arguments, {tuple(one["at"]): _text(one) for one in places}, ())
+    if plain(filled) != arguments:
+        raise changed()
+    made: dict[str, Any] = filled
+    return made
+
+
+def _filled(value: Any, markers: Mapping[tuple[Any, ...], SecretText], at: tuple[Any, ...]) -> Any:
+    if at in markers:
+        return markers[at]
+    if isinstance(value, Mapping):
+        return {name: _filled(entry, markers, (*at, name)) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_filled(entry, markers, (*at, number)) for number, entry in enumerate(value)]
+    return value
+
+
+def _text(place: Place) -> SecretText:
+    return SecretText(
+        tuple(SecretRef(p["secret"]) if "secret" in p else p["text"] for p in place["parts"])
+    )
+
+
+def binding(
+    capability: str,
+    arguments: Mapping[str, Any],
+    places: Sequence[Place],
+    preview: str,
+    under: Mapping[str, Any] | None,
+) -> bytes:
+    """One hash of everything that a draft is bound to; ``under`` is the row of its version."""
+    asked = _PERSON
+    if under is not None:
+        asked = {
+            "automation_id": str(under["automation_id"]),
+            "version": under["version"],
+            "definition": under["definition_hash"].hex(),
+            "grants": under["grants"],
+        }
+    told = {
+        "capability": capability,
+        "arguments": arguments,
+        "secrets": list(places),
+        "preview": preview,
+        "under": dict(asked),
+    }
+    return hashlib.sha256(spelled(told)).digest()
+
+
+def changed() -> Clash:
+    """The one answer to a draft that is not what it was when it was held."""
+    return Clash(
+        "This draft is not what it was when it was held, so nothing was sent.",
+        code="draft_changed",
+        suggestion="Discard it, and let it be asked for again.",
+    )

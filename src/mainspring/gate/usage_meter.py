@@ -1,0 +1,189 @@
+"""Asking a model on a meter: room is set aside before, what it took is booked after.
+
+Before an ask, tokens and money for the most it can take are promised under the workspace's
+lock, and what the model may write is cut to what is left of the run's tokens. Afterwards the
+reply says what it really took. An ask that was broken off while the model was at it is booked
+at its most: what the provider made of it cannot be known, and money that may be spent must not
+look as if it were there. One that the provider refused costs nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.errors import Finding, Invalid, Problem, TimedOut
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import CUT_OFF, ModelReply, ModelRequest, Models, Price, Usage
+from mainspring.gate.ask import Ask
+from mainspring.gate.money import (
+    Promise,
+    make_promise,
+    promise_of,
+    room_for_tokens,
+    settle,
+    tokens_used,
+)
+from mainspring.gate.usage import UsageRow, write_usage
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+
+# What a provider puts around a conversation and around each message of it, at most.
+_AROUND_ALL: Final = 64
+_AROUND_ONE: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One ask that is over: what was promised to it, and what it took, if anything."""
+
+    promise: Promise
+    row: UsageRow | None = None
+
+    @property
+    def cost(self) -> Decimal:
+        return Decimal(0) if self.row is None else self.row.usage.cost_usd
+
+
+def reads_at_most(request: ModelRequest) -> int:
+    """An upper bound for the tokens a model reads, without knowing how it cuts text.
+
+    Two plain characters make at least one token, and any other character at most as many
+    tokens as it has bytes.
+    """
+    texts = [message.content for message in request.messages]
+    if request.system is not None:
+        texts.append(request.system)
+    return _AROUND_ALL + sum(_AROUND_ONE + _tokens_at_most(text) for text in texts)
+
+
+def _tokens_at_most(text: str) -> int:
+    size = len(text.encode("utf-8", "replace"))
+    plain = size if text.isascii() else sum(character < "\x80" for character in text)
+    return (plain + 1) // 2 + size - plain
+
+
+@dataclass(slots=True)
+class Meter:
+    """The asks of one call."""
+
+    models: Models
+    database: Database
+    clock: Clock
+    limits: Limits
+    ask: Ask
+    caller: str
+    asked: list[Asked] = field(default_factory=list)
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Asks once; the answer, or the problem of the provider or of the purse."""
+        price = self._price(request.model)
+        reads = reads_at_most(request)
+        promise, writes = await self._promised(request, price, reads)
+        request = replace(request, max_tokens=writes)
+        started = self.clock.monotonic()
+
+        def took(usage: Usage) -> None:
+            ms = round((self.clock.monotonic() - started) * 1000)
+            known = replace(usage, price=price.as_dict(), ms=ms)
+            self.asked.append(Asked(promise, self._row(promise, known)))
+
+        most = Usage(request.model, reads, writes, price.cost(reads, writes))
+        try:
+            reply = await self._answered(request)
+        except Problem as problem:
+            if problem.code == CUT_OFF or isinstance(problem, TimedOut):
+                took(most)
+            else:
+                self.asked.append(Asked(promise))
+            raise
+        except BaseException:
+            took(most)
+            raise
+        took(_usage_of(reply, price) or most)
+        return reply
+
+    def _price(self, model: str) -> Price:
+        price = self.models.price(model)
+        if price is None:
+            detail = f"What the model {model!r} costs is not known, so it was not asked."
+            way_out = "Name another model, or ask the operator to set a price for this one."
+            raise Invalid(
+                detail,
+                code="unknown_price",
+                findings=[Finding("/model", detail, "unknown_price", way_out)],
+                suggestion=way_out,
+            )
+        return price
+
+    async def _promised(
+        self, request: ModelRequest, price: Price, reads: int
+    ) -> tuple[Promise, int]:
+        """Sets the most aside that it can take; how much the model may write."""
+        ask, usd = self.ask, Decimal(0)
+        lasts = timedelta(seconds=self.limits.reservation_seconds)
+        try:
+            async with self.database.transaction() as tx:
+                writes = await room_for_tokens(tx, ask, reads, request.max_tokens)
+                most = price.cost(reads, writes)
+                ask.purse.reserve(most)
+                usd = most
+                promise = replace(promise_of(ask, new_id(), usd), tokens=reads + writes)
+                await make_promise(tx, promise, ask, lasts)
+        except BaseException:
+            ask.purse.settle(usd, Decimal(0))
+            raise
+        return promise, writes
+
+    async def _answered(self, request: ModelRequest) -> ModelReply:
+        key = f"{self.ask.key}/{len(self.asked)}" if self.asked else self.ask.key
+        seconds = self.limits.model_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.models.complete(request, key=key)
+        except TimeoutError:
+            raise TimedOut(
+                f"The model did not answer within {seconds} seconds.", code="model_timeout"
+            ) from None
+
+    def _row(self, promise: Promise, usage: Usage) -> UsageRow:
+        ask = self.ask
+        return UsageRow(
+            ask.actor.workspace_id, promise.id, self.clock.now(), ask.run, ask.number,
+            self.caller, usage,
+        )  # fmt: skip
+
+
+def _usage_of(reply: ModelReply, price: Price) -> Usage | None:
+    """What a reply says that it took; None when that cannot be."""
+    counts = (reply.input_tokens, reply.output_tokens, reply.cached_tokens)
+    if any(type(count) is not int or count < 0 for count in counts):
+        return None
+    cached = min(reply.cached_tokens, reply.input_tokens)
+    usd = price.cost(reply.input_tokens, reply.output_tokens, cached)
+    return Usage(reply.model, reply.input_tokens, reply.output_tokens, usd, cached, reply.provider)
+
+
+async def book(tx: Transaction, ask: Ask, asked: Sequence[Asked]) -> None:
+    """Books asks that are over, each with its row, in the caller's transaction."""
+    for one in asked:
+        await book_one(tx, ask, one)
+
+
+async def book_one(tx: Transaction, ask: Ask, one: Asked) -> None:
+    today = await settle(tx, one.promise, one.cost)
+    if today is not None:
+        ask.purse.day_spent = max(ask.purse.day_spent, today)
+    if one.row is not None:
+        await write_usage(tx, one.row)
+        if ask.run is not None:
+            used, _ = await tokens_used(tx, ask.actor.workspace_id, ask.run.id)
+            ask.purse.tokens = max(ask.purse.tokens, used)

@@ -1,0 +1,133 @@
+"""What a script says of models of its own, booked beside what the gate has seen itself.
+
+A script can say anything, so its word only ever adds: a report is a row and a cost more, under
+a name made of its place and its content. The same report again, by a script that was taken over
+and starts from its first line, is the same row. One report counts for at most what its run may
+use at all, for after that the run is stopped anyway, and others share the day's money.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from mainspring.contracts.context import RunRef
+from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.model import Usage
+from mainspring.gate.budget import Purse
+from mainspring.gate.money import Promise, settle, tokens_used
+from mainspring.gate.usage import UsageRow, used_so_far, write_usage
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Connection, Database
+
+REPORTED: Final = "script"
+LONGEST_MODEL: Final = 200
+# A money column takes any number of places; a report gets as many as a price needs.
+_PLACES: Final = Decimal("0.000000000001")
+
+_DAY = """
+    SELECT coalesce(sum(s.usd) FILTER (WHERE s.automation_id = $2), 0) AS spent,
+        coalesce(sum(s.usd) >= (
+            SELECT w.cost_cap_daily_usd FROM workspaces w WHERE w.workspace_id = $1), false)
+            AS all_of_it
+    FROM spend s
+    WHERE s.workspace_id = $1 AND s.day = (now() AT TIME ZONE 'UTC')::date
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Whose report it is: the place in its run, and the purse it counts toward."""
+
+    workspace_id: UUID
+    run: RunRef
+    purse: Purse
+    # Which report of this try it is.
+    number: int
+
+
+async def report_usage(
+    database: Database, by: Reporter, usage: Usage, now: datetime
+) -> Problem | None:
+    """Books a report once; which cap of the run has been reached, if one has."""
+    counted = _bounded(usage, by.purse)
+    row = UsageRow(by.workspace_id, _name(by, usage), now, by.run, by.number, REPORTED, counted)
+
+    async def work(link: Connection) -> Decimal | None:
+        async with link.transaction():
+            return await _booked(link, by, row)
+
+    spent = await database.run_retrying(work)
+    if spent is not None:
+        by.purse.settle(Decimal(0), spent)
+    return by.purse.used_up()
+
+
+async def _booked(tx: Transaction, by: Reporter, row: UsageRow) -> Decimal | None:
+    new = await write_usage(tx, row)
+    used, _ = await tokens_used(tx, by.workspace_id, by.run.id)
+    by.purse.tokens = max(by.purse.tokens, used)
+    if not new:
+        return None
+    usd = row.usage.cost_usd
+    if usd:
+        promise = Promise(
+            by.workspace_id, row.id, by.run.automation_id, by.run.id, by.run.step, usd
+        )
+        today = await settle(tx, promise, usd)
+        by.purse.day_spent = max(by.purse.day_spent, today or Decimal(0))
+    return usd
+
+
+async def day_spent(
+    database: Database, workspace_id: UUID, automation_id: UUID
+) -> tuple[Decimal, bool]:
+    """What an automation has spent today, and whether its workspace has spent its all."""
+
+    async def read(link: Connection) -> tuple[Decimal, bool]:
+        row = await link.fetchrow(_DAY, workspace_id, automation_id)
+        return (Decimal(0), False) if row is None else (row["spent"], row["all_of_it"])
+
+    return await database.run_retrying(read)
+
+
+async def looked_up(database: Database, workspace_id: UUID, run: RunRef, purse: Purse) -> Purse:
+    """A purse as the ledger knows it, with what other processes have spent for the run."""
+    used = await database.run_retrying(lambda link: used_so_far(link, workspace_id, run.id))
+    today, _ = await day_spent(database, workspace_id, run.automation_id)
+    return replace(
+        purse,
+        spent=max(purse.spent, used.settled),
+        tokens=max(purse.tokens, used.tokens),
+        day_spent=max(purse.day_spent, today),
+    )
+
+
+def _bounded(usage: Usage, purse: Purse) -> Usage:
+    """The report as far as it counts."""
+    usd = usage.cost_usd
+    if not usd.is_finite() or usd < 0 or min(usage.input_tokens, usage.output_tokens) < 0:
+        raise Fault("A report cannot take anything back.", retryable=False)
+    most = purse.token_cap
+    if most is not None:
+        reads = min(usage.input_tokens, most)
+        usage = replace(usage, input_tokens=reads, output_tokens=min(usage.output_tokens, most))
+    # One that is larger than the cap is more than the cap, however large it was.
+    usd = min(usd, purse.cap).quantize(_PLACES)
+    return replace(usage, cost_usd=usd, model=usage.model[:LONGEST_MODEL], reported=True)
+
+
+def _name(by: Reporter, usage: Usage) -> UUID:
+    """The same report at the same place of a run has the same name, in every try."""
+    run = by.run
+    text = (
+        f"{run.id}/{run.step}/{run.item}/{by.number}/{usage.model}/"
+        f"{usage.input_tokens}/{usage.output_tokens}/{usage.cost_usd}"
+    )
+    return UUID(bytes=hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest())

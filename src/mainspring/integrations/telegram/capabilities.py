@@ -1,0 +1,98 @@
+"""What Telegram adds: ``telegram_push``, a nudge to the owner and to nobody else.
+
+No argument chooses who gets it, so it is on the list of safe writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.context import CallContext
+from mainspring.integrations.telegram.client import Telegram
+
+# Telegram takes no more in one message.
+_TEXT = 4_096
+_SHOWN_TEXT = 200
+
+
+def telegram_push(telegram: Telegram) -> Capability:
+    """The capability over one Telegram."""
+
+    async def push(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {"message_id": await telegram.send_message(ctx.http, arguments["text"])}
+
+    return Capability(
+        id="telegram_push",
+        description="Nudge the owner on Telegram\n\n"
+        "Sends plain text to the owner's own chat with their bot, and to nobody else; called "
+        "without a run, to whoever calls. The bot's token and the chat are the owner's secrets "
+        "telegram_bot_token and telegram_chat_id. On the safe list: under auto_confirm_safe it "
+        "leaves without a person.",
+        input_schema=_INPUT,
+        output_schema=_OUTPUT,
+        handler=push,
+        write=Write(preview=preview, editable=("text",), safe=True),
+        annotations=Annotations(effect=Effect.SEND, seconds=2.0, hosts=telegram.hosts),
+    )
+
+
+def preview(arguments: Mapping[str, Any]) -> str:
+    """What the owner will read, in one line."""
+    begins = " ".join(arguments["text"][: _SHOWN_TEXT * 2].split())
+    shown = begins[:_SHOWN_TEXT] + ("…" if len(begins) > _SHOWN_TEXT else "")
+    return f"Nudge the owner on Telegram: {shown}"
+
+
+_INPUT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["text"],
+    "properties": {
+        "text": {
+            "type": "string",
+            "description": "The message as plain text.",
+            "minLength": 1,
+            "maxLength": _TEXT,
+            "pattern": r"\S",
+            "x-mainspring-says": "A message has something in it besides blanks.",
+        }
+    },
+    "examples": [
+        {"text": "Revenue for 2026-W31: $1200"},
+        {"text": "{{ steps.report.text }}"},
+    ],
+    "x-mainspring-anti-examples": [
+        {"value": {}, "reason": "nothing to say"},
+        {"value": {"text": ""}, "reason": "nothing to say"},
+        {"value": {"text": " \n"}, "reason": "Telegram takes no message of blanks"},
+        {"value": {"text": "x" * (_TEXT + 1)}, "reason": "longer than one message may be"},
+        {
+            "value": {"text": "x", "chat_id": "42"},
+            "reason": "it goes to the owner's own chat and nowhere else",
+        },
+        {
+            "value": {"text": "x", "token": "{{ secrets.telegram_bot_token }}"},
+            "reason": "the bot is the owner's; no step chooses another",
+        },
+    ],
+}
+
+_OUTPUT: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["message_id"],
+    "properties": {
+        "message_id": {
+            "type": "integer",
+            "description": "The message's own number in the chat.",
+        }
+    },
+    "examples": [{"message_id": 128}],
+    "x-mainspring-anti-examples": [
+        {"value": {}, "reason": "a message that was sent has a number"},
+    ],
+}

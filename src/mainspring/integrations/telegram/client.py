@@ -1,0 +1,173 @@
+"""Telegram's Bot API: the only place that knows its addresses and its answers.
+
+The bot's token stands in the path and the chat in the query, both as secrets that are put in
+when the request leaves; the body holds the text alone. Telegram says the same thing twice, in
+the status and in ``ok`` of the body, and explains a refusal in ``description``. The API
+honours no idempotency key, so none is sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+from urllib.parse import urlsplit
+
+import orjson
+
+from mainspring.contracts.context import Http, HttpRequest, HttpResponse
+from mainspring.contracts.errors import Invalid, Missing, Upstream
+from mainspring.contracts.secret import SecretRef, SecretText
+
+TOKEN: Final = SecretRef("telegram_bot_token")
+CHAT: Final = SecretRef("telegram_chat_id")
+
+_PORTS = {"http": 80, "https": 443}
+_SECONDS = 30.0
+_MOST_PAUSE = 86_400
+_SHOWN = 200
+# Telegram repeats the chat as a number, and what the door hides of it is no JSON any more.
+_HIDDEN_NUMBER = re.compile(rb"-?[0-9]*" + re.escape(str(CHAT).encode()) + rb"[0-9]*")
+
+_KEEP_TOKEN = f"Keep the token that @BotFather gave you: `mainspring secrets set {TOKEN.name}`."
+_KEEP_CHAT = (
+    f"Write to the bot once, then keep the id of that chat: `mainspring secrets set {CHAT.name}`."
+)
+# What a refusal means, by its status and what its description begins with, and what to do.
+_REFUSALS: Final[tuple[tuple[int, str, str, str, str | None], ...]] = (
+    (400, "Bad Request: chat not found", "telegram_chat_not_found",
+     "Telegram knows no such chat, or the bot may not write in it.", _KEEP_CHAT),
+    (400, "Bad Request: chat_id is empty", "telegram_chat_not_found",
+     "Telegram was given no chat.", _KEEP_CHAT),
+    (400, "Bad Request: message is too long", "telegram_too_long",
+     "The message is too long for Telegram.", "Shorten it, or send a link."),
+    (400, "Bad Request: message text is empty", "telegram_empty",
+     "The message is empty for Telegram.", None),
+    (400, "Bad Request: group chat was upgraded", "telegram_chat_moved",
+     "The group has become a supergroup and has another id.", _KEEP_CHAT),
+    (401, "", "telegram_unauthorized", "Telegram does not accept the bot's token.", _KEEP_TOKEN),
+    (403, "", "telegram_forbidden",
+     "The bot may not write to the owner: it was blocked, or was never written to.",
+     "Open the chat with the bot in Telegram, unblock it and press Start."),
+    (404, "", "telegram_unauthorized", "Telegram knows no bot with this token.", _KEEP_TOKEN),
+)  # fmt: skip
+
+
+class Telegram:
+    """The Bot API at one address."""
+
+    def __init__(self, base_url: str) -> None:
+        self._base, host = _checked(base_url)
+        self.hosts = frozenset({host})
+
+    async def send_message(self, http: Http, text: str) -> int:
+        """Sends one message to the owner's chat; answers with its number there."""
+        try:
+            response = await http.send(
+                HttpRequest(
+                    method="POST",
+                    url=SecretText((f"{self._base}/bot", TOKEN, "/sendMessage")),
+                    headers={"Content-Type": "application/json"},
+                    query={"chat_id": SecretText((CHAT,))},
+                    body=orjson.dumps({"text": text}),
+                    timeout_seconds=_SECONDS,
+                    follow_redirects=False,
+                )
+            )
+        except Missing as missing:
+            raise _not_set_up(missing) from None
+        result = _answer(response)
+        number = result.get("message_id") if isinstance(result, Mapping) else None
+        if not isinstance(number, int) or isinstance(number, bool):
+            _not_telegram()
+        return number
+
+
+def _not_set_up(missing: Missing) -> Missing:
+    """Which secret is not there is in the sentence; how it is had is said with it."""
+    return Missing(
+        missing.detail,
+        code=missing.code,
+        suggestion=_KEEP_CHAT if CHAT.name in missing.detail else _KEEP_TOKEN,
+    )
+
+
+def _checked(base_url: str) -> tuple[str, str]:
+    """The address without a trailing slash, and its host with the port that will be dialled."""
+    try:
+        split = urlsplit(base_url)
+        host, port = split.hostname, split.port or _PORTS.get(split.scheme)
+    except ValueError:
+        host, port = None, None
+    if not host or port is None or not set(base_url).isdisjoint("?#@\\ "):
+        raise Invalid(
+            "The address of Telegram's API is not a web address.",
+            code="bad_telegram_url",
+            suggestion="Write MAINSPRING_TELEGRAM_URL like https://api.telegram.org.",
+        )
+    return base_url.rstrip("/"), f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _answer(response: HttpResponse) -> Any:
+    """The result of a call that was done; any other answer is a problem."""
+    said = _read(response.body)
+    if response.status == 200 and said is not None and said["ok"] is True:
+        return said.get("result")
+    if response.status == 429:
+        raise Upstream(
+            "Telegram asks for a pause: too many messages in a short time.",
+            code="telegram_busy",
+            retry_after=_pause(said, response),
+        )
+    if response.status in {408, 425} or response.status >= 500:
+        raise Upstream(
+            f"Telegram answered with status {response.status}.",
+            code="telegram_status",
+            retry_after=_pause(said, response),
+        )
+    if said is None or said["ok"] is True:
+        _not_telegram()
+    raise _refusal(response.status, said)
+
+
+def _read(body: bytes) -> dict[str, Any] | None:
+    """An answer as the Bot API speaks; None when it is something else."""
+    try:
+        said = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        try:
+            said = orjson.loads(_HIDDEN_NUMBER.sub(b"0", body))
+        except orjson.JSONDecodeError:
+            return None
+    return said if isinstance(said, dict) and isinstance(said.get("ok"), bool) else None
+
+
+def _pause(said: Mapping[str, Any] | None, response: HttpResponse) -> float | None:
+    """Telegram says it in whole seconds, in the body and, lately, in a header too."""
+    parameters = (said or {}).get("parameters")
+    wanted = parameters.get("retry_after") if isinstance(parameters, Mapping) else None
+    if not isinstance(wanted, int) or isinstance(wanted, bool):
+        text = response.headers.get("retry-after", "").strip()
+        wanted = int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+    return None if wanted is None else float(min(max(wanted, 0), _MOST_PAUSE))
+
+
+def _not_telegram() -> NoReturn:
+    """Trying again could send twice, and would most likely meet the same stranger."""
+    raise Upstream(
+        "What answered does not speak as Telegram's Bot API does.",
+        code="telegram_answer",
+        retryable=False,
+        suggestion="See whether MAINSPRING_TELEGRAM_URL leads to Telegram.",
+    )
+
+
+def _refusal(status: int, said: Mapping[str, Any]) -> Upstream:
+    description = str(said.get("description", ""))[: _SHOWN * 2]
+    for wanted, begins, code, detail, suggestion in _REFUSALS:
+        if wanted == status and description.startswith(begins):
+            return Upstream(detail, code=code, retryable=False, suggestion=suggestion)
+    shown = " ".join(description.split())[:_SHOWN] or f"status {status}"
+    return Upstream(
+        f"Telegram refused the message: {shown}.", code="telegram_refused", retryable=False
+    )

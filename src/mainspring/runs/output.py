@@ -1,0 +1,193 @@
+"""What steps say while they run: kept in pieces, read by whoever watches.
+
+A try that is taken over starts from its beginning and says everything again, so what it said
+before is replaced: its first piece takes the place of all that were there.
+
+All pieces of a run stand in one order: by the moment they were kept, and those of one moment
+by their place in the run. One worker at a time writes for a run, so whatever comes later also
+stands later, and the place of a piece is all that a reader must know to go on after it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.context import RunRef, Stream
+from mainspring.contracts.errors import Missing
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# How much of a log is handed out as one text.
+LOG_BYTES: Final = 4 * 1_048_576
+_CUT: Final = "\n… the rest is left out here: one text holds {most} bytes.\n"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_LONGEST_NAME: Final = 200
+
+_ADD = """
+    INSERT INTO run_output (workspace_id, run_id, step, item, attempt, seq, stream, text)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int2[], $6::int4[],
+        $7::text[], $8::text[])
+    ON CONFLICT (workspace_id, run_id, step, item, attempt, seq) DO UPDATE
+        SET stream = excluded.stream, text = excluded.text, at = now()
+"""
+_FORGET = """
+    DELETE FROM run_output o
+    USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int2[])
+        AS n(workspace_id, run_id, step, item, attempt)
+    WHERE o.workspace_id = n.workspace_id AND o.run_id = n.run_id AND o.step = n.step
+      AND o.item = n.item AND o.attempt = n.attempt AND o.seq > 1
+      AND o.run_id BETWEEN $6 AND $7
+"""
+# In the order of characters, which is the same here and in Python.
+ORDER = 'at, step COLLATE "C", item COLLATE "C", attempt, seq'
+# The first of these conditions is what the index answers.
+AFTER = f"at >= $3 AND ({ORDER}) > ($3, $4, $5, $6::int2, $7::int4)"
+_PAGE = f"""
+    SELECT step, item, attempt, seq, stream, text, at FROM run_output
+    WHERE workspace_id = $1 AND run_id = $2 AND {AFTER}
+      AND ($8::text IS NULL OR step = $8) AND ($9::text IS NULL OR stream = $9)
+    ORDER BY {ORDER} LIMIT $10
+"""
+_LOG = f"""
+    SELECT text FROM (
+        SELECT text, {ORDER.replace(' COLLATE "C"', "")},
+            sum(octet_length(text)) OVER (ORDER BY {ORDER}) - octet_length(text) AS before
+        FROM run_output o
+        WHERE workspace_id = $1 AND run_id = $2 AND stream <> 'end'
+          AND ($3::text IS NULL OR step = $3) AND ($4::text IS NULL OR stream = $4)
+          AND attempt = (
+              SELECT max(n.attempt) FROM run_output n
+              WHERE n.workspace_id = $1 AND n.run_id = $2 AND n.step = o.step AND n.item = o.item
+          )
+    ) AS told
+    WHERE before <= $5 ORDER BY {ORDER}
+"""
+_RUN = "SELECT 1 FROM runs WHERE workspace_id = $1 AND id = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some text that a step said, at its place."""
+
+    run: RunRef
+    seq: int
+    stream: Stream
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a piece stands among all pieces of its run."""
+
+    at: datetime = _EPOCH
+    step: str = ""
+    item: str = ""
+    attempt: int = 0
+    seq: int = 0
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Place:
+        return cls(row["at"], row["step"], row["item"], row["attempt"], row["seq"])
+
+    @property
+    def values(self) -> tuple[datetime, str, str, int, int]:
+        return self.at, self.step, self.item, self.attempt, self.seq
+
+
+def write_place(place: Place) -> str:
+    """A place as a reader is given it, to hand it back as it is."""
+    micros = (place.at - _EPOCH) // _MICROSECOND
+    told = [micros, place.step, place.item, place.attempt, place.seq]
+    text = json.dumps(told, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def read_place(text: str) -> Place | None:
+    """The place in a text of ours; None for any other text."""
+    try:
+        told = json.loads(base64.urlsafe_b64decode(text + "=="))
+        micros, step, item, attempt, seq = told
+        place = Place(_EPOCH + micros * _MICROSECOND, step, item, attempt, seq)
+        same = write_place(place) == text
+    except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error):
+        return None
+    numbers = type(attempt) is int and type(seq) is int and type(micros) is int
+    names = isinstance(step, str) and isinstance(item, str) and _is_name(step + item)
+    fits = numbers and 0 <= attempt < 1 << 15 and 0 <= seq < 1 << 31 and 0 <= micros < 1 << 57
+    return place if same and names and fits else None
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= _LONGEST_NAME and text.isascii() and (text.isprintable() or not text)
+
+
+async def write_output(tx: Transaction, pieces: Sequence[tuple[UUID, Piece]]) -> None:
+    """Keeps pieces inside the caller's transaction."""
+    begun = [entry for entry in pieces if entry[1].seq == 1]
+    if begun:
+        ids = [piece.run.id for _, piece in begun]
+        await tx.execute(_FORGET, *_tries(begun), min(ids), max(ids))
+    await tx.execute(
+        _ADD,
+        *_tries(pieces),
+        [piece.seq for _, piece in pieces],
+        [piece.stream for _, piece in pieces],
+        [piece.text for _, piece in pieces],
+    )
+
+
+def _tries(pieces: Sequence[tuple[UUID, Piece]]) -> tuple[list[Any], ...]:
+    return (
+        [space for space, _ in pieces],
+        [piece.run.id for _, piece in pieces],
+        [piece.run.step for _, piece in pieces],
+        [piece.run.item for _, piece in pieces],
+        [piece.run.attempt for _, piece in pieces],
+    )
+
+
+async def read_output(
+    tx: Transaction, workspace_id: UUID, run_id: UUID, *, after: Place | None = None,
+    step: str | None = None, stream: Stream | None = None, most: int = 1_000,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """What a run has said so far, the oldest first; ``after`` goes on where a page ended."""
+    place = (after or Place()).values
+    rows = await tx.fetch(_PAGE, workspace_id, run_id, *place, step, stream, most)
+    return [dict(row) for row in rows]
+
+
+async def read_log(
+    tx: Transaction, workspace_id: UUID, run_id: UUID, *, step: str | None = None,
+    stream: Stream | None = None, most_bytes: int = LOG_BYTES,
+) -> str:  # fmt: skip
+    """What the newest try at each step has said, as one text that says where it is cut."""
+    rows = await tx.fetch(_LOG, workspace_id, run_id, step, stream, most_bytes)
+    text = "".join(row["text"] for row in rows)
+    whole = text.encode()
+    if len(whole) <= most_bytes:
+        return text
+    return whole[:most_bytes].decode(errors="ignore") + _CUT.format(most=most_bytes)
+
+
+async def check_run(tx: Transaction, workspace_id: UUID, run_id: UUID) -> None:
+    """Refuses the id of a run that is not there, or not in this workspace."""
+    if await tx.fetchrow(_RUN, workspace_id, run_id) is None:
+        raise Missing("There is no such run.", code="no_run")
+
+
+def read_end(text: str | None) -> dict[str, Any]:
+    """How a try ended, from the last piece that it said; empty when it never said so."""
+    try:
+        told = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}

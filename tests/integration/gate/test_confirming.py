@@ -1,0 +1,329 @@
+"""A draft is sent once, as it was shown, by somebody who may; or it is not sent."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.gate.installs import install_id_of
+from tests.kit import slack, telegram
+from tests.kit.drafts import Office, office
+from tests.kit.house import Bench
+from tests.kit.members import member
+from tests.kit.neighbours import NEIGHBOUR, add_workspace
+from tests.kit.sending import everything
+
+AN_ID = "01900000-0000-7000-8000-0000000000ff"
+
+
+@pytest_asyncio.fixture
+async def here(bench: Bench) -> AsyncIterator[Office]:
+    async with office(bench) as made:
+        yield made
+
+
+async def test_bad_input_is_told_with_its_place_and_the_draft_waits_on(here: Office) -> None:
+    draft = await here.nudge()
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("confirm_action", {}, "/draft_id"),
+        ("confirm_action", {"draft_id": "the last one"}, "/draft_id"),
+        ("confirm_action", {"draft_id": None}, "/draft_id"),
+        ("confirm_action", {"draft_id": draft, "edits": {"text": "x"}}, "/edits"),
+        ("confirm_action", {"draft_ids": [draft]}, "/draft_ids"),
+        ("discard_action", {"draft_id": 7}, "/draft_id"),
+        ("discard_action", {"draft_id": draft, "reason": ""}, "/reason"),
+        ("discard_action", {"draft_id": draft, "reason": "x" * 501}, "/reason"),
+        ("list_pending_actions", {"limit": 0}, "/limit"),
+        ("list_pending_actions", {"limit": 101}, "/limit"),
+        ("list_pending_actions", {"status": "waiting"}, "/status"),
+        ("list_pending_actions", {"after": "x"}, "/after"),
+    ]
+    for capability, arguments, pointer in wrong:
+        with pytest.raises(Invalid) as refused:
+            await here.ask(capability, arguments)
+        assert pointer in {one.pointer for one in refused.value.findings}, (capability, arguments)
+    for capability in ("confirm_action", "discard_action"):
+        with pytest.raises(Missing):
+            await here.ask(capability, {"draft_id": AN_ID})
+
+    assert here.telegram.requests == []
+    (listed,) = (await here.ask("list_pending_actions", {}))["actions"]
+    assert (listed["draft_id"], listed["payload"]) == (draft, {"text": "Hello"})
+    assert (await here.confirm(draft))["status"] == "confirmed"
+    assert [sent["text"] for sent in here.telegram.messages] == ["Hello"]
+    assert (await here.ask("list_pending_actions", {}))["actions"] == []
+
+
+async def test_what_was_held_is_sent_with_its_secrets_and_no_table_knows_them(
+    here: Office,
+) -> None:
+    # Text that looks like a secret came as data, and stays data.
+    (draft,) = await here.posts("[secret slack_bot_token]")
+    somebody = await member(here.bench.house.database, here.bench.house.workspace_id, Role.OPERATOR)
+
+    answer = await here.confirm(draft, somebody)
+    again = await here.confirm(draft)
+
+    assert again == answer
+    assert answer == {
+        "draft_id": draft, "status": "confirmed", "outcome": "sent", "action": "slack_post",
+        "result": {"channel": "C0123", "ts": "1503435956.000001"},
+    }  # fmt: skip
+    assert here.slack.messages == [{"channel": "C0123", "text": "Hello [secret slack_bot_token]"}]
+    assert len(here.slack.requests) == 1
+    assert slack.TOKEN not in await everything(here.bench)
+    row = await here.row(draft)
+    assert (row["answered_kind"], row["answered_by"]) == ("member", somebody.actor.id)
+    database = here.bench.house.database
+    (called,) = await database.fetch("SELECT * FROM direct_calls WHERE id = $1", row["call_id"])
+    assert (called["capability"], called["outcome"]) == ("slack_post", "sent")
+    assert called["actor_id"] == somebody.actor.id
+    told = await database.fetch(
+        "SELECT action, detail FROM audit_log WHERE actor_id = $1", somebody.actor.id
+    )
+    by_action = {entry["action"]: entry["detail"] for entry in told}
+    assert by_action["secret.used"]["call"] == f"draft/{draft}"
+    assert by_action["slack_post"]["draft"] == draft
+    assert "confirm_action" in by_action
+
+
+async def test_a_draft_of_an_integration_is_done_by_its_action(here: Office) -> None:
+    held = {}
+    for name, given in (
+        ("slack_post", {"channel": "C0123", "text": "Hi"}),
+        ("telegram_push", {"text": "Hi"}),
+        ("send_email", {"to": ["ada@example.com"], "subject": "Hi", "body": "Hello."}),
+    ):
+        install = name.partition("_")[0] if name != "send_email" else "email"
+        asked = {"install_id": str(install_id_of(install)), "action_name": name, "input": given}
+        held[name] = (await here.ask("act_on_integration", asked))["draft_id"]
+
+    answers = {name: await here.confirm(draft) for name, draft in held.items()}
+
+    assert answers["slack_post"]["result"]["channel"] == "C0123"
+    assert answers["telegram_push"]["result"] == {"message_id": 101}
+    assert here.slack.messages == [{"channel": "C0123", "text": "Hi"}]
+    assert here.telegram.messages[0]["text"] == "Hi"
+    # This house has no mail server; the draft says so, and that nothing has left.
+    mail = answers["send_email"]
+    assert (mail["status"], mail["outcome"]) == ("failed", "not_sent")
+    assert mail["error"]["code"] == "mail_not_set_up"
+
+
+async def test_fifty_who_confirm_and_discard_at_once_send_it_at_most_once(here: Office) -> None:
+    drafts = [await here.nudge(f"n{number}") for number in range(3)]
+
+    async def one(number: int, draft: str) -> str:
+        capability = "discard_action" if number % 10 == 9 else "confirm_action"
+        try:
+            answer = await here.ask(capability, {"draft_id": draft})
+        except Clash as problem:
+            return problem.code
+        return str(answer["status"])
+
+    for draft in drafts:
+        said = Counter(await asyncio.gather(*(one(number, draft) for number in range(50))))
+        row = await here.row(draft)
+        assert row["status"] in ("confirmed", "discarded")
+        sent = row["status"] == "confirmed"
+        allowed = {"confirmed", "draft_sending", "draft_answered"} if sent else {
+            "discarded", "draft_discarded"
+        }  # fmt: skip
+        assert set(said) <= allowed, said
+        assert said[row["status"]] >= 1
+    texts = Counter(message["text"] for message in here.telegram.messages)
+    assert set(texts.values()) == {1}
+    assert len(here.telegram.requests) == len(texts)
+
+
+async def test_a_process_that_is_killed_at_the_send_leaves_it_in_doubt_and_nobody_repeats_it(
+    here: Office,
+) -> None:
+    draft = await here.nudge("Once")
+    here.telegram.script = [None]
+    settings = here.bench.house.settings
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.kit.confirming_process", str(settings.database_url),
+        str(settings.home), here.telegram.url, here.telegram.pair, draft,
+    )  # fmt: skip
+    async with asyncio.timeout(30):
+        while not here.telegram.requests:
+            assert process.returncode is None
+            await asyncio.sleep(0.01)
+    process.kill()
+    await process.wait()
+
+    with pytest.raises(Clash, match="being sent at this moment"):
+        await here.confirm(draft)
+    with pytest.raises(Clash, match="being sent at this moment"):
+        await here.ask("discard_action", {"draft_id": draft})
+    await here.change(draft, "answered_at = now() - interval '7 minutes'")
+    answers = [await here.confirm(draft) for _ in range(3)]
+
+    assert {(one["status"], one["outcome"]) for one in answers} == {("failed", "unknown")}
+    assert answers[0]["error"]["code"] == "send_in_doubt"
+    (listed,) = (await here.ask("list_pending_actions", {"status": "failed"}))["actions"]
+    assert (listed["draft_id"], listed["outcome"]) == (draft, "unknown")
+    assert len(here.telegram.requests) == 1
+
+
+async def test_whoever_asked_may_go_away_and_what_was_begun_is_recorded(here: Office) -> None:
+    draft = await here.nudge()
+    asking = asyncio.create_task(here.confirm(draft))
+    async with asyncio.timeout(10):
+        while (await here.row(draft))["status"] == "pending":
+            await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.wait({asking})
+
+    assert (await here.confirm(draft))["status"] == "confirmed"
+    assert len(here.telegram.messages) == 1
+
+
+async def test_what_the_other_side_says_decides_whether_it_is_in_doubt(here: Office) -> None:
+    cases = {
+        "refused": (slack.refusal("channel_not_found"), "not_sent"),
+        "busy": (slack.slack_answer(429, b"{}", "Retry-After: 30"), "not_sent"),
+        "broken": (slack.slack_answer(500, b"oops"), "unknown"),
+        "a stranger": (slack.slack_answer(200, b"<html>"), "unknown"),
+        "cut off": (b"", "unknown"),
+    }
+    drafts = await here.posts(*cases)
+    for draft, (name, (said, outcome)) in zip(drafts, cases.items(), strict=True):
+        here.slack.script = [said or b"HTTP/1.1 2"]
+        answer = await _while_it_hangs(here, draft) if not said else await here.confirm(draft)
+        assert (answer["status"], answer["outcome"]) == ("failed", outcome), (name, answer)
+        count = len(here.slack.requests)
+        assert await here.confirm(draft) == answer
+        assert len(here.slack.requests) == count
+    assert here.slack.messages == []
+
+
+async def _while_it_hangs(here: Office, draft: str) -> Any:
+    """Confirms while the other side goes away in the middle of its answer."""
+    before = len(here.slack.requests)
+    asking = asyncio.create_task(here.confirm(draft))
+    async with asyncio.timeout(10):
+        while len(here.slack.requests) == before:
+            await asyncio.sleep(0.005)
+    await here.slack.stop()
+    return await asking
+
+
+async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Office) -> None:
+    house = here.bench.house
+    (draft,) = await here.posts("Ada")
+    own = await here.nudge()
+    await add_workspace(house.database, NEIGHBOUR, "Next door")
+    viewer = await member(house.database, house.workspace_id, Role.VIEWER)
+    operator = await member(house.database, house.workspace_id, Role.OPERATOR)
+    stranger = await member(house.database, NEIGHBOUR, Role.OWNER)
+    client = Visitor(replace(operator.actor, kind="client", token_id=new_id()))
+    limited = Visitor(client.actor, capabilities=frozenset({"list_pending_actions"}))
+    refusals: list[tuple[Visitor, str, type[Problem], str]] = [
+        (viewer, draft, Denied, "role_too_small"),
+        (stranger, draft, Missing, "no_draft"),
+        (limited, draft, Missing, "unknown_capability"),
+        (operator, own, Denied, "not_your_draft"),
+    ]
+    for visitor, whose, kind, code in refusals:
+        with pytest.raises(kind) as refused:
+            await here.confirm(whose, visitor)
+        assert refused.value.code == code
+    for visitor in (viewer, stranger):
+        with pytest.raises(Problem):
+            await here.ask("discard_action", {"draft_id": draft}, visitor)
+    assert (await here.ask("list_pending_actions", {}, stranger))["actions"] == []
+    assert here.slack.requests == here.telegram.requests == []
+
+    assert (await here.confirm(draft, client))["outcome"] == "sent"
+    row = await here.row(draft)
+    assert (row["answered_kind"], row["answered_by"]) == ("client", operator.actor.id)
+
+
+async def test_an_actor_without_a_role_confirms_nothing(here: Office) -> None:
+    draft = await here.nudge()
+    nobody = Visitor(Actor(here.bench.house.workspace_id, "member", new_id()))
+    with pytest.raises(Denied):
+        await here.confirm(draft, nobody)
+    assert here.telegram.requests == []
+
+
+async def test_a_draft_whose_time_is_over_is_refused_and_stays_listed(here: Office) -> None:
+    late, early = await here.nudge("late"), await here.nudge("early")
+    await here.change(late, "expires_at = now() - interval '1 second'")
+    await here.change(early, "expires_at = now() + interval '5 seconds'")
+
+    for capability in ("confirm_action", "discard_action"):
+        with pytest.raises(Expired) as refused:
+            await here.ask(capability, {"draft_id": late})
+        assert refused.value.code == "draft_expired"
+    assert (await here.confirm(early))["outcome"] == "sent"
+
+    (listed,) = (await here.ask("list_pending_actions", {"status": "expired"}))["actions"]
+    assert (listed["draft_id"], listed["status"]) == (late, "expired")
+    assert [message["text"] for message in here.telegram.messages] == ["early"]
+
+
+async def test_a_draft_that_is_not_what_was_shown_is_not_sent(here: Office) -> None:
+    changes: list[tuple[str, tuple[Any, ...]]] = [
+        ("arguments = $2", ({"channel": "C9999", "text": "Hello", "token": "x"},)),
+        ("arguments = $2, arguments_hash = $3", ({"channel": "C9"}, b"0" * 16)),
+        ("preview = 'Something harmless'", ()),
+        ("secrets = '[]'", ()),
+        ("""secrets = '[{"at": ["token"], "parts": [{"secret": "telegram_bot_token"}]}]'""", ()),
+        ("capability = 'telegram_push'", ()),
+        ("version = 2", ()),
+        ("automation_id = NULL, version = NULL", ()),
+        ("bound_hash = NULL", ()),
+    ]
+    drafts = await here.posts(*(f"p{number}" for number in range(len(changes) + 1)))
+    for draft, (assignment, values) in zip(drafts[1:], changes, strict=True):
+        await here.change(draft, assignment, *values)
+        with pytest.raises(Clash) as refused:
+            await here.confirm(draft)
+        assert refused.value.code == "draft_changed", assignment
+        assert (await here.row(draft))["status"] == "pending"
+    # Grants that were changed under it are not those that it was asked under.
+    whose = (await here.row(drafts[0]))["automation_id"]
+    await here.bench.house.database.execute(
+        "UPDATE automation_versions SET grants = '[]' WHERE automation_id = $1", UUID(str(whose))
+    )
+    with pytest.raises(Clash):
+        await here.confirm(drafts[0])
+    assert here.slack.requests == []
+
+
+async def test_a_discarded_draft_is_never_sent_and_says_why(here: Office) -> None:
+    draft = await here.nudge()
+    asked = {"draft_id": draft, "reason": "Wrong chat."}
+
+    answer = await here.ask("discard_action", asked)
+    again = await here.ask("discard_action", {"draft_id": draft})
+
+    assert answer == again == {"ok": True, "draft_id": draft, "status": "discarded"}
+    with pytest.raises(Clash) as refused:
+        await here.confirm(draft)
+    assert refused.value.code == "draft_discarded"
+    row = await here.row(draft)
+    assert (row["reason"], row["outcome"]) == ("Wrong chat.", "not_sent")
+    sent = await here.nudge("another")
+    await here.confirm(sent)
+    with pytest.raises(Clash) as late:
+        await here.ask("discard_action", {"draft_id": sent})
+    assert late.value.code == "draft_answered"
+    assert [message["text"] for message in here.telegram.messages] == ["another"]
+    assert telegram.TOKEN not in await everything(here.bench)
