@@ -16,6 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from tests.kit.postgres import quickest_place
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 # Settings by their short names: slots, egress_allow …
@@ -123,8 +125,8 @@ def rest_of(process: subprocess.Popen[str]) -> str:
 
 @contextlib.contextmanager
 def open_folder() -> Iterator[Path]:
-    """A folder under /tmp that the database's user may pass through when root tests."""
-    folder = Path(tempfile.mkdtemp(prefix="mainspring-cli-", dir="/tmp"))
+    """A folder that the database's user may pass through when root tests."""
+    folder = Path(tempfile.mkdtemp(prefix="mainspring-cli-", dir=quickest_place()))
     folder.chmod(0o755)
     try:
         yield folder
@@ -146,3 +148,9 @@ def definition(name: str, plan: Sequence[Mapping[str, Any]], **more: Any) -> dic
 
 def step(step_id: str, action: str, **config: Any) -> dict[str, Any]:
     return {"step_id": step_id, "action": action, "config": config}
+
+
+def nap(name: str, seconds: float, **more: Any) -> dict[str, Any]:
+    """A definition that waits, and then goes on."""
+    plan = [step("nap", "delay", seconds=seconds), step("after", "transform_data", output="awake")]
+    return definition(name, plan, **more)

@@ -8,7 +8,6 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import subprocess
 import termios
@@ -25,15 +24,12 @@ from tests.acceptance.commands import (
     Ended,
     Mainspring,
     definition,
-    line_with,
-    rest_of,
-    silent_server,
+    nap,
     step,
 )
 from tests.acceptance.conftest import Write
 
 RUN_LINE = re.compile(r"^  run +([0-9a-f]{8}-[0-9a-f-]{27})$", re.MULTILINE)
-QUICK_LEASE = {"lease_seconds": "2", "heartbeat_seconds": "0.5"}
 
 
 # --- bad input; the unit tests hold the whole list
@@ -228,131 +224,6 @@ def test_a_run_that_ended_well_is_neither_cancelled_nor_retried(
         assert ended.json["status"] == 409
 
 
-# --- waiting, cancelling, leaving, dying
-
-
-def _nap(name: str, seconds: float, **more: object) -> dict[str, object]:
-    plan = [step("nap", "delay", seconds=seconds), step("after", "transform_data", output="awake")]
-    return definition(name, plan, **more)
-
-
-def test_ctrl_c_cancels_the_run(mainspring: Mainspring, write: Write) -> None:
-    with mainspring.started("run", write(_nap("Long nap", 600))) as process:
-        line_with(process, "waiting until")
-        process.send_signal(signal.SIGINT)
-        said = rest_of(process)
-
-    assert process.returncode == 7, said
-    assert "Cancelled" in said
-    assert mainspring("logs", "last", "--json").json["status"] == "cancelled"
-
-
-def test_a_run_that_was_left_is_finished_by_a_worker(mainspring: Mainspring, write: Write) -> None:
-    with mainspring.started("run", write(_nap("Left alone", 3))) as process:
-        line_with(process, "waiting until")
-        process.send_signal(signal.SIGTERM)
-        said = rest_of(process)
-    assert process.returncode == 10, said
-
-    with mainspring.started("worker", "--queues", "fast", "--slots", "2") as worker:
-        line_with(worker, "Working on fast with 2 slots")
-        line_with(worker, "succeeded")
-        worker.send_signal(signal.SIGTERM)
-        assert "The worker has stopped." in rest_of(worker)
-    assert worker.returncode == 0
-    assert mainspring("logs", "last", "--json").json["output"] == "awake"
-
-
-def test_a_second_ctrl_c_leaves_at_once_and_the_next_worker_ends_the_run(
-    mainspring: Mainspring, write: Write
-) -> None:
-    with silent_server() as port:
-        allowed = {"egress_allow": f"127.0.0.1:{port}"}
-        hanging = step("ask", "http_fetch", url=f"http://127.0.0.1:{port}/")
-        path = write(definition("Hanging", [hanging]))
-        with mainspring.started("run", path, settings=allowed) as process:
-            line_with(process, "→ ask")
-            process.send_signal(signal.SIGINT)
-            line_with(process, "Cancelling")
-            process.send_signal(signal.SIGINT)
-            said = rest_of(process)
-
-    # The cancellation may be quicker than the second signal.
-    assert process.returncode in {7, 10}, said
-    if process.returncode == 10:
-        run_id = mainspring("logs", "last", "--json").json["id"]
-        with mainspring.started("worker") as worker:
-            line_with(worker, f"{run_id} cancelled")
-    assert mainspring("logs", "last", "--json").json["status"] == "cancelled"
-
-
-def test_a_run_is_shown_whoever_executes_it(mainspring: Mainspring, write: Write) -> None:
-    with mainspring.started("worker") as worker:
-        line_with(worker, "Working on")
-        for number in range(3):
-            plan = [step("a", "transform_data", output=number), step("b", "delay", seconds=0.2)]
-            ended = mainspring("run", write(definition(f"Shared {number}", plan)))
-
-            assert ended.code == 0, ended.said
-            assert ended.out.count("✓ a") == ended.out.count("✓ b") == 1
-
-
-def test_waiting_may_be_given_a_limit(mainspring: Mainspring, write: Write) -> None:
-    ended = mainspring("run", write(_nap("Too long", 600)), "--timeout", "0.5", "--json")
-
-    assert ended.code == 10, ended.said
-    assert ended.json["status"] == "waiting"
-    assert mainspring("cancel", ended.json["id"]).code == 0
-
-
-def test_two_commands_stand_beside_each_other_and_the_second_run_is_dropped(
-    mainspring: Mainspring, write: Write
-) -> None:
-    path = write(_nap("One at a time", 4, execution={"concurrency": "drop_if_running"}))
-
-    with mainspring.started("run", path) as first:
-        line_with(first, "waiting until")
-        second = mainspring("run", path)
-        said = rest_of(first)
-
-    assert second.code == 8, second.said
-    assert "drop_if_running" in second.out
-    assert first.returncode == 0, said
-
-
-def test_a_run_whose_process_was_killed_is_resumed_by_the_next_command(
-    mainspring: Mainspring, write: Write
-) -> None:
-    numbers = list(range(300))
-    inner = [step("note", "automation_kv.set", key="n/{{ item }}", value="{{ run.id }}")]
-    plan = [step("walk", "for_each", items=numbers, steps=inner)]
-    with mainspring.started(
-        "run", write(definition("Killed", plan)), settings=QUICK_LEASE
-    ) as process:
-        line_with(process, "✓ note[20]")
-        process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE)
-
-    # A second command stays long enough for the lease of the first to run out.
-    ended = mainspring("run", write(_nap("Bystander", 6)), settings=QUICK_LEASE)
-    assert ended.code == 0, ended.said
-    assert "1 earlier run is being resumed." in ended.out
-    run = _run_of(mainspring, "Killed")
-    if run["status"] != "succeeded":
-        with mainspring.started("worker", settings=QUICK_LEASE) as worker:
-            line_with(worker, f"{run['id']} succeeded")
-    rows = mainspring("logs", str(run["id"]), "--json").json["steps"]
-    done = [row["item"] for row in rows if row["step"] == "note"]
-    assert sorted(done, key=int) == [str(number) for number in numbers]
-
-
-def _run_of(mainspring: Mainspring, name: str) -> dict[str, object]:
-    runs = mainspring("runs", "--automation", name, "--json").json["runs"]
-    assert len(runs) == 1
-    found: dict[str, object] = runs[0]
-    return found
-
-
 # --- on a terminal
 
 
@@ -389,7 +260,7 @@ def _until_hidden(terminal: int) -> None:
 def test_a_terminal_shows_what_goes_on_and_how_long_it_sleeps(
     mainspring: Mainspring, write: Write
 ) -> None:
-    command = mainspring.command("run", write(_nap("Shown", 1)))
+    command = mainspring.command("run", write(nap("Shown", 1)))
     environment = {**mainspring.environment(), "TERM": "xterm-256color"}
 
     ended = _on_a_terminal(command, environment)

@@ -10,6 +10,7 @@ from mainspring.actions.vocabulary import builtin_actions
 from mainspring.contracts.clock import Clock, SystemClock
 from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Fault
+from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.registry import Registry
 from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.artifacts.links import Links
@@ -41,6 +42,13 @@ class Call:
 
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)
+
+    @property
+    def model(self) -> str:
+        raise AssertionError("no model")
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        raise AssertionError(request)
 
 
 @asynccontextmanager

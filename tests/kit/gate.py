@@ -98,7 +98,7 @@ class Hand:
         )
 
     async def _hold(self, ctx: StepContext, config: Mapping[str, Any]) -> Any:
-        first, second = await ctx.token(), await ctx.token()
+        first, second = (await ctx.start()).token, (await ctx.start()).token
         self.tokens.put_nowait(first)
         await self.release.wait()
         return {"same": first == second}

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest_asyncio
 
+from mainspring.actions.script.workshop import Workshop
 from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.runs.arrivals import Request
@@ -129,14 +130,17 @@ async def bench(database: Database, database_url: str, tmp_path: Path) -> AsyncI
     )  # fmt: skip
     outside = Outside()
     vault = Vault(database, settings.key_file, Limits())
+    workshop = Workshop(Limits(), address=settings.address, warm=0, database=database)
     registry = build_registry(
-        Limits(), vault=vault, database=database, capabilities=outside.capabilities()
-    )
-    house = build_house(settings, Limits(), registry, database)
+        Limits(), vault=vault, database=database, capabilities=outside.capabilities(),
+        workshop=workshop,
+    )  # fmt: skip
+    house = build_house(settings, Limits(), registry, database, workshop)
     await prepare(house)
     try:
         yield Bench(house, outside)
     finally:
+        await workshop.aclose()
         await house.gate.aclose()
         await house.waker.aclose()
         await house.egress.aclose()

@@ -53,7 +53,7 @@ def open_folder(place: str = _DISK) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _quickest_place() -> str:
+def quickest_place() -> str:
     """Memory, if it has room for all that is written and programs may be started there."""
     try:
         system = os.statvfs(_MEMORY)
@@ -106,7 +106,7 @@ def used_home(made_home: Path, data_home: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[EmbeddedServer]:
-    with running_server(_FAST, _quickest_place()) as server:
+    with running_server(_FAST, quickest_place()) as server:
         yield server
 
 

@@ -1,8 +1,8 @@
 """A bench on which outside writes may leave.
 
-No write policy lets a mail or a message go without a person, and drafts cannot be confirmed
-yet. So these tests mark the writes as safe in a registry of their own and run under
-``auto_confirm_safe``; the product's own registry is never changed.
+No write policy lets a mail or a message go without a person. So these tests mark the writes
+as safe in a registry of their own and run under ``auto_confirm_safe``; the product's own
+registry is never changed.
 """
 
 from __future__ import annotations

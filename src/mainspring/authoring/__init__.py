@@ -9,5 +9,6 @@ Text that a model wrote is data here and stays data. It becomes part of a progra
 when a person has seen it and agreed, and every change that widens what an automation
 may do asks again.
 
-The room is empty so far.
+An automation that is one script is made by following a playbook, which is data too: who
+follows it asks one question at a time and calls the capabilities that stand here.
 """

@@ -1,0 +1,90 @@
+"""What is asked before anything is made: the playbook, and who else writes there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.authoring.callers import author_of
+from mainspring.authoring.kinds import Wake
+from mainspring.authoring.overlaps import (
+    MOST_MATCHES,
+    Living,
+    Wanted,
+    alike,
+    check_boards,
+    living,
+)
+from mainspring.authoring.playbook import playbook
+from mainspring.authoring.studio import Studio
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+
+
+def playbook_handler(studio: Studio) -> CapabilityHandler:
+    async def lead(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        hint = (given.get("purpose_hint") or "").strip() or None
+        space = ctx.actor.workspace_id
+        found: list[Living] = []
+        if hint is not None:
+            async with studio.inside(space).acquire() as connection:
+                others = await living(connection, space, studio.vocabulary)
+            found = await alike(studio.likeness, hint, others)
+        similar = {
+            "similarity_by": None if hint is None else studio.likeness.measure,
+            "automations": [
+                {
+                    "automation_id": str(one.id),
+                    "name": one.name,
+                    "description": one.description,
+                    "state": one.state,
+                    "admin_url": studio.admin_url(one.id),
+                }
+                for one in found
+            ],
+        }
+        return {"purpose_hint": hint, "playbook": playbook(hint, similar)}
+
+    return lead
+
+
+def overlap_handler(studio: Studio) -> CapabilityHandler:
+    async def overlaps(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space = ctx.actor.workspace_id
+        kind, target = given.get("trigger_kind"), given.get("dedupe_target_field")
+        wanted = Wanted(
+            frozenset(str(UUID(board)) for board in given["writes_to_boards"]),
+            target,
+            None if kind is None else (Wake(kind),),
+        )
+        async with studio.inside(space).acquire() as connection:
+            await check_boards(connection, space, given["writes_to_boards"], writing=False)
+            caller = await author_of(ctx, connection)
+            others = await living(connection, space, studio.vocabulary)
+        same = [one for one in others if wanted.shares_board(one) and _narrow(one, kind, target)]
+        intent = given.get("intent")
+        known = {one.id for one in same}
+        rest = [one for one in others if one.id not in known]
+        like = await alike(studio.likeness, intent, rest)
+        me = caller.member_id
+        matches = [one.told(me, strict=wanted.strictly(one)) for one in same]
+        matches.sort(key=lambda match: not match["strict_overlap"])
+        matches += [one.told(me, strict=False) for one in like]
+        return {
+            "count": len(matches),
+            "strict_count": sum(match["strict_overlap"] for match in matches),
+            "matches": matches[:MOST_MATCHES],
+            "similarity_by": studio.likeness.measure if intent else None,
+        }
+
+    return overlaps
+
+
+def _narrow(one: Living, kind: str | None, target: str | None) -> bool:
+    """Whether it is among those that were asked for."""
+    if target is not None and one.target != target:
+        return False
+    return kind is None or any(wake.kind == kind for wake in one.wakes)

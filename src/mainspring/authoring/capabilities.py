@@ -1,0 +1,77 @@
+"""What authoring offers to members, clients and runs: make, change, try and put away.
+
+A run needs a grant for each of them, like for anything else, and can author no more than it
+may do itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mainspring.authoring import saving_schemas as saving
+from mainspring.authoring import trying_schemas as trying
+from mainspring.authoring.asking import overlap_handler, playbook_handler
+from mainspring.authoring.editing import delete_handler, update_handler
+from mainspring.authoring.running import run_handler
+from mainspring.authoring.saving import save_handler
+from mainspring.authoring.studio import Studio
+from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.roles import Permission
+
+_READS: Final = Annotations(effect=Effect.READ, seconds=0.5)
+_KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.5)
+# Who may only set automations going or at rest may do that here too; the rest is asked inside.
+_SWITCHES: Final = Annotations(
+    effect=Effect.KEEP, transactional=True, seconds=0.5, permission=Permission.SWITCH
+)
+_RUNS: Final = Annotations(effect=Effect.KEEP, seconds=60.0, permission=Permission.RUN)
+
+
+def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
+    """Everything this room offers."""
+    return (
+        Capability(
+            "create_automation_flow",
+            "Start making an automation, step by step\n\n"
+            "For any wish to create, set up or build an automation. Answers a playbook of ordered "
+            "steps, to be followed one question at a time, with skeletons of scripts that write "
+            "nothing twice. It changes nothing.",
+            trying.FLOW, trying.FLOWS, playbook_handler(studio), annotations=_READS,
+        ),
+        Capability(
+            "save_automation_draft",
+            "Save a new automation, paused\n\n"
+            "The last step of create_automation_flow. It is not woken before a person activates "
+            "it at admin_url. Not for edits: those are update_automation's, and a name that is "
+            "taken is refused.",
+            saving.SAVE, saving.SAVED, save_handler(studio), annotations=_KEEPS,
+        ),
+        Capability(
+            "update_automation",
+            "Change an automation\n\n"
+            "Fields that are given replace what was there, the others stay. With "
+            "active_version_id an earlier version is in force again, with its grants, caps and "
+            "triggers. With state it is set going or at rest.",
+            saving.UPDATE, saving.UPDATED, update_handler(studio), annotations=_SWITCHES,
+        ),
+        Capability(
+            "run_automation_once",
+            "Run an automation once and wait for its end\n\n"
+            "Also while it is paused. By default a dry run, which changes nothing and lists the "
+            "calls it pretended; dry_run: false is exactly what a trigger would start.",
+            trying.RUN, trying.RAN, run_handler(studio), annotations=_RUNS,
+        ),
+        Capability(
+            "delete_automation",
+            "Put an automation away for good\n\n"
+            "It is woken and run no more, and overlaps with nothing. Its history stays.",
+            trying.DELETE, trying.DELETED, delete_handler(studio), annotations=_KEEPS,
+        ),
+        Capability(
+            "find_overlapping_automations",
+            "Find automations that write the same boards\n\n"
+            "Before a new one is saved. strict_overlap: the same board and list field, and one "
+            "moment can wake both. With intent, those that mean something alike are added.",
+            trying.OVERLAP, trying.OVERLAPS, overlap_handler(studio), annotations=_READS,
+        ),
+    )  # fmt: skip

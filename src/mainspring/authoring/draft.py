@@ -1,0 +1,177 @@
+"""A draft: what the tools are told, as a definition of one script step, and back again.
+
+What somebody says in the words of the tools is kept as a definition like any other. Whatever
+the validator then finds is told at the place where it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from mainspring.authoring.grants import spelt_hosts
+from mainspring.authoring.kinds import as_entries, written_pointer
+from mainspring.contracts.errors import Finding, Invalid
+
+SCRIPT: Final = "script"
+DEFAULT_COST: Final = 1
+DEFAULT_WALL: Final = 60
+DEFAULT_TOKENS: Final = 200_000
+DEFAULT_MODEL: Final = "claude-sonnet-4-6"
+HOSTS_NOTE: Final = "acknowledged_http_fetch_hosts"
+
+# Where a place of the definition stands among the arguments; the longest that fits counts.
+_WRITTEN: Final = (
+    ("/plan/0/config/source", "/source"),
+    ("/plan/0/config/grants", "/tool_grants"),
+    ("/plan/0/config/wall_seconds", "/max_wall_seconds"),
+    ("/execution/timeout_seconds", "/max_wall_seconds"),
+    ("/execution/budget_cap_usd", "/cost_cap_daily_usd"),
+    ("/execution/cost_cap_daily_usd", "/cost_cap_daily_usd"),
+    ("/execution/max_llm_tokens", "/max_llm_tokens"),
+    ("/execution/model", "/model"),
+    ("/execution/write_policy", "/write_policy"),
+    ("/writes/boards", "/writes_to_boards"),
+    ("/writes/dedupe_key_field", "/dedupe_key_field"),
+    ("/writes/dedupe_target_field", "/dedupe_target_field"),
+    ("/writes/coexistence_note", "/coexistence_note"),
+    ("/plan/0/action", "/tool_grants"),
+    ("/plan/0", "/source"),
+)
+# What a field of the tools changes in a definition: the part, and the name in it.
+_EXECUTION: Final = {
+    "max_llm_tokens": "max_llm_tokens",
+    "model": "model",
+    "write_policy": "write_policy",
+}
+_WRITES: Final = {
+    "dedupe_key_field": "dedupe_key_field",
+    "dedupe_target_field": "dedupe_target_field",
+    "coexistence_note": "coexistence_note",
+}
+_WORDS: Final = ("name", "description", "intent")
+
+Document = dict[str, Any]
+
+
+def new_document(given: Mapping[str, Any]) -> tuple[Document, list[Finding]]:
+    """The definition of a new automation, and what is wrong with its triggers as written."""
+    usual = {
+        "cost_cap_daily_usd": DEFAULT_COST,
+        "max_wall_seconds": DEFAULT_WALL,
+        "max_llm_tokens": DEFAULT_TOKENS,
+        "model": DEFAULT_MODEL,
+    }
+    bare: Document = {
+        "schema_version": "1.1",
+        "plan": [{"step_id": SCRIPT, "action": SCRIPT, "config": {}}],
+        "execution": {},
+    }
+    return changed_document(bare, {**usual, **given})
+
+
+def changed_document(
+    before: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[Document, list[Finding]]:
+    """A definition with the fields that are given, and the others as they were."""
+    document = dict(before)
+    document.update({name: given[name] for name in _WORDS if name in given})
+    findings: list[Finding] = []
+    if "triggers" in given:
+        document["triggers"], findings = as_entries(given["triggers"])
+    document["execution"] = _execution(before, given)
+    document["plan"] = _plan(before, given)
+    writes = _writes(before, given)
+    if writes:
+        document["writes"] = writes
+    if HOSTS_NOTE in given:
+        noted = {HOSTS_NOTE: spelt_hosts(given[HOSTS_NOTE])}
+        document["metadata"] = {**(before.get("metadata") or {}), **noted}
+    if is_script(document):
+        document["goal"] = _goal(document)
+    return document, findings
+
+
+def _execution(before: Mapping[str, Any], given: Mapping[str, Any]) -> Document:
+    made = dict(before.get("execution") or {})
+    made.update({inside: given[name] for name, inside in _EXECUTION.items() if name in given})
+    if "cost_cap_daily_usd" in given:
+        made["cost_cap_daily_usd"] = given["cost_cap_daily_usd"]
+        if is_script(before):
+            # One run may spend what the day allows; there is no other bound to speak of.
+            made["budget_cap_usd"] = given["cost_cap_daily_usd"]
+    if "max_wall_seconds" in given and not is_script(before):
+        made["timeout_seconds"] = given["max_wall_seconds"]
+    return made
+
+
+def _plan(before: Mapping[str, Any], given: Mapping[str, Any]) -> list[Any]:
+    if not is_script(before):
+        return list(before["plan"])
+    step = before["plan"][0]
+    config = dict(step["config"])
+    names = {"source": "source", "tool_grants": "grants", "max_wall_seconds": "wall_seconds"}
+    config.update({inside: given[name] for name, inside in names.items() if name in given})
+    return [{**step, "config": config}]
+
+
+def _writes(before: Mapping[str, Any], given: Mapping[str, Any]) -> Document:
+    made = dict(before.get("writes") or {})
+    made.update({inside: given[name] for name, inside in _WRITES.items() if name in given})
+    if "writes_to_boards" in given:
+        made["boards"] = sorted({str(board).lower() for board in given["writes_to_boards"]})
+    return made
+
+
+def _goal(document: Mapping[str, Any]) -> str:
+    """What it is for, in the first words that somebody found for it."""
+    words = (document.get(name) for name in ("description", "intent", "name"))
+    return next(str(one) for one in words if isinstance(one, str) and one.strip())
+
+
+def is_script(document: Mapping[str, Any]) -> bool:
+    """Whether it is one script and nothing else."""
+    plan = document.get("plan")
+    return (
+        isinstance(plan, Sequence)
+        and len(plan) == 1
+        and isinstance(plan[0], Mapping)
+        and plan[0].get("action") == SCRIPT
+    )
+
+
+def granted_tools(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The grants of a script, as they were written."""
+    return list(document["plan"][0]["config"].get("grants") or ())
+
+
+def wall_seconds(document: Mapping[str, Any]) -> int:
+    """How long a run of it may take."""
+    if is_script(document):
+        return int(document["plan"][0]["config"].get("wall_seconds", DEFAULT_WALL))
+    return int((document.get("execution") or {}).get("timeout_seconds", 600))
+
+
+def as_written(finding: Finding) -> Finding:
+    """The same finding, at the place where its author looks."""
+    pointer = finding.pointer
+    if pointer.startswith("/triggers/"):
+        return replace(finding, pointer=written_pointer(pointer))
+    for inside, written in _WRITTEN:
+        if pointer == inside or pointer.startswith(inside + "/"):
+            return replace(finding, pointer=written + pointer.removeprefix(inside))
+    return finding
+
+
+def refuse(findings: Iterable[Finding]) -> None:
+    """Raises everything that is wrong, once, in one answer; nothing when nothing is."""
+    once = list({(one.pointer, one.code, one.detail): one for one in findings}.values())
+    if once:
+        things = "one problem" if len(once) == 1 else f"{len(once)} problems"
+        raise Invalid(
+            f"The automation has {things}: {once[0].detail}",
+            code="invalid_automation",
+            findings=once,
+            suggestion=once[0].suggestion,
+        )

@@ -1,0 +1,246 @@
+"""update_automation and delete_automation: an automation is changed, set going, or put away.
+
+Whatever changes what a run would do makes a version, with everything that belongs to it, so
+that going back brings back permissions and caps together with the source. Going back itself
+makes none: the version of then is in force again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.authoring.callers import Author, author_of, check_may_edit
+from mainspring.authoring.draft import HOSTS_NOTE, changed_document, is_script, refuse
+from mainspring.authoring.judging import check_overlap, judged, wanted_by
+from mainspring.authoring.overlaps import check_boards
+from mainspring.authoring.saving import doubts
+from mainspring.authoring.studio import Studio
+from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
+from mainspring.contracts.outcome import Unchanged
+from mainspring.definition.grants import missing
+from mainspring.definition.json_values import same
+from mainspring.triggers.changing import record_overtaken
+from mainspring.workspace import schedules
+from mainspring.workspace.automations import hold, hold_all, hold_names, read_grants, update
+from mainspring.workspace.states import activate, archive, pause
+from mainspring.workspace.stored_triggers import written_back
+from mainspring.workspace.triggers import list_triggers
+from mainspring.workspace.versions import find_version, judge_version, use_version, version_id
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext, Transaction
+
+# What only a script has.
+_OF_SCRIPTS: Final = ("source", "tool_grants", HOSTS_NOTE)
+_OVERLAP: Final = ("acknowledged_overlap", "coexistence_note")
+_ROLLBACK: Final = "active_version_id"
+# Where each field stands in a definition, to see whether it says something new.
+_PLACES: Final[Mapping[str, Sequence[tuple[str | int, ...]]]] = {
+    "name": [("name",)],
+    "description": [("description",)],
+    "intent": [("intent",)],
+    "source": [("plan", 0, "config", "source")],
+    "tool_grants": [("plan", 0, "config", "grants")],
+    "triggers": [("triggers",)],
+    "cost_cap_daily_usd": [("execution", "cost_cap_daily_usd")],
+    "max_wall_seconds": [("plan", 0, "config", "wall_seconds"), ("execution", "timeout_seconds")],
+    "max_llm_tokens": [("execution", "max_llm_tokens")],
+    "model": [("execution", "model")],
+    "write_policy": [("execution", "write_policy")],
+    "writes_to_boards": [("writes", "boards")],
+    "dedupe_key_field": [("writes", "dedupe_key_field")],
+    "dedupe_target_field": [("writes", "dedupe_target_field")],
+    "coexistence_note": [("writes", "coexistence_note")],
+    HOSTS_NOTE: [("metadata", HOSTS_NOTE)],
+}
+EDITABLE: Final = frozenset({*_PLACES, "state", _ROLLBACK})
+
+
+@dataclass(slots=True)
+class _Change:
+    """What became of an edit."""
+
+    state: str
+    version: int | None = None
+    columns: list[str] = field(default_factory=list)
+    warnings: Sequence[Finding] = ()
+
+
+def update_handler(studio: Studio) -> CapabilityHandler:
+    async def change(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        fields = {name: value for name, value in given.items() if name != "automation_id"}
+        _check_fields(ctx, fields)
+        automation_id, space, tx = UUID(given["automation_id"]), ctx.actor.workspace_id, ctx.tx
+        await hold_names(tx, space)
+        await hold_all(tx, space, [automation_id])
+        before = await schedules.waiting(tx, [(space, automation_id)])
+        author = await author_of(ctx, tx)
+        made = await _changed(studio, ctx, automation_id, fields, author)
+        await record_overtaken(tx, before, studio.limits)
+        told = _told(studio, automation_id, made)
+        return told if made.columns else Unchanged(told)
+
+    return change
+
+
+def _check_fields(ctx: CallContext, fields: Mapping[str, Any]) -> None:
+    if not fields.keys() & EDITABLE:
+        detail = f"Nothing is to be changed: name at least one of {', '.join(sorted(EDITABLE))}."
+        raise Invalid(detail, code="nothing_to_change", findings=[Finding("", detail, "missing")])
+    others = fields.keys() - {"state", _ROLLBACK}
+    if _ROLLBACK in fields and others:
+        detail = "Going back brings back a whole version; nothing else is changed with it."
+        way = "Go back first, then make the other changes."
+        refuse([Finding(f"/{name}", detail, "with_rollback", way) for name in sorted(others)])
+    if fields.keys() != {"state"}:
+        check_may_edit(ctx)
+
+
+async def _changed(
+    studio: Studio, ctx: CallContext, automation_id: UUID, fields: Mapping[str, Any], author: Author
+) -> _Change:
+    space, tx = ctx.actor.workspace_id, ctx.tx
+    row = await hold(tx, space, automation_id)
+    made = _Change(row["state"])
+    if _ROLLBACK in fields:
+        await _go_back(studio, tx, space, row, UUID(fields[_ROLLBACK]), author, made)
+    elif fields.keys() - {"state"}:
+        await _edit(studio, tx, space, row, fields, author, made)
+    if "state" in fields:
+        made.state = await _set_state(studio, tx, space, automation_id, fields["state"], author)
+        if made.state != row["state"]:
+            made.columns.append("state")
+    return made
+
+
+async def _edit(
+    studio: Studio, tx: Transaction, space: UUID, row: Any, fields: Mapping[str, Any],
+    author: Author, made: _Change,
+) -> None:  # fmt: skip
+    automation_id = row["id"]
+    rows = await list_triggers(tx, space, automation_id)
+    before = written_back(row["document"], rows)
+    _check_is_script(before, fields)
+    document, early = changed_document(before, fields)
+    report = await judged(studio, document, fields, early, automation_id)
+    definition = report.accepted()
+    after = definition.as_dict()
+    widened = missing(report.grants, read_grants(row["grants"]))
+    author.check_within(after, widened, row["document"])
+    if "writes_to_boards" in fields:
+        await check_boards(tx, space, fields["writes_to_boards"])
+    if fields.keys() & {"writes_to_boards", "dedupe_target_field", "triggers", *_OVERLAP}:
+        noted = bool((before.get("writes") or {}).get("coexistence_note"))
+        acknowledged = fields.get("acknowledged_overlap")
+        wanted = wanted_by(after, automation_id)
+        if acknowledged is not None or not noted:
+            await check_overlap(studio, tx, space, wanted, acknowledged=bool(acknowledged))
+    saved = await update(tx, space, automation_id, definition, report.grants, author.member_id)
+    made.warnings = doubts(report, saved)
+    made.columns += [
+        name for name in sorted(fields.keys() & _PLACES.keys()) if _differs(name, before, after)
+    ]
+    if saved.changed:
+        made.version = saved.version
+
+
+def _check_is_script(document: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    """A plan of steps has no source; its steps are changed where they are written."""
+    if is_script(document):
+        return
+    detail = "This automation is a plan of steps and not one script, so it has no {name}."
+    way = "Save its definition anew, or make a script with save_automation_draft."
+    refuse(
+        Finding(f"/{name}", detail.format(name=name), "not_a_script", way)
+        for name in _OF_SCRIPTS
+        if name in fields
+    )
+
+
+def _differs(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return any(not same(_at(before, path), _at(after, path)) for path in _PLACES[name])
+
+
+def _at(value: Any, path: Sequence[str | int]) -> Any:
+    for part in path:
+        if isinstance(part, int):
+            value = value[part] if isinstance(value, list) and len(value) > part else None
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+async def _go_back(
+    studio: Studio, tx: Transaction, space: UUID, row: Any, wanted: UUID, author: Author,
+    made: _Change,
+) -> None:  # fmt: skip
+    automation_id = row["id"]
+    number = await find_version(tx, space, automation_id, wanted)
+    if number is None:
+        detail = f"{wanted} is no version of this automation."
+        way = "Use a version_id that was answered for this very automation."
+        raise Invalid(
+            detail, code="no_version",
+            findings=[Finding(f"/{_ROLLBACK}", detail, "no_version", way)], suggestion=way,
+        )  # fmt: skip
+    content = await judge_version(
+        tx, space, automation_id, number, studio.vocabulary, studio.limits
+    )
+    saved = await use_version(tx, space, automation_id, number, content, author.member_id)
+    author.check_within(content.definition.as_dict(), saved.widened, row["document"])
+    made.version, made.warnings = number, saved.warnings
+    if saved.changed:
+        made.columns.append(_ROLLBACK)
+
+
+async def _set_state(
+    studio: Studio, tx: Transaction, space: UUID, automation_id: UUID, state: str, author: Author
+) -> str:
+    if state == "paused":
+        return await pause(tx, space, automation_id)
+    if author.is_run:
+        raise Denied(
+            "A person sets an automation going; a run cannot.",
+            code="person_needed",
+            suggestion=f"It is activated at {studio.admin_url(automation_id)}.",
+        )
+    return await activate(tx, space, automation_id, studio.vocabulary, studio.limits)
+
+
+def _told(studio: Studio, automation_id: UUID, made: _Change) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "automation_id": str(automation_id),
+        "columns_changed": made.columns,
+        "state": made.state,
+        "admin_url": studio.admin_url(automation_id),
+    }
+    if made.version is not None:
+        shown["version_id"] = str(version_id(automation_id, made.version))
+        shown["version"] = made.version
+    if made.warnings:
+        shown["warnings"] = [one.as_dict() for one in made.warnings]
+    return shown
+
+
+def delete_handler(studio: Studio) -> CapabilityHandler:
+    async def delete(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        automation_id, space, tx = UUID(given["automation_id"]), ctx.actor.workspace_id, ctx.tx
+        if ctx.run is not None and ctx.run.automation_id == automation_id:
+            raise Clash(
+                "A run cannot put its own automation away.",
+                code="own_automation",
+                suggestion="Let it pause itself with update_automation, or ask a person.",
+            )
+        await hold_all(tx, space, [automation_id])
+        before = await schedules.waiting(tx, [(space, automation_id)])
+        row = await hold(tx, space, automation_id, archived=True)
+        await archive(tx, space, automation_id)
+        await record_overtaken(tx, before, studio.limits)
+        told = {"automation_id": str(automation_id), "state": "killed"}
+        return Unchanged(told) if row["state"] == "archived" else told
+
+    return delete

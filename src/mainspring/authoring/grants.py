@@ -1,0 +1,131 @@
+"""What a script is given, judged by name when it is saved.
+
+A tool that is not there, that is for people or administrators, or that goes outside without
+saying where, is refused before anything is kept. Where the script reaches out, a person has
+acknowledged each host by its name, beside the grant that allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mainspring.contracts.capability import Audience
+from mainspring.contracts.errors import Finding
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.grants import HOSTED, NEVER_GRANTED
+from mainspring.definition.hosts import listed_site
+from mainspring.definition.pointers import under
+from mainspring.definition.validate.permissions import grantable
+from mainspring.definition.words import did_you_mean
+
+FETCH = "http_fetch"
+ACKNOWLEDGED = "/acknowledged_http_fetch_hosts"
+
+Grants = Sequence[Mapping[str, Any]]
+
+
+def judge_grants(grants: Grants, vocabulary: Vocabulary) -> list[Finding]:
+    """Everything that is wrong with the grants, each with its place."""
+    return [
+        finding
+        for place, entry in enumerate(grants)
+        for finding in _judged(entry, f"/tool_grants/{place}", vocabulary)
+    ]
+
+
+def _judged(entry: Mapping[str, Any], at: str, vocabulary: Vocabulary) -> Iterator[Finding]:
+    tool, params = str(entry["tool"]), entry.get("params") or {}
+    known = vocabulary.capabilities.get(tool)
+    if tool.startswith(NEVER_GRANTED) or (known is not None and not known.grantable):
+        people = known is not None and known.annotations.audience is Audience.PEOPLE
+        who = "people" if people else "administrators"
+        detail = f"{tool[:100]} is for {who}, and an automation can never be given it."
+        yield Finding(f"{at}/tool", detail, "never_granted", "Take it out of the grants.")
+        return
+    if known is None:
+        detail = f"There is no tool called {tool[:100]!r}."
+        hint = did_you_mean(tool, grantable(vocabulary))
+        yield Finding(f"{at}/tool", detail, "unknown_capability", hint)
+        return
+    if tool in HOSTED and not params.get("hosts"):
+        detail = f"A grant for {tool} names the hosts that it may reach."
+        way = 'Add params: {"hosts": ["api.example.com"]}.'
+        yield Finding(f"{at}/params", detail, "hosts_missing", way)
+    arguments = known.input_schema.get("properties", {})
+    for key, bound in params.items():
+        yield from _judged_bound(tool, key, bound, under(at, "params", key), arguments)
+
+
+def _judged_bound(
+    tool: str, key: str, bound: Any, at: str, arguments: Mapping[str, Any]
+) -> Iterator[Finding]:
+    if key == "hosts":
+        if not isinstance(bound, list) or any(listed_site(host) is None for host in bound):
+            yield _bad_host(at)
+    elif key not in arguments:
+        detail = f"{tool} has no argument called {key[:100]!r}, so no call would fit."
+        yield Finding(at, detail, "unknown_argument", did_you_mean(key, arguments))
+    elif key.startswith("max_") and (isinstance(bound, bool) or not isinstance(bound, int | float)):
+        yield Finding(at, f"{key} is an upper bound and must be a number.", "type")
+
+
+def judge_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]:
+    """Whether a person has acknowledged each host that the script may reach."""
+    fetches = [entry for entry in grants if entry["tool"] == FETCH]
+    if not fetches:
+        if not acknowledged:
+            return []
+        detail = f"Hosts are acknowledged, and {FETCH} is not among the grants."
+        way = f"Leave them out, or grant {FETCH} for them."
+        return [Finding(ACKNOWLEDGED, detail, "hosts_without_http_fetch", way)]
+    wanted = sorted(granted_hosts(fetches))
+    if not acknowledged:
+        detail = f"The grants include {FETCH}, and nobody has acknowledged its hosts."
+        hint = f"Ask the person, and pass {wanted}." if wanted else None
+        return [Finding(ACKNOWLEDGED, detail, "hosts_not_acknowledged", hint)]
+    findings = [
+        _bad_host(f"{ACKNOWLEDGED}/{place}")
+        for place, host in enumerate(acknowledged)
+        if listed_site(host) is None
+    ]
+    return findings or [_unseen(host) for host in wanted if not _covered(host, acknowledged)]
+
+
+def granted_hosts(grants: Grants) -> set[str]:
+    """Every host that http_fetch is granted for, in its one spelling."""
+    return {
+        str(site)
+        for entry in grants
+        if entry["tool"] == FETCH
+        for host in _listed((entry.get("params") or {}).get("hosts"))
+        if (site := listed_site(host)) is not None
+    }
+
+
+def spelt_hosts(hosts: Iterable[str]) -> list[str]:
+    """Hosts in their one spelling and order."""
+    return sorted({str(site) for site in map(listed_site, hosts) if site is not None})
+
+
+def _listed(hosts: Any) -> list[Any]:
+    return hosts if isinstance(hosts, list) else []
+
+
+def _covered(host: str, acknowledged: Iterable[str]) -> bool:
+    wanted = listed_site(host)
+    return wanted is not None and any(
+        site is not None and site.host == wanted.host and site.port in (None, wanted.port)
+        for site in map(listed_site, acknowledged)
+    )
+
+
+def _unseen(host: str) -> Finding:
+    detail = f"The grants let it reach {host}, which nobody has acknowledged."
+    way = "Ask the person about this host and add it, or take it out of the grant."
+    return Finding(ACKNOWLEDGED, detail, "hosts_mismatch", way)
+
+
+def _bad_host(at: str) -> Finding:
+    detail = "Hosts are a list of bare names, without scheme, path or wildcard."
+    return Finding(at, detail, "bad_host", 'Write it like "api.example.com".')

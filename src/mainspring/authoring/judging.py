@@ -1,0 +1,124 @@
+"""What is saved is judged whole: its grants, its hosts, its triggers, its script, its neighbours.
+
+Everything that is wrong with the words themselves is told in one answer. Only then is it asked
+who else writes there, because that is a question for a person and not a mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.authoring.draft import (
+    HOSTS_NOTE,
+    Document,
+    as_written,
+    granted_tools,
+    is_script,
+    refuse,
+)
+from mainspring.authoring.grants import judge_grants, judge_hosts
+from mainspring.authoring.kinds import wakes_of
+from mainspring.authoring.overlaps import Living, Wanted, living
+from mainspring.authoring.studio import Studio
+from mainspring.contracts.errors import Clash, Finding
+from mainspring.definition.validate import Report
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+
+async def judged(
+    studio: Studio,
+    document: Document,
+    given: Mapping[str, Any],
+    early: list[Finding],
+    automation_id: UUID | None = None,
+) -> Report:
+    """The verdict on a definition, or everything that is wrong with it, raised at once."""
+    findings = [*early, *_about_note(given)]
+    about_grants: list[Finding] = []
+    if is_script(document) and given.keys() & {"tool_grants", "source", HOSTS_NOTE}:
+        tools = granted_tools(document)
+        about_grants = judge_grants(tools, studio.vocabulary)
+        findings += about_grants
+        if not about_grants:
+            findings += judge_hosts(tools, given.get(HOSTS_NOTE) or ())
+    if early:
+        # What the validator would say about such triggers is the same once more.
+        document = {**document, "triggers": []}
+    report = await studio.judge(document, automation_id)
+    refuse((*findings, *_further(report, about_grants)))
+    return report
+
+
+def _further(report: Report, about_grants: list[Finding]) -> list[Finding]:
+    """What the validator found that was not told by name already."""
+    return [
+        as_written(finding)
+        for finding in report.findings
+        if not about_grants
+        or not finding.pointer.startswith("/plan")
+        or finding.pointer.startswith("/plan/0/config/source")
+    ]
+
+
+def _about_note(given: Mapping[str, Any]) -> list[Finding]:
+    """A note without the acknowledgement it belongs to, or the other way round."""
+    acknowledged, note = given.get("acknowledged_overlap"), given.get("coexistence_note")
+    if acknowledged and note is None:
+        detail = "An overlap is acknowledged without a word on why both may live."
+        way = "Add coexistence_note, of 10 to 1000 characters, in the person's words."
+        return [Finding("/coexistence_note", detail, "note_missing", way)]
+    if note is not None and not acknowledged:
+        detail = "A coexistence_note belongs to an overlap that is acknowledged."
+        way = "Set acknowledged_overlap to true, or leave the note out."
+        return [Finding("/coexistence_note", detail, "note_without_overlap", way)]
+    return []
+
+
+def wanted_by(document: Mapping[str, Any], but: UUID | None = None) -> Wanted:
+    """What a definition writes, and what wakes it."""
+    writes = document.get("writes") or {}
+    return Wanted(
+        frozenset(writes.get("boards", ())),
+        writes.get("dedupe_target_field"),
+        wakes_of(document.get("triggers")),
+        but,
+    )
+
+
+async def check_overlap(
+    studio: Studio, tx: Transaction, workspace_id: UUID, wanted: Wanted, *, acknowledged: bool
+) -> None:
+    """Refuses a strict overlap that nobody acknowledged, and an acknowledgement of nothing."""
+    found: list[Living] = []
+    if wanted.boards:
+        others = await living(tx, workspace_id, studio.vocabulary)
+        found = [other for other in others if wanted.strictly(other)]
+    if found and not acknowledged:
+        names = ", ".join(repr(one.name[:80]) for one in found[:3])
+        raise Clash(
+            f"It would write the same way as {names}.",
+            code="overlap",
+            findings=[
+                Finding(
+                    "/writes_to_boards",
+                    f"{one.id}: {one.name!r} ({one.state}) writes the same board and field, and "
+                    "the same moment can wake both.",
+                    "strict_overlap",
+                )
+                for one in found[:20]
+            ],
+            suggestion="Show it to the person: extend that one with update_automation, or save "
+            "beside it with acknowledged_overlap: true and a coexistence_note.",
+        )
+    if acknowledged and not found:
+        detail = "An overlap is acknowledged, and there is none."
+        refuse([
+            Finding(
+                "/acknowledged_overlap", detail, "no_overlap",
+                "Leave out acknowledged_overlap and coexistence_note.",
+            )
+        ])  # fmt: skip

@@ -1,0 +1,184 @@
+"""Automations that write the same way: found before a second one is saved.
+
+Two automations overlap strictly when they write the same board and the same list field of its
+rows, and one moment can wake both: then each of their rows is at risk of standing there twice.
+Others on the same board, and those that mean something alike, are shown as advice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.authoring.kinds import Wake, wakes_of
+from mainspring.authoring.similarity import Likeness
+from mainspring.contracts.capability import Effect
+from mainspring.contracts.errors import Clash, Finding, Missing
+from mainspring.contracts.registry import Vocabulary
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+MOST_MATCHES: Final = 100
+_MOST_LIKE: Final = 5
+_LOOKED_AT: Final = 5_000
+_COMPARED: Final = 500
+
+_BOARDS = """
+    SELECT id, archived_at IS NOT NULL AS archived FROM boards
+    WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+"""
+# A plan names the boards that its own steps write; a script says so beside its source.
+_ALIVE = """
+    SELECT a.id, a.name, a.state, a.created_by, u.email, v.grants, l.at AS last_run_at,
+        d.document ->> 'description' AS description, d.document ->> 'intent' AS intent,
+        d.document ->> 'goal' AS goal, d.document -> 'writes' AS writes,
+        d.document -> 'triggers' AS triggers,
+        jsonb_path_query_array(
+            (d.document -> 'plan')::jsonb, '$[*] ? (@.action == $names[*]).config.board_id',
+            jsonb_build_object('names', $2::text[])
+        ) AS boards
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    LEFT JOIN users u ON u.id = a.created_by
+    LEFT JOIN LATERAL (
+        SELECT coalesce(r.started_at, r.created_at) AS at FROM runs r
+        WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id
+        ORDER BY r.id DESC LIMIT 1
+    ) AS l ON true
+    WHERE a.workspace_id = $1 AND a.state <> 'archived'
+    ORDER BY a.id DESC LIMIT $3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """An automation that is not put away, as far as others are compared with it."""
+
+    id: UUID
+    name: str
+    description: str | None
+    state: str
+    owner_id: UUID
+    owner_email: str | None
+    last_run_at: str | None
+    boards: frozenset[str]
+    target: str | None
+    key: str | None
+    wakes: tuple[Wake, ...]
+    about: str
+
+    def told(self, member_id: UUID, *, strict: bool) -> dict[str, Any]:
+        """Enough to choose between extending it, living beside it, and leaving it."""
+        return {
+            "automation_id": str(self.id),
+            "owner_email": self.owner_email,
+            "is_self": self.owner_id == member_id,
+            "name": self.name,
+            "description": self.description,
+            "state": self.state,
+            "last_run_at": self.last_run_at,
+            "writes_to_boards": sorted(self.boards),
+            "dedupe_target_field": self.target,
+            "dedupe_key_field": self.key,
+            "trigger_kinds": sorted({wake.kind for wake in self.wakes}),
+            "trigger_types": sorted({one for wake in self.wakes for one in wake.types}),
+            "strict_overlap": strict,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody is about to save, as far as it is known."""
+
+    boards: frozenset[str]
+    target: str | None = None
+    # None: not known yet, so any trigger may meet.
+    wakes: tuple[Wake, ...] | None = None
+    # The automation that is being changed does not overlap with itself.
+    but: UUID | None = None
+
+    def shares_board(self, other: Living) -> bool:
+        return other.id != self.but and bool(self.boards & other.boards)
+
+    def strictly(self, other: Living) -> bool:
+        """Same board, same list field, and a moment that wakes both."""
+        if not self.shares_board(other) or self.target != other.target:
+            return False
+        return self.wakes is None or any(
+            mine.meets(theirs) for mine in self.wakes for theirs in other.wakes
+        )
+
+
+async def check_boards(
+    tx: Transaction, workspace_id: UUID, boards: Sequence[str], *, writing: bool = True
+) -> None:
+    """Refuses boards that are not there for the caller, or that nobody can write to."""
+    rows = await tx.fetch(_BOARDS, workspace_id, [UUID(board) for board in boards])
+    archived = {row["id"]: row["archived"] for row in rows}
+    findings = []
+    for place, board in enumerate(boards):
+        at = f"/writes_to_boards/{place}"
+        if UUID(board) not in archived:
+            detail = f"There is no board {board} here."
+            findings.append(Finding(at, detail, "no_board", "list_boards shows what there is."))
+        elif writing and archived[UUID(board)]:
+            detail = f"The board {board} is archived, so nothing can be written to it."
+            findings.append(Finding(at, detail, "board_archived", "Bring the board back first."))
+    if findings:
+        kind = Missing if any(one.code == "no_board" for one in findings) else Clash
+        raise kind(findings[0].detail, code=findings[0].code, findings=findings)
+
+
+async def living(tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary) -> list[Living]:
+    """Every automation that is not put away, the newest first."""
+    writing = [
+        name
+        for name, one in vocabulary.capabilities.items()
+        if one.annotations.effect is Effect.KEEP and "board_id" in _properties(one.input_schema)
+    ]
+    rows = await tx.fetch(_ALIVE, workspace_id, writing, _LOOKED_AT)
+    return [_read(row, frozenset(writing)) for row in rows]
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = schema.get("properties", {})
+    return found
+
+
+def _read(row: Any, writing: Collection[str]) -> Living:
+    writes = row["writes"] or {}
+    named = [*writes.get("boards", ()), *(row["boards"] or ())]
+    for grant in row["grants"]:
+        pinned = grant["params"].get("board_id")
+        if grant["capability"] in writing and pinned is not None:
+            named += pinned if isinstance(pinned, list) else [pinned]
+    texts = (row["intent"], row["description"], row["goal"], row["name"])
+    return Living(
+        row["id"], row["name"], row["description"], row["state"], row["created_by"], row["email"],
+        row["last_run_at"].isoformat() if row["last_run_at"] else None,
+        frozenset(board for one in named if (board := _board(one)) is not None),
+        writes.get("dedupe_target_field"), writes.get("dedupe_key_field"),
+        wakes_of(row["triggers"]), next(text for text in texts if text),
+    )  # fmt: skip
+
+
+def _board(text: Any) -> str | None:
+    """The one spelling of a board's id; a template names none yet."""
+    try:
+        return str(UUID(str(text)))
+    except ValueError:
+        return None
+
+
+async def alike(likeness: Likeness, about: str | None, others: Sequence[Living]) -> list[Living]:
+    """Those of the others that mean something alike, the nearest first."""
+    if not about:
+        return []
+    asked = others[:_COMPARED]
+    near = await likeness.near(about, [one.about for one in asked], _MOST_LIKE)
+    return [asked[one.place] for one in near]

@@ -1,0 +1,119 @@
+"""run_automation_once: a run by hand, awaited to its end.
+
+Whoever waits holds nothing: no transaction and no connection, only a question every now and
+then. The wait has a bound, and a run that outlasts it goes on by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.authoring.draft import wall_seconds
+from mainspring.authoring.studio import Studio
+from mainspring.authoring.told_run import Waited, tell_run
+from mainspring.contracts.errors import Clash
+from mainspring.gate.policy import mode_of
+from mainspring.runs.arrivals import Request
+from mainspring.runs.history import read_run
+from mainspring.runs.output import read_output
+from mainspring.runs.rows import FINAL
+from mainspring.workspace.automations import no_automation
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+    from mainspring.store.walls import Walled
+
+LEAST_WAIT: Final = 10
+MOST_WAIT: Final = 360
+# On top of what a run may take: it may stand in line, and its record is written.
+_ROOM: Final = 90
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+_KEY_LIFETIME: Final = timedelta(hours=24)
+
+_DOCUMENT = """
+    SELECT d.document FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND a.id = $2
+"""
+_STATUS = "SELECT status FROM runs WHERE workspace_id = $1 AND id = $2"
+_WORKERS = "SELECT count(*) FROM workers WHERE lease_until > now()"
+# A run that started a run that asks: all of them wait for this one.
+_ANCESTORS = """
+    WITH RECURSIVE above AS (
+        SELECT id, parent_id, automation_id FROM runs WHERE workspace_id = $1 AND id = $2
+        UNION ALL
+        SELECT r.id, r.parent_id, r.automation_id FROM above a
+        JOIN runs r ON r.workspace_id = $1 AND r.id = a.parent_id
+    )
+    SELECT automation_id FROM above LIMIT 100
+"""
+
+
+def run_handler(studio: Studio) -> CapabilityHandler:
+    async def run_once(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, automation_id = ctx.actor.workspace_id, UUID(given["automation_id"])
+        inside = studio.inside(space)
+        row = await inside.fetchrow(_DOCUMENT, space, automation_id)
+        if row is None:
+            raise no_automation()
+        if ctx.run is not None:
+            await _check_not_above(inside, space, ctx.run.id, automation_id)
+        seconds = given.get("wait_seconds") or usual_wait(row["document"])
+        made = await studio.dispatcher.dispatch(_request(ctx, automation_id, given))
+        status = await wait_for_end(inside, space, made.run_id, seconds)
+        # A run that never began may be waiting for a worker that is not there.
+        workers = None if status in FINAL else await studio.database.fetchval(_WORKERS)
+        async with inside.acquire() as connection:
+            run = await read_run(connection, space, made.run_id)
+            said = await read_output(connection, space, made.run_id)
+        waited = Waited(seconds, workers=workers, url=studio.admin_url(automation_id))
+        return tell_run(run, said, waited)
+
+    return run_once
+
+
+def usual_wait(document: Mapping[str, Any]) -> int:
+    """What the run may take and some room, within the bounds of the argument."""
+    return max(LEAST_WAIT, min(MOST_WAIT, wall_seconds(document) + _ROOM))
+
+
+def _request(ctx: CallContext, automation_id: UUID, given: Mapping[str, Any]) -> Request:
+    mode = mode_of(dry_run=given.get("dry_run", True), verify=given.get("verify_mode", False))
+    if ctx.run is None:
+        return Request(ctx.actor.workspace_id, automation_id, mode=mode)
+    # A step that is taken over asks again, and finds the run that it has started.
+    return Request(
+        ctx.actor.workspace_id, automation_id, mode=mode, parent_id=ctx.run.id,
+        key=f"call:{ctx.key}", key_expires_at=ctx.clock.now() + _KEY_LIFETIME,
+    )  # fmt: skip
+
+
+async def _check_not_above(inside: Walled, space: UUID, run_id: UUID, automation_id: UUID) -> None:
+    rows = await inside.fetch(_ANCESTORS, space, run_id)
+    if automation_id in {row["automation_id"] for row in rows}:
+        raise Clash(
+            "This run would wait for itself: its automation, or one that started it, is the one "
+            "that it asks for.",
+            code="waits_for_itself",
+            suggestion="Start the other automation with publish_event, which waits for nobody.",
+        )
+
+
+async def wait_for_end(inside: Walled, space: UUID, run_id: UUID, seconds: float) -> str:
+    """The status of the run, once it has ended or the time is up."""
+    loop = asyncio.get_running_loop()
+    deadline, pause = loop.time() + seconds, _FIRST_PAUSE
+    while True:
+        status = str(await inside.fetchval(_STATUS, space, run_id))
+        left = deadline - loop.time()
+        if status in FINAL or left <= 0:
+            return status
+        await asyncio.sleep(min(pause, left))
+        pause = min(pause * 1.5, _LONGEST_PAUSE)

@@ -1,0 +1,89 @@
+"""save_automation_draft: the last step of the playbook. What it makes is paused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.authoring.callers import author_of
+from mainspring.authoring.draft import as_written, new_document
+from mainspring.authoring.judging import check_overlap, judged, wanted_by
+from mainspring.authoring.overlaps import check_boards
+from mainspring.authoring.studio import Studio
+from mainspring.contracts.errors import Clash, Finding
+from mainspring.definition.json_text import content_hash
+from mainspring.definition.validate import Report
+from mainspring.workspace.automations import Saved, create, hold_names, ids_of
+from mainspring.workspace.save_keys import keep_save_key, saved_before
+from mainspring.workspace.versions import version_id
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+
+
+def save_handler(studio: Studio) -> CapabilityHandler:
+    async def save(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        document, early = new_document(given)
+        report = await judged(studio, document, given, early)
+        definition = report.accepted()
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        author = await author_of(ctx, tx)
+        author.check_within(definition.as_dict(), report.grants)
+        await hold_names(tx, space)
+        key, body = given.get("idempotency_key"), content_hash(_body(given))
+        if key is not None:
+            before = await saved_before(tx, space, author.member_id, key, body)
+            if before is not None:
+                return _told(studio, before, 1, ())
+        await check_boards(tx, space, given.get("writes_to_boards") or ())
+        await _check_name(studio, ctx, definition.name)
+        await check_overlap(
+            studio, tx, space, wanted_by(definition.as_dict()),
+            acknowledged=bool(given.get("acknowledged_overlap")),
+        )  # fmt: skip
+        saved = await create(tx, space, definition, report.grants, author.member_id)
+        if key is not None:
+            await keep_save_key(tx, space, author.member_id, key, body, saved.automation_id)
+        return _told(studio, saved.automation_id, saved.version, doubts(report, saved))
+
+    return save
+
+
+def _body(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name != "idempotency_key"}
+
+
+async def _check_name(studio: Studio, ctx: CallContext, name: str) -> None:
+    """A second save of the same name is an edit, and there is a tool for that."""
+    taken = await ids_of(ctx.tx, ctx.actor.workspace_id, [name])
+    if taken:
+        detail = f"There is an automation called {name!r} already: {taken[0]}."
+        raise Clash(
+            detail,
+            code="name_taken",
+            findings=[Finding("/name", detail, "name_taken")],
+            suggestion=f"Change it with update_automation and automation_id {taken[0]}, or choose "
+            f"another name. It stands at {studio.admin_url(taken[0])}.",
+        )
+
+
+def doubts(report: Report, saved: Saved) -> tuple[Finding, ...]:
+    """What is saved all the same, and will not work before somebody sees to it."""
+    return tuple(as_written(one) for one in (*saved.warnings, *report.warnings))
+
+
+def _told(
+    studio: Studio, automation_id: UUID, version: int, warnings: Sequence[Finding]
+) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "automation_id": str(automation_id),
+        "version_id": str(version_id(automation_id, version)),
+        "version": version,
+        "state": "paused",
+        "admin_url": studio.admin_url(automation_id),
+    }
+    if warnings:
+        shown["warnings"] = [one.as_dict() for one in warnings]
+    return shown

@@ -1,0 +1,276 @@
+"""The arguments and answers of saving and changing an automation, as JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.authoring.draft import (
+    DEFAULT_COST,
+    DEFAULT_MODEL,
+    DEFAULT_TOKENS,
+    DEFAULT_WALL,
+    HOSTS_NOTE,
+)
+from mainspring.authoring.kinds import SOME_TRIGGERS, TRIGGER
+from mainspring.workspace.boards.shapes import ID, SOME_BOARD, Schema, asked, thing
+
+SOURCE_CHARACTERS: Final = 200_000
+SOME_AUTOMATION: Final = "01900000-0000-7000-8000-0000000000a1"
+SOME_VERSION: Final = "0c7b2f4e-6f0e-5f51-9d3e-9f1d2c8b4a10"
+SOME_RUN: Final = "01900000-0000-7000-8000-0000000000a2"
+SOME_URL: Final = f"http://127.0.0.1:8080/automations/{SOME_AUTOMATION}"
+SOME_SOURCE: Final = (
+    'import { brains } from "https://brains/sdks/automation-sdk-v1.ts";\n'
+    'const board = await brains.get_board({ name: "Revenue weekly" });\n'
+    "return { rows: board.data.datasets.default.rows.length };\n"
+)
+STATE_SAYS: Final = (
+    "A state is active or paused. To kill an automation for good use delete_automation."
+)
+
+AUTOMATION_ID: Final[Schema] = {"description": "The automation.", **ID}
+URL: Final[Schema] = {"description": "Where a person looks at it.", "type": "string"}
+_NUMBER: Final[Schema] = {"type": "integer", "minimum": 1}
+FIELD: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 200}
+_NAME: Final[Schema] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "pattern": r"\S",
+    "x-mainspring-says": "A name has something in it besides blanks.",
+}
+BOARDS: Final[Schema] = {
+    "description": "The boards that it writes to.",
+    "type": "array",
+    "items": ID,
+    "maxItems": 50,
+    "uniqueItems": True,
+}
+_GRANTS: Final[Schema] = {
+    "description": "What it may call. With params, a call's arguments must lie inside them.",
+    "type": "array",
+    "minItems": 1,
+    "maxItems": 100,
+    "items": thing(
+        {
+            "tool": {"type": "string", "minLength": 1, "maxLength": 200},
+            "params": {"type": "object"},
+        },
+        ["tool"],
+    ),
+}
+_TRIGGERS: Final[Schema] = {"type": "array", "minItems": 1, "maxItems": 20, "items": TRIGGER}
+_HOSTS: Final[Schema] = {
+    "description": "Each host that a person has approved for http_fetch, as a bare name. Needed "
+    "when http_fetch is granted, and refused when it is not.",
+    "type": "array",
+    "maxItems": 100,
+    "items": {"type": "string", "minLength": 1, "maxLength": 300},
+}
+_SOURCE: Final[Schema] = {
+    "description": "The whole script, main.ts.",
+    "type": "string",
+    "minLength": 1,
+    "maxLength": SOURCE_CHARACTERS,
+}
+_CAPS: Final[dict[str, Schema]] = {
+    "cost_cap_daily_usd": {"type": "number", "minimum": 0, "maximum": 100},
+    "max_wall_seconds": {"type": "integer", "minimum": 5, "maximum": 300},
+    "max_llm_tokens": {"type": "integer", "minimum": 100, "maximum": 2_000_000},
+}
+_WRITES: Final[dict[str, Schema]] = {
+    "writes_to_boards": BOARDS,
+    "dedupe_key_field": {
+        "description": "The field that holds the upstream id, such as postId.",
+        **FIELD,
+    },
+    "dedupe_target_field": {
+        "description": "The list field of rows that is added to, such as updates.",
+        **FIELD,
+    },
+    "acknowledged_overlap": {
+        "description": "A person knows of the strict overlap and wants both.",
+        "type": "boolean",
+    },
+    "coexistence_note": {
+        "description": "Why both may live, in the person's words.",
+        "type": "string",
+        "minLength": 10,
+        "maxLength": 1_000,
+    },
+}
+_WARNINGS: Final[Schema] = {
+    "description": "What is saved all the same, and will not work before somebody sees to it.",
+    "type": "array",
+    "items": thing(
+        {
+            "pointer": {"type": "string"},
+            "detail": {"type": "string"},
+            "code": {"type": "string"},
+            "suggestion": {"type": "string"},
+        },
+        ["pointer", "detail", "code"],
+    ),
+}
+
+
+def _usual(schema: Schema, default: Any) -> Schema:
+    return {**schema, "default": default}
+
+
+SAVE: Final = asked(
+    {
+        "name": {"description": "Unique among the automations here.", **_NAME},
+        "source": _SOURCE,
+        "triggers": _TRIGGERS,
+        "tool_grants": _GRANTS,
+        "description": {"type": "string", "maxLength": 500},
+        "intent": {
+            "description": "The person's own words; others find the automation by them.",
+            "type": "string",
+            "maxLength": 2_000,
+        },
+        "cost_cap_daily_usd": _usual(_CAPS["cost_cap_daily_usd"], DEFAULT_COST),
+        "max_wall_seconds": _usual(_CAPS["max_wall_seconds"], DEFAULT_WALL),
+        "max_llm_tokens": _usual(_CAPS["max_llm_tokens"], DEFAULT_TOKENS),
+        "model": _usual(FIELD, DEFAULT_MODEL),
+        **_WRITES,
+        HOSTS_NOTE: _HOSTS,
+        "idempotency_key": {
+            "description": "A second save with the same key finds what the first one made.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+        },
+    },
+    ["name", "source", "triggers", "tool_grants"],
+    [
+        {
+            "name": "Monday revenue report",
+            "source": SOME_SOURCE,
+            "triggers": SOME_TRIGGERS[:1],
+            "tool_grants": [{"tool": "get_board"}],
+        },
+        {
+            "name": "Log invoices",
+            "source": SOME_SOURCE,
+            "triggers": SOME_TRIGGERS,
+            "tool_grants": [
+                {"tool": "get_board"},
+                {"tool": "append_board_rows", "params": {"board_id": SOME_BOARD}},
+                {"tool": "http_fetch", "params": {"hosts": ["api.example.com"]}},
+            ],
+            "intent": "Log every invoice to the finance board.",
+            "writes_to_boards": [SOME_BOARD],
+            "dedupe_key_field": "invoice_id",
+            HOSTS_NOTE: ["api.example.com"],
+            "idempotency_key": "log-invoices-1",
+        },
+    ],
+    ({"name": "x"}, "a script, what wakes it and what it may call"),
+    (
+        {"name": "x", "source": "return 1", "triggers": [], "tool_grants": [{"tool": "get_board"}]},
+        "nothing would ever wake it",
+    ),
+    (
+        {
+            "name": "x",
+            "source": "return 1",
+            "triggers": [{"kind": "hourly"}],
+            "tool_grants": [{"tool": "get_board"}],
+        },
+        "there is no such kind",
+    ),
+    (
+        {
+            "name": "x",
+            "source": "return 1",
+            "triggers": SOME_TRIGGERS[:1],
+            "tool_grants": [{"tool": "get_board"}],
+            "max_wall_seconds": 4,
+        },
+        "too short to start anything",
+    ),
+)
+_SAVED: Final = {
+    "automation_id": ID,
+    "version_id": ID,
+    "version": _NUMBER,
+    "state": {"const": "paused"},
+    "admin_url": URL,
+}
+SAVED: Final = asked(
+    {**_SAVED, "warnings": _WARNINGS},
+    list(_SAVED),
+    [
+        {
+            "automation_id": SOME_AUTOMATION,
+            "version_id": SOME_VERSION,
+            "version": 1,
+            "state": "paused",
+            "admin_url": SOME_URL,
+        }
+    ],
+    ({"automation_id": SOME_AUTOMATION, "state": "active"}, "what is new is paused"),
+)
+UPDATE: Final = asked(
+    {
+        "automation_id": AUTOMATION_ID,
+        "source": {**_SOURCE, "description": "The whole script; makes a new version."},
+        "tool_grants": _GRANTS,
+        "triggers": _TRIGGERS,
+        **_CAPS,
+        HOSTS_NOTE: _HOSTS,
+        "state": {
+            "description": "active or paused.",
+            "type": "string",
+            "pattern": "^(active|paused)$",
+            "x-mainspring-says": STATE_SAYS,
+        },
+        "active_version_id": {
+            "description": "An earlier version of this automation, to be in force again.",
+            **ID,
+        },
+        "write_policy": {"enum": ["always_draft", "auto_confirm_safe"]},
+        "name": _NAME,
+        "description": {"type": "string", "maxLength": 500},
+        "intent": {"type": "string", "maxLength": 2_000},
+        "model": FIELD,
+        **_WRITES,
+    },
+    ["automation_id"],
+    [
+        {"automation_id": SOME_AUTOMATION, "state": "paused"},
+        {"automation_id": SOME_AUTOMATION, "source": SOME_SOURCE, "max_wall_seconds": 120},
+        {"automation_id": SOME_AUTOMATION, "active_version_id": SOME_VERSION},
+    ],
+    ({"source": "return 1"}, "of which automation?"),
+    ({"automation_id": SOME_AUTOMATION, "state": "killed"}, "that is delete_automation"),
+    ({"automation_id": SOME_AUTOMATION, "cost_cap_daily_usd": 101}, "more than a day allows"),
+    ({"automation_id": SOME_AUTOMATION, "triggers": []}, "a replacement has at least one"),
+)
+_UPDATED: Final = {
+    "automation_id": ID,
+    "columns_changed": {
+        "description": "The fields that say something else than before.",
+        "type": "array",
+        "items": {"type": "string"},
+    },
+    "state": {"enum": ["active", "paused"]},
+    "admin_url": URL,
+}
+UPDATED: Final = asked(
+    {**_UPDATED, "version_id": ID, "version": _NUMBER, "warnings": _WARNINGS},
+    list(_UPDATED),
+    [
+        {
+            "automation_id": SOME_AUTOMATION,
+            "version_id": SOME_VERSION,
+            "version": 2,
+            "columns_changed": ["source"],
+            "state": "paused",
+            "admin_url": SOME_URL,
+        }
+    ],
+    ({"automation_id": SOME_AUTOMATION}, "it must say what changed"),
+)

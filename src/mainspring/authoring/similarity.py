@@ -1,0 +1,100 @@
+"""Which texts mean alike: by a model where the installation has one, else by their words.
+
+It only ever advises. Vectors that were computed are kept for a while, because the same few
+hundred intents are compared again and again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from mainspring.contracts.embedding import Embedder
+
+Measure = Literal["meaning", "words"]
+
+# From here on two texts are worth showing beside each other.
+_NEAR: Final = 0.55
+_SHARED: Final = 0.3
+_KEPT: Final = 2_000
+_LONGEST: Final = 2_000
+_WORD: Final = re.compile(r"\w+")
+# Words that say nothing about what a text is about.
+_FILLERS: Final = frozenset(
+    {
+        "a", "an", "and", "any", "as", "at", "automation", "be", "by", "each", "every", "for",
+        "from", "i", "in", "into", "is", "it", "its", "me", "my", "new", "of", "on", "or", "our",
+        "run", "that", "the", "then", "this", "to", "up", "we", "when", "with",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A text by its place, and how near it is."""
+
+    place: int
+    closeness: float
+
+
+class Likeness:
+    """Compares a text with others."""
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self.embedder = embedder
+        self._vectors: OrderedDict[tuple[str, str], list[float]] = OrderedDict()
+
+    @property
+    def measure(self) -> Measure:
+        return "words" if self.embedder is None else "meaning"
+
+    async def near(self, text: str, others: Sequence[str], most: int) -> list[Near]:
+        """The nearest of the others, the nearest first; what is far away is left out."""
+        if not text.strip() or not others:
+            return []
+        if self.embedder is None:
+            closeness, least = [shared_words(text, other) for other in others], _SHARED
+        else:
+            closeness, least = await self._cosines(self.embedder, text, others), _NEAR
+        found = [Near(place, one) for place, one in enumerate(closeness) if one >= least]
+        return sorted(found, key=lambda one: (-one.closeness, one.place))[:most]
+
+    async def _cosines(self, model: Embedder, text: str, others: Sequence[str]) -> list[float]:
+        texts = [one[:_LONGEST] for one in (text, *others)]
+        unknown = [one for one in dict.fromkeys(texts) if (model.name, one) not in self._vectors]
+        made = await asyncio.to_thread(model.embed, unknown) if unknown else []
+        known = dict(zip(unknown, made, strict=True))
+        known |= {
+            one: self._vectors[model.name, one]
+            for one in texts
+            if (model.name, one) in self._vectors
+        }
+        for one, vector in known.items():
+            self._vectors[model.name, one] = vector
+            self._vectors.move_to_end((model.name, one))
+        while len(self._vectors) > _KEPT:
+            self._vectors.popitem(last=False)
+        first, *rest = (known[one] for one in texts)
+        # Every vector has length 1, so the product is the cosine.
+        return [sum(a * b for a, b in zip(first, other, strict=True)) for other in rest]
+
+
+def shared_words(left: str, right: str) -> float:
+    """How much of their words two texts share, from 0 to 1."""
+    mine, theirs = _words(left), _words(right)
+    together = mine | theirs
+    return len(mine & theirs) / len(together) if together else 0.0
+
+
+def _words(text: str) -> frozenset[str]:
+    found = (word.casefold() for word in _WORD.findall(text[:_LONGEST]))
+    return frozenset(_stem(word) for word in found if word not in _FILLERS)
+
+
+def _stem(word: str) -> str:
+    """Reports and report are one word here; it need not be right, only the same."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word

@@ -1,0 +1,80 @@
+"""The studio: what the capabilities of this room are given by whoever builds the house.
+
+A capability is part of the registry, and these need the registry themselves, to judge what
+they are given, and the dispatcher, which needs it too. So the studio is made empty and opened
+once everything stands. Before that its capabilities can be described and not called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from mainspring.contracts.embedding import Embedder
+from mainspring.contracts.errors import Fault
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.validate import Report, validate
+from mainspring.store.walls import Walled
+
+if TYPE_CHECKING:
+    from mainspring.authoring.similarity import Likeness
+    from mainspring.runs.dispatch import Dispatcher
+    from mainspring.store.database import Database
+
+Part = TypeVar("Part")
+
+
+class Studio:
+    """The parts around the capabilities of authoring."""
+
+    def __init__(self, limits: Limits, address: str, likeness: Likeness) -> None:
+        self.limits = limits
+        self.likeness = likeness
+        self._address = address
+        self._vocabulary: Vocabulary | None = None
+        self._database: Database | None = None
+        self._dispatcher: Dispatcher | None = None
+
+    def open(
+        self, vocabulary: Vocabulary, database: Database, dispatcher: Dispatcher, address: str,
+        embedder: Embedder | None = None,
+    ) -> None:  # fmt: skip
+        """Everything stands: from here on the capabilities work."""
+        self._vocabulary, self._database, self._dispatcher = vocabulary, database, dispatcher
+        self._address = address
+        self.likeness.embedder = embedder
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return _there(self._vocabulary)
+
+    @property
+    def database(self) -> Database:
+        """The whole database; what belongs to a workspace is read behind its wall."""
+        return _there(self._database)
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        return _there(self._dispatcher)
+
+    def inside(self, workspace_id: UUID) -> Walled:
+        return Walled(self.database, workspace_id)
+
+    def admin_url(self, automation_id: UUID) -> str:
+        """Where a person looks at an automation and activates it."""
+        return f"{self._address.rstrip('/')}/automations/{automation_id}"
+
+    async def judge(self, document: Any, automation_id: UUID | None = None) -> Report:
+        """The verdict on a definition; a hostile one takes its time on a thread."""
+        own = None if automation_id is None else str(automation_id)
+        return await asyncio.to_thread(
+            validate, document, self.vocabulary, self.limits, automation_id=own
+        )
+
+
+def _there(part: Part | None) -> Part:
+    if part is None:
+        raise Fault("Nothing is open here that this could work on.", retryable=False)
+    return part

@@ -1,0 +1,166 @@
+"""A run as run_automation_once tells of it: a pure reading of its record.
+
+Status words are fewer than those of the record: whatever ended a run from outside has killed
+it, and a run that ended well and complained has only partly succeeded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, Literal
+
+from mainspring.runs.rows import FINAL
+from mainspring.runs.story import REASONS, suppressed
+
+OUTPUT_BYTES: Final = 8_192
+STATUSES: Final = ("queued", "running", "succeeded", "partial", "failed", "killed", "skipped")
+TIMEOUT_REASONS: Final = ("runner_down", "runner_slow", "run_overran")
+_MOST_SHOWN: Final = 50
+_CUT: Final = "\n… cut here: the run's page has all of it."
+
+_WORDS: Final[Mapping[str, str]] = {
+    "pending": "queued",
+    "running": "running",
+    "waiting": "running",
+    "succeeded": "succeeded",
+    "failed": "failed",
+    "timed_out": "killed",
+    "cancelled": "killed",
+    "dead": "killed",
+    "skipped": "skipped",
+}
+_LATE: Final[Mapping[str, str]] = {
+    "runner_down": "No worker is running. Start one (`mainspring up` does), and look at the run: "
+    "it waits in line and will still happen.",
+    "runner_slow": "Every worker is busy, or an earlier run of this automation is under way. Look "
+    "at the run in a while: it waits in line and will still happen.",
+    "run_overran": "The run is still under way. Look at it in a while, or call again with a "
+    "larger wait_seconds.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """What is known beside the record: how long it was waited, and who could have run it."""
+
+    seconds: int
+    # How many workers there are; asked only when the run has not ended.
+    workers: int | None
+    url: str
+
+
+def tell_run(
+    run: Mapping[str, Any], said: Sequence[Mapping[str, Any]], waited: Waited
+) -> dict[str, Any]:
+    """The answer, with exactly the fields that are promised."""
+    spoken = _last_try(said)
+    end = _end_of(spoken)
+    out, err = (_joined(spoken, stream) for stream in ("out", "err"))
+    status = _status(run, end, err)
+    terminal = run["status"] in FINAL
+    reason = None if terminal else _late(run, waited.workers)
+    made_up = suppressed(run)[:_MOST_SHOWN]
+    return {
+        "run_id": str(run["id"]),
+        "status": status,
+        "terminal": terminal,
+        "timed_out": not terminal,
+        "timeout_reason": reason,
+        "next_step": _LATE[reason] if reason else _next_step(run, status, len(made_up)),
+        "exit_code": end.get("exit_code"),
+        "duration_ms": _duration(run),
+        "cost_usd": float(run["cost_usd"]),
+        "stdout": cut(out),
+        "stderr": cut(err),
+        "error": _error(run),
+        "admin_url": waited.url,
+        "suppressed": made_up,
+    }
+
+
+def cut(text: str, most: int = OUTPUT_BYTES) -> str:
+    """The beginning of a text in so many bytes, of whole characters, with a mark if it is cut."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= most:
+        return data.decode()
+    mark = _CUT.encode()
+    return data[: most - len(mark)].decode("utf-8", "ignore") + _CUT
+
+
+def _last_try(said: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What the last try at each step said; earlier tries said much of it already."""
+    last: dict[tuple[str, str], int] = {}
+    for piece in said:
+        place = (piece["step"], piece["item"])
+        last[place] = max(piece["attempt"], last.get(place, 0))
+    return [one for one in said if one["attempt"] == last[one["step"], one["item"]]]
+
+
+def _joined(said: Sequence[Mapping[str, Any]], stream: str) -> str:
+    return "".join(piece["text"] for piece in said if piece["stream"] == stream)
+
+
+def _end_of(said: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    ends = [piece["text"] for piece in said if piece["stream"] == "end"]
+    found = json.loads(ends[-1]) if ends else {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _status(run: Mapping[str, Any], end: Mapping[str, Any], err: str) -> str:
+    word = _WORDS[run["status"]]
+    if word == "failed" and (end.get("reason") or run["outcome"] == "over_budget"):
+        return "killed"
+    return "partial" if word == "succeeded" and err.strip() else word
+
+
+def _late(run: Mapping[str, Any], workers: int | None) -> Literal[
+    "runner_down", "runner_slow", "run_overran"
+]:  # fmt: skip
+    if run["status"] != "pending":
+        return "run_overran"
+    return "runner_slow" if workers else "runner_down"
+
+
+def _duration(run: Mapping[str, Any]) -> int | None:
+    if run["started_at"] is None or run["finished_at"] is None:
+        return None
+    took: timedelta = run["finished_at"] - run["started_at"]
+    return round(took.total_seconds() * 1000)
+
+
+def _error(run: Mapping[str, Any]) -> str | None:
+    error = run.get("error")
+    if error:
+        return str(error.get("detail") or "")
+    return REASONS.get(run["reason"] or "")
+
+
+def _next_step(run: Mapping[str, Any], status: str, made_up: int) -> str:
+    if status == "skipped":
+        return "Nothing ran; error says why. See to that and call again."
+    if status in ("failed", "killed"):
+        return (
+            "Read error and stderr, mend the source with update_automation and run it again, three "
+            "rounds at the most; then let the person decide."
+        )
+    beginning = {
+        "dry_run": f"This was a dry run: {_calls(made_up)} only pretended, and nothing was "
+        "changed. ",
+        "verify": f"This ran in verify mode: {_calls(made_up)} only pretended, and what it wrote "
+        "to boards and pages is kept. ",
+    }.get(run["mode"], "")
+    if status == "partial":
+        return beginning + "It reached its end and wrote to stderr: read that before going on."
+    if beginning:
+        return (
+            beginning + "Check stdout and suppressed; dry_run: false is exactly what a trigger "
+            "would start."
+        )
+    return "Check stdout, cost_usd and the boards it wrote, then activate it at admin_url."
+
+
+def _calls(number: int) -> str:
+    return "1 call was" if number == 1 else f"{number} calls were"

@@ -1,0 +1,248 @@
+"""The arguments and answers of trying an automation, ending it, and asking before it is made."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mainspring.authoring.kinds import KINDS
+from mainspring.authoring.overlaps import MOST_MATCHES
+from mainspring.authoring.running import LEAST_WAIT, MOST_WAIT
+from mainspring.authoring.saving_schemas import (
+    AUTOMATION_ID,
+    BOARDS,
+    FIELD,
+    SOME_AUTOMATION,
+    SOME_RUN,
+    SOME_URL,
+    URL,
+)
+from mainspring.authoring.told_run import STATUSES, TIMEOUT_REASONS
+from mainspring.workspace.boards.shapes import (
+    COUNT,
+    ID,
+    MOMENT,
+    SOME_BOARD,
+    SOME_TIME,
+    Schema,
+    asked,
+    thing,
+)
+
+RUN: Final = asked(
+    {
+        "automation_id": AUTOMATION_ID,
+        "dry_run": {
+            "description": "Change nothing: calls that would are pretended and listed.",
+            "type": "boolean",
+            "default": True,
+        },
+        "verify_mode": {
+            "description": "Send nothing outside; what is written to boards and pages is kept.",
+            "type": "boolean",
+            "default": False,
+        },
+        "wait_seconds": {
+            "description": "How long to wait for its end; left out, what it may take and 90 s.",
+            "type": "integer",
+            "minimum": LEAST_WAIT,
+            "maximum": MOST_WAIT,
+        },
+    },
+    ["automation_id"],
+    [
+        {"automation_id": SOME_AUTOMATION},
+        {"automation_id": SOME_AUTOMATION, "dry_run": False, "wait_seconds": 120},
+    ],
+    ({}, "which automation?"),
+    ({"automation_id": SOME_AUTOMATION, "wait_seconds": 5}, "too short to tell anything"),
+    ({"automation_id": SOME_AUTOMATION, "dry_run": "no"}, "true or false"),
+)
+_MAYBE_TEXT: Final[Schema] = {"type": ["string", "null"]}
+_RAN: Final = {
+    "run_id": ID,
+    "status": {"enum": list(STATUSES)},
+    "terminal": {"type": "boolean"},
+    "timed_out": {"type": "boolean"},
+    "timeout_reason": {"enum": [*TIMEOUT_REASONS, None]},
+    "next_step": {"type": "string"},
+    "exit_code": {"type": ["integer", "null"]},
+    "duration_ms": {"type": ["integer", "null"], "minimum": 0},
+    "cost_usd": {"type": "number", "minimum": 0},
+    "stdout": {"description": "At most 8 KB.", "type": "string"},
+    "stderr": {"description": "At most 8 KB.", "type": "string"},
+    "error": _MAYBE_TEXT,
+    "admin_url": URL,
+    "suppressed": {
+        "description": "The calls that were only pretended, with their arguments.",
+        "type": "array",
+        "items": thing(
+            {"step": {"type": "string"}, "capability": {"type": "string"}, "arguments": {}},
+            ["step", "capability", "arguments"],
+        ),
+    },
+}
+RAN: Final = asked(
+    _RAN,
+    list(_RAN),
+    [
+        {
+            "run_id": SOME_RUN,
+            "status": "succeeded",
+            "terminal": True,
+            "timed_out": False,
+            "timeout_reason": None,
+            "next_step": "Check stdout and suppressed.",
+            "exit_code": 0,
+            "duration_ms": 42,
+            "cost_usd": 0,
+            "stdout": "3 rows\n",
+            "stderr": "",
+            "error": None,
+            "admin_url": SOME_URL,
+            "suppressed": [],
+        }
+    ],
+    ({"run_id": SOME_RUN}, "it must say what became of it"),
+)
+DELETE: Final = asked(
+    {"automation_id": AUTOMATION_ID},
+    ["automation_id"],
+    [{"automation_id": SOME_AUTOMATION}],
+    ({}, "which automation?"),
+    ({"automation_id": "Monday report"}, "an id, not a name"),
+)
+DELETED: Final = asked(
+    {"automation_id": ID, "state": {"const": "killed"}},
+    ["automation_id", "state"],
+    [{"automation_id": SOME_AUTOMATION, "state": "killed"}],
+    ({"deleted": 1}, "nothing is deleted; it is put away"),
+)
+OVERLAP: Final = asked(
+    {
+        "writes_to_boards": {**BOARDS, "minItems": 1},
+        "dedupe_target_field": {
+            "description": "Only writers of the same list field.",
+            **FIELD,
+        },
+        "trigger_kind": {"description": "Only those woken so.", "enum": list(KINDS)},
+        "intent": {
+            "description": "What it is for; automations that mean something alike are added.",
+            "type": "string",
+            "maxLength": 2_000,
+        },
+    },
+    ["writes_to_boards"],
+    [
+        {"writes_to_boards": [SOME_BOARD]},
+        {
+            "writes_to_boards": [SOME_BOARD],
+            "dedupe_target_field": "updates",
+            "trigger_kind": "cron",
+            "intent": "Log every invoice to the finance board.",
+        },
+    ],
+    ({}, "overlap on which boards?"),
+    ({"writes_to_boards": []}, "at least one board"),
+    ({"writes_to_boards": ["CRM"]}, "ids, not names"),
+)
+_MATCH: Final = {
+    "automation_id": ID,
+    "owner_email": _MAYBE_TEXT,
+    "is_self": {"type": "boolean"},
+    "name": {"type": "string"},
+    "description": _MAYBE_TEXT,
+    "state": {"enum": ["active", "paused"]},
+    "last_run_at": {**MOMENT, "type": ["string", "null"]},
+    "writes_to_boards": {"type": "array", "items": ID},
+    "dedupe_target_field": _MAYBE_TEXT,
+    "dedupe_key_field": _MAYBE_TEXT,
+    "trigger_kinds": {"type": "array", "items": {"type": "string"}},
+    "trigger_types": {"type": "array", "items": {"type": "string"}},
+    "strict_overlap": {"type": "boolean"},
+}
+OVERLAPS: Final = asked(
+    {
+        "count": COUNT,
+        "strict_count": COUNT,
+        "matches": {
+            "type": "array",
+            "maxItems": MOST_MATCHES,
+            "items": thing(_MATCH, list(_MATCH)),
+        },
+        "similarity_by": {
+            "description": "How intents were compared: by meaning with a model, or by words.",
+            "enum": ["meaning", "words", None],
+        },
+    },
+    ["count", "strict_count", "matches"],
+    [
+        {
+            "count": 1,
+            "strict_count": 1,
+            "matches": [
+                {
+                    "automation_id": SOME_AUTOMATION,
+                    "owner_email": "ada@example.com",
+                    "is_self": False,
+                    "name": "Log invoices",
+                    "description": None,
+                    "state": "active",
+                    "last_run_at": SOME_TIME,
+                    "writes_to_boards": [SOME_BOARD],
+                    "dedupe_target_field": None,
+                    "dedupe_key_field": "invoice_id",
+                    "trigger_kinds": ["cron"],
+                    "trigger_types": [],
+                    "strict_overlap": True,
+                }
+            ],
+            "similarity_by": None,
+        }
+    ],
+    ({"matches": []}, "it must say how many"),
+)
+FLOW: Final = asked(
+    {
+        "purpose_hint": {
+            "description": "What it is for, if that is known; the opening question is skipped.",
+            "type": "string",
+            "maxLength": 2_000,
+        }
+    },
+    [],
+    [{}, {"purpose_hint": "Post a revenue report every Monday at 9am ET."}],
+    ({"purpose_hint": 7}, "in words"),
+    ({"purpose": "x"}, "an argument that does not exist"),
+)
+_OBJECTS: Final[Schema] = {"type": "array", "items": {"type": "object"}}
+FLOWS: Final = asked(
+    {
+        "purpose_hint": _MAYBE_TEXT,
+        "playbook": thing(
+            {
+                "how": {"type": "string"},
+                "purpose": _MAYBE_TEXT,
+                "reach_for": _OBJECTS,
+                "steps": {**_OBJECTS, "minItems": 1},
+                "skeletons": _OBJECTS,
+                "similar": {"type": "object"},
+            },
+            ["how", "purpose", "reach_for", "steps", "skeletons", "similar"],
+        ),
+    },
+    ["purpose_hint", "playbook"],
+    [
+        {
+            "purpose_hint": None,
+            "playbook": {
+                "how": "One question at a time.",
+                "purpose": None,
+                "reach_for": [],
+                "steps": [{"id": "trigger", "title": "What wakes it"}],
+                "skeletons": [],
+                "similar": {"similarity_by": None, "automations": []},
+            },
+        }
+    ],
+    ({"playbook": {}}, "a playbook has steps"),
+)

@@ -1,0 +1,201 @@
+"""Who else writes there: strict overlaps, advice, and what a playbook shows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.roles import Role
+from mainspring.store.database import Database
+from tests.kit.authoring import CRON, Desk, draft
+from tests.kit.house import Bench, document, step
+from tests.kit.members import member
+from tests.kit.neighbours import add_workspace
+
+NOTE = "They divide the accounts between them."
+FIELDS = {
+    "automation_id", "owner_email", "is_self", "name", "description", "state", "last_run_at",
+    "writes_to_boards", "dedupe_target_field", "dedupe_key_field", "trigger_kinds",
+    "trigger_types", "strict_overlap",
+}  # fmt: skip
+
+
+def _matches(told: dict[str, Any]) -> dict[str, bool]:
+    return {match["name"]: match["strict_overlap"] for match in told["matches"]}
+
+
+async def test_a_question_about_boards_that_are_not_there_is_refused(bench: Bench) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    unknown = "01900000-0000-7000-8000-0000000000ff"
+    for wrong, pointer in (
+        ({}, "/writes_to_boards"),
+        ({"writes_to_boards": []}, "/writes_to_boards"),
+        ({"writes_to_boards": ["CRM"]}, "/writes_to_boards/0"),
+        ({"writes_to_boards": [board, unknown]}, "/writes_to_boards/1"),
+        ({"writes_to_boards": [board], "trigger_kind": "hourly"}, "/trigger_kind"),
+    ):
+        with pytest.raises((Invalid, Missing)) as refused:
+            await desk.call("find_overlapping_automations", wrong)
+        assert pointer in {finding.pointer for finding in refused.value.findings}
+
+
+async def test_another_workspaces_boards_and_automations_are_not_there(
+    bench: Bench, database: Database
+) -> None:
+    elsewhere = UUID(int=0x01900000000070008000000000000EEE)
+    await add_workspace(database, elsewhere, "Elsewhere")
+    stranger = Desk(bench, await member(database, elsewhere, Role.OWNER))
+    stranger.space = elsewhere
+    theirs = await stranger.board("Theirs")
+    await stranger.save(
+        name="of a stranger", writes_to_boards=[theirs], intent="Count all rows.",
+        idempotency_key="of a stranger",
+    )  # fmt: skip
+    desk = Desk(bench)
+    mine = await desk.board("Mine")
+
+    with pytest.raises(Missing):
+        await desk.call("find_overlapping_automations", {"writes_to_boards": [theirs]})
+    with pytest.raises(Missing):
+        await desk.save(writes_to_boards=[theirs])
+    told = await desk.call(
+        "find_overlapping_automations", {"writes_to_boards": [mine], "intent": "Count all rows."}
+    )
+    assert told["matches"] == []
+    made = await desk.call(
+        "save_automation_draft", draft(name="of a stranger", idempotency_key="of a stranger")
+    )
+    assert made["version"] == 1, "a key is its sender's own"
+
+
+async def test_strict_is_the_same_board_and_field_and_a_moment_that_wakes_both(
+    bench: Bench, database: Database
+) -> None:
+    desk = Desk(bench)
+    board, other = await desk.board("CRM"), await desk.board("Other")
+    colleague = Desk(bench, await member(database, desk.space, Role.EDITOR))
+    emails = {"kind": "page_ingested", "page_type": "email"}
+    writes = {"writes_to_boards": [board]}
+    await desk.save(name="plain", **writes)
+    await desk.save(name="list", **writes, dedupe_target_field="updates", dedupe_key_field="id")
+    await colleague.save(name="emails", **writes, triggers=[emails], description="Logs mail.")
+    await desk.save(name="elsewhere", writes_to_boards=[other])
+    gone = await desk.save(name="gone", writes_to_boards=[other], triggers=[emails])
+    await desk.call("delete_automation", {"automation_id": gone})
+    await bench.save(
+        document(
+            step("add", "append_board_rows", {"board_id": board, "rows": [{"a": 1}]}),
+            step("read", "get_board", {"board_id": other}),
+            name="a plan",
+        )
+    )
+
+    async def found(**narrow: Any) -> dict[str, bool]:
+        told = await desk.call("find_overlapping_automations", {**writes, **narrow})
+        assert told["count"] == len(told["matches"])
+        assert told["strict_count"] == sum(_matches(told).values())
+        assert all(match.keys() == FIELDS for match in told["matches"])
+        return _matches(told)
+
+    assert await found() == {"plain": True, "emails": True, "list": False, "a plan": True}
+    assert await found(trigger_kind="cron") == {"plain": True, "list": False}
+    assert await found(dedupe_target_field="updates") == {"list": True}
+    assert await found(dedupe_target_field="updates", trigger_kind="webhook") == {}
+    told = await desk.call("find_overlapping_automations", writes)
+    [mail] = [match for match in told["matches"] if match["name"] == "emails"]
+    assert (mail["is_self"], mail["description"], mail["state"]) == (False, "Logs mail.", "paused")
+    assert mail["owner_email"] == f"{colleague.visitor.actor.id}@example.test"
+    assert (mail["trigger_kinds"], mail["trigger_types"]) == (["page_ingested"], ["email"])
+    assert mail["last_run_at"] is None
+    assert told["matches"][-1]["name"] == "list", "what is strict comes first"
+
+
+async def test_a_save_beside_a_strict_overlap_needs_a_note_which_is_kept(bench: Bench) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    notes = {"kind": "page_ingested", "page_type": "note"}
+    first = await desk.save(name="first", writes_to_boards=[board])
+    beside = draft(name="second", writes_to_boards=[board])
+
+    with pytest.raises(Clash) as refused:
+        await desk.call("save_automation_draft", beside)
+    assert refused.value.code == "overlap"
+    assert first in refused.value.findings[0].detail
+    assert "acknowledged_overlap" in (refused.value.suggestion or "")
+    made = await desk.call(
+        "save_automation_draft",
+        {**beside, "acknowledged_overlap": True, "coexistence_note": NOTE},
+    )
+    kept = await desk.kept(made["automation_id"])
+    assert kept["definition"]["writes"]["coexistence_note"] == NOTE
+    await desk.call("update_automation", {"automation_id": made["automation_id"], "model": "m"})
+
+    third = await desk.save(name="third", writes_to_boards=[board], triggers=[notes])
+    with pytest.raises(Clash):
+        await desk.call("update_automation", {"automation_id": third, "triggers": [CRON]})
+    wider = {"kind": "page_ingested"}
+    with pytest.raises(Clash):
+        await desk.save(name="fourth", writes_to_boards=[board], triggers=[wider])
+    emails = {"kind": "page_ingested", "page_type": "email"}
+    await desk.save(name="fifth", writes_to_boards=[board], triggers=[emails])
+
+
+async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Bench) -> None:
+    desk = Desk(bench)
+    board, other = await desk.board("CRM"), await desk.board("Other")
+    about = "Post the weekly revenue report to the finance board."
+    await desk.save(name="revenue", writes_to_boards=[other], intent=about)
+    await desk.save(name="pets", writes_to_boards=[other], triggers=[{"kind": "webhook"}],
+                    intent="Feed the office cat at noon.")  # fmt: skip
+    asked = {"writes_to_boards": [board], "intent": "A weekly report of revenue for finance."}
+
+    by_words = await desk.call("find_overlapping_automations", asked)
+    assert _matches(by_words) == {"revenue": False}
+    assert (by_words["similarity_by"], by_words["strict_count"]) == ("words", 0)
+    plain = await desk.call("find_overlapping_automations", {"writes_to_boards": [board]})
+    assert (plain["count"], plain["similarity_by"]) == (0, None)
+
+    class Model:
+        name, dimensions = "a test", 2
+
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            return [[0.0, 1.0] if "cat" in text or "pets" in text else [1.0, 0.0] for text in texts]
+
+    registry: Any = bench.house.registry
+    registry.studio.likeness.embedder = Model()
+    by_meaning = await desk.call(
+        "find_overlapping_automations", {"writes_to_boards": [board], "intent": "Look after pets."}
+    )
+    assert _matches(by_meaning) == {"pets": False}
+    assert by_meaning["similarity_by"] == "meaning"
+
+
+async def test_the_playbook_shows_what_is_similar_and_skips_its_first_question(
+    bench: Bench, database: Database
+) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    one = await desk.save(
+        name="revenue", writes_to_boards=[board], intent="Post a weekly revenue report on Mondays."
+    )
+    viewer = Desk(bench, await member(database, desk.space, Role.VIEWER))
+
+    told = await viewer.call(
+        "create_automation_flow", {"purpose_hint": "A weekly revenue report, every Monday"}
+    )
+    assert told["purpose_hint"] == "A weekly revenue report, every Monday"
+    assert told["playbook"]["steps"][0]["id"] == "trigger"
+    similar = told["playbook"]["similar"]
+    assert [entry["automation_id"] for entry in similar["automations"]] == [one]
+    assert similar["similarity_by"] == "words"
+    cold = await viewer.call("create_automation_flow", {})
+    assert cold["purpose_hint"] is None
+    assert cold["playbook"]["steps"][0]["id"] == "purpose"
+    assert cold["playbook"]["similar"]["automations"] == []
+    with pytest.raises(Invalid):
+        await viewer.call("create_automation_flow", {"purpose": "x"})

@@ -1,0 +1,246 @@
+"""A single run, awaited: what it did, what it only pretended, and what to do next."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.authoring.running import wait_for_end
+from mainspring.contracts.errors import Denied, Invalid, Missing
+from mainspring.contracts.roles import Role
+from mainspring.store.walls import Walled
+from tests.kit.authoring import Desk
+from tests.kit.house import Bench
+from tests.kit.members import member
+
+FIELDS = {
+    "run_id", "status", "terminal", "timed_out", "timeout_reason", "next_step", "exit_code",
+    "duration_ms", "cost_usd", "stdout", "stderr", "error", "admin_url", "suppressed",
+}  # fmt: skip
+APPEND = (
+    "const done = await brains.append_board_rows({ board_id: input?.board ?? BOARD, "
+    'rows: [{ company: "Acme" }] });\nconsole.log(`appended ${done.appended}`);\nreturn done;'
+)
+
+
+def _append(board: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "source": f'const BOARD = "{board}";\n{APPEND}',
+        "tool_grants": [{"tool": "append_board_rows", "params": {"board_id": board}}],
+        **changes,
+    }
+
+
+async def test_bad_arguments_are_refused_and_start_nothing(bench: Bench) -> None:
+    desk = Desk(bench)
+    one = await desk.save(source="return 1;")
+    for wrong, pointer in (
+        ({}, "/automation_id"),
+        ({"automation_id": "count rows"}, "/automation_id"),
+        ({"automation_id": one, "wait_seconds": 9}, "/wait_seconds"),
+        ({"automation_id": one, "wait_seconds": 361}, "/wait_seconds"),
+        ({"automation_id": one, "dry_run": "no"}, "/dry_run"),
+        ({"automation_id": one, "verify_mode": 1}, "/verify_mode"),
+    ):
+        with pytest.raises(Invalid) as refused:
+            await desk.call("run_automation_once", wrong)
+        assert pointer in {finding.pointer for finding in refused.value.findings}
+    with pytest.raises(Missing):
+        await desk.call("run_automation_once", {"automation_id": str(UUID(int=7))})
+    viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
+    with pytest.raises(Denied):
+        await viewer.call("run_automation_once", {"automation_id": one})
+    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
+
+
+async def test_a_dry_run_changes_nothing_and_lists_what_it_pretended(bench: Bench) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    one = await desk.save(**_append(board))
+    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    async with bench.worker():
+        dry = await operator.call("run_automation_once", {"automation_id": one})
+        assert await desk.rows(board) == []
+        both = await desk.call(
+            "run_automation_once", {"automation_id": one, "dry_run": True, "verify_mode": True}
+        )
+        assert await desk.rows(board) == [], "asked for both, nothing is changed"
+        verified = await desk.call(
+            "run_automation_once", {"automation_id": one, "dry_run": False, "verify_mode": True}
+        )
+        assert len(await desk.rows(board)) == 1, "verify mode keeps what is written to boards"
+        real = await desk.call("run_automation_once", {"automation_id": one, "dry_run": False})
+        assert len(await desk.rows(board)) == 2
+
+    for told in (dry, both, verified, real):
+        assert told.keys() == FIELDS
+        assert (told["status"], told["terminal"], told["timed_out"]) == ("succeeded", True, False)
+        assert (told["timeout_reason"], told["exit_code"], told["error"]) == (None, 0, None)
+        assert told["stdout"].startswith("appended ")
+        assert told["duration_ms"] >= 0
+        assert told["admin_url"].endswith(f"/automations/{one}")
+    for told in (dry, both):
+        [call] = told["suppressed"]
+        assert call["capability"] == "append_board_rows"
+        assert call["arguments"]["rows"] == [{"company": "Acme"}]
+        assert "dry run" in told["next_step"]
+        assert "dry_run: false" in told["next_step"]
+    assert (verified["suppressed"], real["suppressed"]) == ([], [])
+    modes = [
+        (await bench.read(UUID(told["run_id"])))["mode"] for told in (dry, both, verified, real)
+    ]
+    assert modes == ["dry_run", "dry_run", "verify", "live"]
+
+
+async def test_verify_mode_sends_nothing_outside_and_keeps_what_is_written(bench: Bench) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    source = f"""
+await brains.telegram_push({{ text: "hello" }});
+await brains.act_on_integration({{
+  install_id: "6237258d-f06e-5c3f-b02b-2de8231e2326", action_name: "send_email",
+  input: {{ to: ["ada@example.com"], subject: "Hello", body: "Hello." }},
+}});
+await brains.http_fetch({{ url: "https://a.example/", method: "POST", json: {{}} }});
+await brains.append_board_rows({{ board_id: "{board}", rows: [{{ company: "Acme" }}] }});
+"""
+    tools = ("telegram_push", "act_on_integration", "append_board_rows")
+    one = await desk.save(
+        source=source,
+        tool_grants=[
+            *({"tool": tool} for tool in tools),
+            {"tool": "http_fetch", "params": {"hosts": ["a.example"]}},
+        ],
+        acknowledged_http_fetch_hosts=["a.example"],
+    )
+    async with bench.worker():
+        told = await desk.call(
+            "run_automation_once", {"automation_id": one, "dry_run": False, "verify_mode": True}
+        )
+
+    assert told["status"] == "succeeded", told
+    suppressed = [call["capability"] for call in told["suppressed"]]
+    assert suppressed == ["telegram_push", "act_on_integration", "http_fetch"]
+    assert len(await desk.rows(board)) == 1
+
+
+async def test_each_end_has_its_word(bench: Bench) -> None:
+    desk = Desk(bench)
+    sources = {
+        "partial": 'console.error("one row looked odd"); return 1;',
+        "failed": 'console.log("before"); throw new Error("broken on purpose");',
+        "cut": 'console.log("é".repeat(20000)); return 1;',
+    }
+    ids = {name: await desk.save(name=name, source=source) for name, source in sources.items()}
+    async with bench.worker():
+        told = {
+            name: await desk.call("run_automation_once", {"automation_id": one})
+            for name, one in ids.items()
+        }
+
+    assert told["partial"]["status"] == "partial"
+    assert told["partial"]["stderr"] == "one row looked odd\n"
+    assert (told["failed"]["status"], told["failed"]["exit_code"]) == ("failed", 1)
+    assert "broken on purpose" in told["failed"]["error"]
+    assert told["failed"]["stdout"] == "before\n"
+    assert "three rounds" in told["failed"]["next_step"]
+    assert told["cut"]["status"] == "succeeded"
+    assert 8_000 < len(told["cut"]["stdout"].encode()) <= 8_192
+    assert "cut here" in told["cut"]["stdout"][-60:]
+
+
+async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Bench) -> None:
+    desk = Desk(bench)
+    ids = [await desk.save(name=f"no {number}", source="return 1;") for number in range(3)]
+    asked = 60
+    waiting = [
+        asyncio.create_task(
+            desk.call("run_automation_once", {"automation_id": one, "wait_seconds": 60})
+        )
+        for one in (ids * asked)[:asked]
+    ]
+    async with asyncio.timeout(30):
+        while await bench.house.database.fetchval("SELECT count(*) FROM runs") < asked:
+            await asyncio.sleep(0.02)
+    inside = Walled(bench.house.database, desk.space)
+    row = await bench.house.database.fetchrow("SELECT id FROM runs LIMIT 1")
+    assert row is not None
+    assert await wait_for_end(inside, desk.space, row["id"], 0.1) == "pending"
+    for one in waiting:
+        one.cancel()
+    ends = await asyncio.gather(*waiting, return_exceptions=True)
+    assert all(isinstance(end, asyncio.CancelledError) for end in ends)
+    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == asked
+
+
+async def test_a_run_may_start_another_and_never_waits_for_itself(bench: Bench) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    inner = await desk.save(name="inner", **_append(board))
+    calls = 'return await brains.run_automation_once({{ automation_id: "{one}", dry_run: false }});'
+    granted = [{"tool": "run_automation_once"}]
+    outer = await desk.save(name="outer", source=calls.format(one=inner), tool_grants=granted)
+    async with bench.worker():
+        told = await desk.call("run_automation_once", {"automation_id": outer, "dry_run": False})
+        assert told["status"] == "succeeded", told
+        run = await bench.read(UUID(told["run_id"]))
+        child = await bench.read(UUID(run["output"]["run_id"]))
+        assert (child["status"], child["parent_id"]) == ("succeeded", run["id"])
+        assert len(await desk.rows(board)) == 1
+
+        await desk.call(
+            "update_automation",
+            {"automation_id": inner, "source": calls.format(one=outer), "tool_grants": granted},
+        )
+        round_about = await desk.call(
+            "run_automation_once", {"automation_id": outer, "dry_run": False}
+        )
+        run = await bench.read(UUID(round_about["run_id"]))
+        assert run["output"]["status"] == "failed"
+        assert "wait for itself" in run["output"]["error"]
+
+        pretended = await desk.call("run_automation_once", {"automation_id": outer})
+        assert [call["capability"] for call in pretended["suppressed"]] == ["run_automation_once"]
+
+
+async def test_a_run_authors_for_its_owner_and_gives_no_more_than_it_has(bench: Bench) -> None:
+    desk = Desk(bench)
+    saves = """
+const made = await brains.save_automation_draft({
+  name: "made by a run", source: SOURCE, tool_grants: GRANTS,
+  triggers: [{ kind: "cron", cron: "0 9 * * *", tz: "UTC" }], ...MORE,
+});
+let active = "no";
+try {
+  await brains.update_automation({ automation_id: made.automation_id, state: "active" });
+} catch (error) {
+  active = error.code;
+}
+return { made, active };
+"""
+    granted = [
+        {"tool": "save_automation_draft"}, {"tool": "update_automation"}, {"tool": "get_board"},
+    ]  # fmt: skip
+
+    async def run(name: str, *, tools: str, more: str = "{}") -> dict[str, Any]:
+        head = f"const SOURCE = 'return 1;';\nconst GRANTS = {tools};\nconst MORE = {more};\n"
+        one = await desk.save(name=name, source=head + saves, tool_grants=granted)
+        told = await desk.call("run_automation_once", {"automation_id": one, "dry_run": False})
+        return await bench.read(UUID(told["run_id"]))
+
+    async with bench.worker():
+        wide = await run("wide", tools='[{ tool: "list_boards" }]')
+        rich = await run("rich", tools='[{ tool: "get_board" }]', more="{ cost_cap_daily_usd: 50 }")
+        good = await run("good", tools='[{ tool: "get_board" }]')
+
+    for refused in (wide, rich):
+        assert refused["status"] == "failed"
+        assert "no more than it has itself" in refused["error"]["detail"]
+    assert good["status"] == "succeeded", good["error"]
+    assert good["output"]["active"] == "person_needed"
+    kept = await desk.kept(good["output"]["made"]["automation_id"])
+    assert (kept["state"], kept["created_by"]) == ("paused", desk.visitor.actor.id)
+    assert await desk.names() == ["wide", "rich", "good", "made by a run"]

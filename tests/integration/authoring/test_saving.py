@@ -1,0 +1,288 @@
+"""Saving a draft: paused, judged whole, and never a second one by mistake."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.workspace.versions import version_id
+from tests.kit.authoring import CRON, Desk, draft
+from tests.kit.house import Bench
+from tests.kit.members import member
+
+# What is wrong, and each place and code that tell it; BOARD stands for a board that is there.
+WRONG: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
+    ({"tool_grants": [{"tool": "get_bord"}]}, {("/tool_grants/0/tool", "unknown_capability")}),
+    (
+        {"tool_grants": [{"tool": "get_board"}, {"tool": "admin_create_user"}]},
+        {("/tool_grants/1/tool", "never_granted")},
+    ),
+    (
+        {"tool_grants": [{"tool": "automation_secret_set"}]},
+        {("/tool_grants/0/tool", "never_granted")},
+    ),
+    (
+        {"tool_grants": [{"tool": "get_board", "params": {"bord_id": "x"}}]},
+        {("/tool_grants/0/params/bord_id", "unknown_argument")},
+    ),
+    ({"tool_grants": [{"tool": "http_fetch"}]}, {("/tool_grants/0/params", "hosts_missing")}),
+    (
+        {"tool_grants": [{"tool": "http_fetch", "params": {"hosts": ["https://a.example"]}}]},
+        {("/tool_grants/0/params/hosts", "bad_host")},
+    ),
+    (
+        {"tool_grants": [{"tool": "http_fetch", "params": {"hosts": ["a.example"]}}]},
+        {("/acknowledged_http_fetch_hosts", "hosts_not_acknowledged")},
+    ),
+    (
+        {
+            "tool_grants": [
+                {"tool": "http_fetch", "params": {"hosts": ["a.example", "b.example"]}}
+            ],
+            "acknowledged_http_fetch_hosts": ["a.example"],
+        },
+        {("/acknowledged_http_fetch_hosts", "hosts_mismatch")},
+    ),
+    (
+        {"acknowledged_http_fetch_hosts": ["a.example"]},
+        {("/acknowledged_http_fetch_hosts", "hosts_without_http_fetch")},
+    ),
+    ({"triggers": [{"kind": "cron", "cron": "0 9 * * *"}]}, {("/triggers/0", "missing")}),
+    (
+        {"triggers": [CRON, {"kind": "cron", "cron": "61 * * * *", "tz": "UTC"}]},
+        {("/triggers/1/cron", "cron_field")},
+    ),
+    (
+        {"triggers": [{"kind": "cron", "cron": "0 9 * * *", "tz": "Mars/Base"}]},
+        {("/triggers/0/tz", "format")},
+    ),
+    (
+        {"triggers": [{"kind": "webhook", "cron": "0 9 * * *"}]},
+        {("/triggers/0/cron", "unknown_key")},
+    ),
+    ({"triggers": [{"kind": "event"}]}, {("/triggers/0", "missing")}),
+    ({"source": "import x from 'npm:left-pad';"}, {("/source", "script_import")}),
+    ({"source": "const = ;"}, {("/source", "script_syntax")}),
+    ({"source": "await brains.append_board_rows({})"}, {("/source", "not_granted")}),
+    (
+        {"source": 'const token = "{{stripe_key}}"; return token;'},
+        {("/source", "template_secret")},
+    ),
+    (
+        {"acknowledged_overlap": True, "writes_to_boards": ["BOARD"]},
+        {("/coexistence_note", "note_missing")},
+    ),
+    (
+        {"coexistence_note": "They divide the accounts between them."},
+        {("/coexistence_note", "note_without_overlap")},
+    ),
+    (
+        {
+            "acknowledged_overlap": True,
+            "coexistence_note": "They divide the accounts between them.",
+            "writes_to_boards": ["BOARD"],
+        },
+        {("/acknowledged_overlap", "no_overlap")},
+    ),
+]
+
+
+async def _refused(desk: Desk, given: Mapping[str, Any], kind: type[Problem] = Invalid) -> Problem:
+    with pytest.raises(kind) as refused:
+        await desk.call("save_automation_draft", given)
+    assert await desk.names() == [], "what is refused leaves nothing behind"
+    return refused.value
+
+
+def _places(problem: Problem) -> set[tuple[str, str]]:
+    return {(finding.pointer, finding.code) for finding in problem.findings}
+
+
+async def test_what_is_wrong_with_a_draft_is_told_at_once_and_at_its_place(bench: Bench) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    for told, places in WRONG:
+        changes = json.loads(json.dumps(told).replace("BOARD", board))
+        problem = await _refused(desk, draft(**{"source": "return 1;", **changes}))
+        assert _places(problem) >= places, (changes, problem.as_dict())
+        assert len(_places(problem)) == len(places), (changes, problem.as_dict())
+
+    unknown = await _refused(desk, draft(writes_to_boards=[board, str(UUID(int=7))]), Missing)
+    assert _places(unknown) == {("/writes_to_boards/1", "no_board")}
+    await desk.call("archive_board", {"board_id": board})
+    archived = await _refused(desk, draft(writes_to_boards=[board]), Clash)
+    assert _places(archived) == {("/writes_to_boards/0", "board_archived")}
+    several = draft(
+        tool_grants=[{"tool": "nothing"}], triggers=[{"kind": "event"}], source="const = ;"
+    )
+    assert {pointer for pointer, _ in _places(await _refused(desk, several))} == {
+        "/tool_grants/0/tool", "/triggers/0", "/source",
+    }  # fmt: skip
+
+
+async def test_arguments_outside_their_bounds_are_refused_with_their_place(bench: Bench) -> None:
+    desk = Desk(bench)
+    cases: dict[str, list[Any]] = {
+        "/name": ["", "x" * 201, "   "],
+        "/source": ["", "x" * 200_001],
+        "/triggers": [[]],
+        "/triggers/0/kind": [[{"kind": "hourly"}]],
+        "/tool_grants": [[]],
+        "/description": ["x" * 501],
+        "/intent": ["x" * 2_001],
+        "/cost_cap_daily_usd": [-1, 101, "1"],
+        "/max_wall_seconds": [4, 301, 60.5],
+        "/max_llm_tokens": [99, 2_000_001],
+        "/writes_to_boards/0": [["CRM"]],
+        "/coexistence_note": ["too short", "x" * 1_001],
+        "/idempotency_key": [""],
+    }
+    for pointer, values in cases.items():
+        for value in values:
+            problem = await _refused(desk, draft(**{pointer.split("/")[1]: value}))
+            assert pointer in {finding.pointer for finding in problem.findings}, (pointer, value)
+
+
+async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await desk.call("save_automation_draft", draft(intent="Count the rows."))
+
+    assert made.keys() == {"automation_id", "version_id", "version", "state", "admin_url"}
+    automation_id = UUID(made["automation_id"])
+    assert made["state"] == "paused"
+    assert made["version"] == 1
+    assert made["version_id"] == str(version_id(automation_id, 1))
+    assert made["admin_url"] == f"{bench.house.settings.address}/automations/{automation_id}"
+    kept = await desk.kept(automation_id)
+    document = kept["definition"]
+    assert kept["state"] == "paused"
+    assert [step["action"] for step in document["plan"]] == ["script"]
+    assert document["plan"][0]["config"]["source"] == draft()["source"]
+    assert document["plan"][0]["config"]["wall_seconds"] == 60
+    assert document["intent"] == "Count the rows."
+    execution = document["execution"]
+    assert (execution["cost_cap_daily_usd"], execution["budget_cap_usd"]) == ("1", "1")
+    assert execution["max_llm_tokens"] == 200_000
+    assert execution["model"] == "claude-sonnet-4-6"
+    assert execution["write_policy"] == "always_draft"
+    [trigger] = kept["triggers"]
+    assert (trigger["type"], trigger["armed_at"], trigger["next_due_at"]) == (
+        "schedule",
+        None,
+        None,
+    )
+    assert trigger["config"]["timezone"] == "America/New_York"
+    allowed = {grant["capability"] for grant in kept["grants"]}
+    assert "get_board" in allowed
+    assert "append_board_rows" not in allowed
+
+
+async def test_every_kind_of_trigger_becomes_one_that_the_house_knows(bench: Bench) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    triggers = [
+        CRON,
+        {"kind": "board_change", "board_id": board, "change": ["rows_appended"]},
+        {"kind": "page_ingested", "page_type": "email"},
+        {"kind": "webhook", "input_mapping": {}},
+        {"kind": "event", "event_type": "sales.deal_won"},
+        {"kind": "webhook"},
+    ]
+    made = await desk.call("save_automation_draft", draft(triggers=triggers))
+
+    kept = await desk.kept(UUID(made["automation_id"]))
+    assert {one["slug"]: one["type"] for one in kept["triggers"]} == {
+        "cron-1": "schedule", "board-change-1": "board_change", "page-ingested-1": "page_ingested",
+        "webhook-1": "webhook", "event-1": "event", "webhook-2": "webhook",
+    }  # fmt: skip
+
+
+async def test_a_name_that_is_taken_names_the_automation_and_the_tool_for_edits(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    first = await desk.call("save_automation_draft", draft())
+    with pytest.raises(Clash) as refused:
+        await desk.call("save_automation_draft", draft(source="return 2;"))
+
+    assert refused.value.code == "name_taken"
+    assert first["automation_id"] in refused.value.detail
+    assert "update_automation" in (refused.value.suggestion or "")
+    assert await desk.names() == [draft()["name"]]
+
+
+async def test_an_idempotency_key_finds_what_it_made_and_refuses_another_body(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    given = draft(idempotency_key="once")
+    several = await asyncio.gather(*(desk.call("save_automation_draft", given) for _ in range(5)))
+
+    assert len({one["automation_id"] for one in several}) == 1
+    assert await desk.names() == [given["name"]]
+    with pytest.raises(Invalid) as refused:
+        await desk.call("save_automation_draft", {**given, "name": "another"})
+    assert _places(refused.value) == {("/idempotency_key", "idempotency_mismatch")}
+    other = Desk(bench, await member(bench.house.database, desk.space, Role.EDITOR))
+    made = await other.call("save_automation_draft", {**given, "name": "of somebody else"})
+    assert made["automation_id"] != several[0]["automation_id"]
+    await desk.call("delete_automation", {"automation_id": several[0]["automation_id"]})
+    with pytest.raises(Clash) as gone:
+        await desk.call("save_automation_draft", given)
+    assert gone.value.code == "archived"
+
+
+async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> None:
+    desk = Desk(bench)
+    source = (
+        'const r = await brains.http_fetch({ url: "https://api.example.com/v1", '
+        "headers: { Authorization: `Bearer {{stripe_key}}` } }); return r.status;"
+    )
+    made = await desk.call(
+        "save_automation_draft",
+        draft(
+            source=source,
+            tool_grants=[{"tool": "http_fetch", "params": {"hosts": ["api.example.com"]}}],
+            acknowledged_http_fetch_hosts=["API.example.com", "spare.example.com"],
+        ),
+    )
+
+    [warning] = made["warnings"]
+    assert (warning["pointer"], warning["code"]) == ("/source", "secret_missing")
+    kept = await desk.kept(UUID(made["automation_id"]))
+    assert kept["definition"]["metadata"]["acknowledged_http_fetch_hosts"] == [
+        "api.example.com", "spare.example.com",
+    ]  # fmt: skip
+    with pytest.raises(Clash) as refused:
+        await desk.call(
+            "update_automation", {"automation_id": made["automation_id"], "state": "active"}
+        )
+    assert refused.value.code == "secrets_missing"
+    await desk.call(
+        "automation_secret_set", {"name": "stripe_key", "value": "sk-test-value-for-nobody"}
+    )
+    active = await desk.call(
+        "update_automation", {"automation_id": made["automation_id"], "state": "active"}
+    )
+    assert active["state"] == "active"
+
+
+async def test_only_whoever_may_edit_saves(bench: Bench) -> None:
+    space = Desk(bench).space
+    for role in Role:
+        somebody: Visitor = await member(bench.house.database, space, role)
+        desk = Desk(bench, somebody)
+        given = draft(name=f"of a {role.value}")
+        if role in (Role.VIEWER, Role.OPERATOR):
+            with pytest.raises(Denied):
+                await desk.call("save_automation_draft", given)
+        else:
+            assert (await desk.call("save_automation_draft", given))["state"] == "paused"

@@ -1,0 +1,34 @@
+"""A process that confirms one draft, to be killed while it does.
+
+python -m tests.kit.confirming_process DATABASE_URL HOME TELEGRAM_URL PAIR DRAFT
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.wiring import build_house, build_registry
+from mainspring.workspace.automations import FIRST_MEMBER
+
+
+async def main(url: str, home: str, telegram: str, pair: str, draft: str) -> None:
+    settings = Settings(
+        home=Path(home), database_url=url, telegram_url=telegram, egress_allow=frozenset({pair})
+    )
+    database = await Database.open(settings)
+    registry = build_registry(Limits(), settings=settings)
+    house = build_house(settings, Limits(), registry, database)
+    owner = Visitor(Actor(house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER))
+    await house.gate.direct(owner, "confirm_action", {"draft_id": draft})
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,107 @@
+"""Models outside, as a test wants them: they remember what they were asked and answer a script.
+
+An entry of the script is an answer or something to raise, one for each ask; when there is none
+left, every ask is answered in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.context import StepContext
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import DEFAULT_MODEL, ModelReply, ModelRequest, Price
+from mainspring.vocabulary import build_registry
+from mainspring.wiring import build_house
+from tests.kit.house import Bench
+
+LLM = "automation_llm_complete"
+# A dollar for a million tokens either way: a token is a millionth of a dollar.
+PLAIN_PRICE = Price(Decimal(1), Decimal(1))
+
+
+@dataclass(slots=True)
+class FakeModels:
+    """A provider that is somewhere else."""
+
+    script: list[ModelReply | BaseException] = field(default_factory=list)
+    prices: dict[str, Price] = field(default_factory=dict)
+    reply: ModelReply = field(
+        default_factory=lambda: ModelReply("Hello.", "outside-1", 100, 50, provider="outside")
+    )
+    # How long an answer takes; None: it never comes.
+    seconds: float | None = 0.0
+    default_model: str = DEFAULT_MODEL
+    connected: bool = True
+    # Whether it writes no more than it was told to.
+    obeys: bool = False
+    requests: list[ModelRequest] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    answered: int = 0
+    at_work: int = 0
+    most: int = 0
+
+    def price(self, model: str) -> Price | None:
+        return {DEFAULT_MODEL: PLAIN_PRICE, "small": PLAIN_PRICE, **self.prices}.get(model)
+
+    async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
+        self.requests.append(request)
+        self.keys.append(key)
+        self.started.set()
+        self.at_work += 1
+        self.most = max(self.most, self.at_work)
+        try:
+            if self.seconds is None:
+                await asyncio.Event().wait()
+            else:
+                await asyncio.sleep(self.seconds)
+        finally:
+            self.at_work -= 1
+        said = self.script.pop(0) if self.script else self.reply
+        if isinstance(said, BaseException):
+            raise said
+        self.answered += 1
+        if self.obeys:
+            return replace(said, output_tokens=min(said.output_tokens, request.max_tokens))
+        return said
+
+
+def asking(work: Any, name: str = "test.program", *, uses: Iterable[str] = (LLM,)) -> Action:
+    """A step that is a program: it does this work with what a step is given."""
+
+    async def handler(ctx: StepContext, config: Mapping[str, Any]) -> Any:
+        return await work(ctx)
+
+    granted = tuple(Grant(one) for one in uses)
+    return Action(
+        name, "Do some work", {"type": "object"}, None, handler, uses=lambda config: granted,
+        resumes=True, reports_usage=True,
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def models_bench(
+    bench: Bench, models: FakeModels | None, *actions: Action, limits: Limits | None = None,
+    **settings: Any,
+) -> AsyncIterator[Bench]:  # fmt: skip
+    """The bench with these models connected, and with these actions."""
+    given = replace(bench.house.settings, **settings)
+    bounds = limits or Limits()
+    registry = build_registry(
+        bounds, settings=given, actions=actions, capabilities=bench.outside.capabilities()
+    )
+    house = build_house(given, bounds, registry, bench.house.database, models=models)
+    try:
+        yield Bench(house, bench.outside)
+    finally:
+        await house.gate.aclose()
+        await house.waker.aclose()
+        await house.egress.aclose()

@@ -1,0 +1,70 @@
+"""Which texts are alike: by words where there is no model, and never by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mainspring.authoring.kinds import Wake, as_entries, wakes_of
+from mainspring.authoring.similarity import Likeness, shared_words
+
+OTHERS = ["Log invoices to the finance board", "Feed the office cat", "Weekly revenue report"]
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_shared_words_lie_between_nothing_and_all_and_know_no_direction(a: str, b: str) -> None:
+    assert 0.0 <= shared_words(a, b) <= 1.0
+    assert shared_words(a, b) == shared_words(b, a)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "the of and"])
+async def test_a_text_that_says_nothing_is_like_nothing(text: str) -> None:
+    assert await Likeness().near(text, OTHERS, 5) == []
+    assert await Likeness().near("Weekly revenue report", [], 5) == []
+
+
+async def test_the_nearest_comes_first_and_what_is_far_is_left_out() -> None:
+    near = await Likeness().near("a weekly report of our revenue", OTHERS, 5)
+    assert [one.place for one in near] == [2]
+
+
+class _Counting:
+    name, dimensions = "counting", 2
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.asked += texts
+        return [[1.0, 0.0] if "cat" in text else [0.0, 1.0] for text in texts]
+
+
+async def test_a_model_is_asked_once_for_each_text() -> None:
+    model = _Counting()
+    likeness = Likeness(model)
+    assert likeness.measure == "meaning"
+    for _ in range(2):
+        assert [one.place for one in await likeness.near("a cat", OTHERS, 5)] == [1]
+    assert sorted(model.asked) == sorted([*OTHERS, "a cat"])
+
+
+def test_one_moment_can_wake_two_when_their_kinds_and_types_meet() -> None:
+    any_page, mail = Wake("page_ingested"), Wake("page_ingested", frozenset({"email"}))
+    note = Wake("page_ingested", frozenset({"note"}))
+    assert any_page.meets(mail)
+    assert mail.meets(any_page)
+    assert mail.meets(mail)
+    assert not mail.meets(note)
+    assert not Wake("cron").meets(any_page)
+    assert Wake("cron").meets(Wake("cron"))
+
+
+def test_a_trigger_keeps_its_name_when_another_is_put_before_it() -> None:
+    cron = {"kind": "cron", "cron": "0 9 * * *", "tz": "UTC"}
+    alone, _ = as_entries([{"kind": "webhook"}])
+    both, _ = as_entries([cron, {"kind": "webhook"}])
+    assert alone[0] == both[1]
+    assert [wake.kind for wake in wakes_of(both)] == ["cron", "webhook"]
