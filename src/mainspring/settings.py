@@ -83,7 +83,13 @@ class Settings:
     owner_mail: str | None = _setting(
         None, "Where the first owner gets mail until they set an email; none: the inbox alone."
     )
+    script_warm: int = _setting(
+        2, "Processes that each worker keeps ready for scripts, once it has run one; 0: none."
+    )
     slack_url: str = _setting("https://slack.com/api", "Where slack_post reaches Slack's API.")
+    telegram_url: str = _setting(
+        "https://api.telegram.org", "Where telegram_push reaches Telegram's Bot API."
+    )
     artifacts_url: str | None = _setting(
         None, "Where artifacts are kept, as s3+https://host/bucket/prefix; none: the data folder."
     )
@@ -185,15 +191,22 @@ def _read(entry: Field[Any], text: str) -> Any:
             return frozenset(_words(text.lower()))
         case "queues":
             return _words(text)
+        case "script_warm":
+            return _whole(name, text, least=0)
         case "slots" | "port" | "workers" | "proxies":
             return _whole(name, text)
         case "database_url" | "public_url" | "smtp_url" | "owner_mail" | "master_key_command":
             return text or None
-        case "artifacts_url" | "artifacts_key_id" | "artifacts_key":
+        case (
+            "artifacts_url"
+            | "artifacts_key_id"
+            | "artifacts_key"
+            | "program"
+            | "token"
+            | "workspace"
+        ):
             return text or None
-        case "program" | "token" | "workspace":
-            return text or None
-        case "host" | "mail_from" | "slack_url":
+        case "host" | "mail_from" | "slack_url" | "telegram_url":
             return text
         case "embeddings":
             return _one_of(name, text, ("none", "local"))
@@ -211,13 +224,13 @@ def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
     return text
 
 
-def _whole(name: str, text: str) -> int:
+def _whole(name: str, text: str, *, least: int = 1) -> int:
     try:
         value = int(text)
     except ValueError:
-        value = 0
-    if value < 1:
-        raise BadSetting(f"{name} must be a whole number of at least 1, not {text!r}.")
+        value = least - 1
+    if value < least:
+        raise BadSetting(f"{name} must be a whole number of at least {least}, not {text!r}.")
     return value
 
 

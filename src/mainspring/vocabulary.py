@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from mainspring.actions.script.workshop import Workshop
 from mainspring.actions.vocabulary import builtin_actions
+from mainspring.authoring.capabilities import authoring_capabilities
+from mainspring.authoring.similarity import Likeness
+from mainspring.authoring.studio import Studio
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
+from mainspring.gate.act_on_integration import act_on_integration
 from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
 from mainspring.gate.artifacts.links import Links
 from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.gate.draft_capabilities import draft_capabilities
 from mainspring.gate.http_fetch import http_fetch_capability
-from mainspring.integrations import email, slack
+from mainspring.gate.installs import Installs
+from mainspring.gate.llm_complete import LLM_COMPLETE
+from mainspring.integrations import email, slack, telegram
+from mainspring.runs.capabilities import capabilities as run_capabilities
 from mainspring.runs.events import EVENTS
 from mainspring.settings import Settings
 from mainspring.triggers import event, presets, schedule, webhook
@@ -30,6 +39,7 @@ from mainspring.workspace.boards import events as board_events
 from mainspring.workspace.boards.capabilities import capabilities as board_capabilities
 from mainspring.workspace.inbox import POST_NOTIFICATION
 from mainspring.workspace.pages import capabilities as page_capabilities
+from mainspring.workspace.pages.discovery import Discovery
 from mainspring.workspace.pages.events import EVENTS as PAGE_EVENTS
 from mainspring.workspace.people.administration import administration
 from mainspring.workspace.secret_capabilities import secret_capabilities
@@ -39,9 +49,24 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 
+class Words(Registry):
+    """A registry together with the studio that its own authoring capabilities work in.
+
+    The studio is opened by whoever builds a house around the registry.
+    """
+
+    def __init__(self, studio: Studio, **words: Any) -> None:
+        super().__init__(**words)
+        self.studio = studio
+
+
 def build_shelf(settings: Settings) -> tuple[Integration, ...]:
     """The integrations of this installation, each given what the operator set for it."""
-    return (email.integration(), slack.integration(settings.slack_url))
+    return (
+        email.integration(),
+        slack.integration(settings.slack_url),
+        telegram.integration(settings.telegram_url),
+    )
 
 
 def build_registry(
@@ -53,28 +78,41 @@ def build_registry(
     embedder: Embedder | None = None,
     vault: Vault | None = None,
     database: Database | None = None,
+    workshop: Workshop | None = None,
     actions: Iterable[Action] = (),
     capabilities: Iterable[Capability] = (),
-) -> Registry:
+) -> Words:
     """Every word a definition may use here; more may be added, none replaced."""
     shelf = build_shelf(settings or Settings())
     joined = chain.from_iterable
     events = (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *joined(entry.events for entry in shelf))
     reserved = {entry.type for entry in events}
-    return Registry(
-        actions=(*builtin_actions(limits), *joined(entry.actions for entry in shelf), *actions),
-        capabilities=(
-            http_fetch_capability(limits),
-            artifacts_capability(blobs or Nowhere(), limits, links),
-            POST_NOTIFICATION,
-            *workspace_capabilities.capabilities(limits, reserved),
-            *page_capabilities.capabilities(limits, embedder),
-            *board_capabilities(limits),
-            *secret_capabilities(vault),
-            *administration(database, (settings or Settings()).address),
-            *joined(entry.capabilities for entry in shelf),
-            *capabilities,
+    installs = Installs(shelf, limits)
+    studio = Studio(limits, (settings or Settings()).address, Likeness(embedder))
+    known = (
+        http_fetch_capability(limits),
+        artifacts_capability(blobs or Nowhere(), limits, links),
+        LLM_COMPLETE,
+        POST_NOTIFICATION,
+        *workspace_capabilities.capabilities(limits, reserved),
+        *page_capabilities.capabilities(limits, embedder, Discovery(installs.pages())),
+        *board_capabilities(limits),
+        *run_capabilities(),
+        *authoring_capabilities(studio),
+        *secret_capabilities(vault),
+        *administration(database, (settings or Settings()).address),
+        *joined(entry.capabilities for entry in shelf),
+        act_on_integration(installs),
+        *capabilities,
+    )
+    return Words(
+        studio,
+        actions=(
+            *builtin_actions(limits, workshop),
+            *joined(one.actions for one in shelf),
+            *actions,
         ),
+        capabilities=(*known, *draft_capabilities({one.id: one for one in known})),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
         events=events,
     )

@@ -13,9 +13,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
+from mainspring.actions.script.workshop import Workshop
 from mainspring.contracts.context import Mailer
 from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.limits import Limits, with_overrides
+from mainspring.contracts.model import Models
 from mainspring.contracts.registry import Registry
 from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.artifacts.links import Links
@@ -38,6 +40,7 @@ from mainspring.store.events import EVENTS_CHANNEL, EventTable, Herald
 from mainspring.store.migrate import migrate
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wake import Listener, Waker
+from mainspring.surfaces.mcp.inside import InsideMcp
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.alerts import Alerts, Postman, mails
 from mainspring.triggers.desk import WebhookDesk
@@ -47,7 +50,7 @@ from mainspring.triggers.log_reader import LogReader
 from mainspring.triggers.matcher import Matcher
 from mainspring.triggers.scheduler import Scheduler
 from mainspring.triggers.watch import Duty, keep_watch
-from mainspring.vocabulary import build_registry
+from mainspring.vocabulary import Words, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.pages.local_model import open_embedder
 from mainspring.workspace.pages.vectors import Embedding
@@ -90,30 +93,43 @@ class House:
     control: Control
     workspace_id: UUID = FIRST_WORKSPACE
     embedder: Embedder | None = None
+    # Where scripts run; none in a house that only judges them.
+    workshop: Workshop | None = None
 
 
 @asynccontextmanager
 async def open_house(
-    settings: Settings, *, registry: Registry | None = None, attach: bool = False
-) -> AsyncIterator[House]:
+    settings: Settings, *, registry: Registry | None = None, workshop: Workshop | None = None,
+    attach: bool = False,
+) -> AsyncIterator[House]:  # fmt: skip
     """Opens the database, brings its tables up to date, and closes all of it at the end."""
     limits = with_overrides(settings.limits)
     database = await Database.open(settings, attach=attach)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
-        house = build_house(settings, limits, registry, database)
+        house = build_house(settings, limits, registry, database, workshop)
         stack.push_async_callback(house.blobs.aclose)
         stack.push_async_callback(house.egress.aclose)
         stack.push_async_callback(house.waker.aclose)
         stack.push_async_callback(house.gate.aclose)
+        if house.workshop is not None:
+            stack.push_async_callback(house.workshop.aclose)
         await prepare(house)
         yield house
 
 
 def build_house(
-    settings: Settings, limits: Limits, registry: Registry | None, database: Database
-) -> House:
-    """The parts around an open database, each given what it needs and nothing more."""
+    settings: Settings, limits: Limits, registry: Registry | None, database: Database,
+    workshop: Workshop | None = None, models: Models | None = None,
+) -> House:  # fmt: skip
+    """The parts around an open database, each given what it needs and nothing more.
+
+    Whoever brings a registry brings the workshop that its scripts run in, too.
+    """
+    if registry is None and workshop is None:
+        workshop = Workshop(
+            limits, address=settings.address, warm=settings.script_warm, database=database
+        )
     clock = DatabaseClock()
     vault = Vault(database, settings.key_file, limits, key_command=settings.master_key_command)
     egress = Egress(limits, settings.egress_allow)
@@ -123,20 +139,25 @@ def build_house(
     embedder = open_embedder(settings.embeddings)
     words = registry or build_registry(
         limits, settings=settings, blobs=blobs, links=links, vault=vault, embedder=embedder,
-        database=database,
+        database=database, workshop=workshop,
     )  # fmt: skip
     gate = Gate(
-        words, database, egress, vault, clock, limits, mailer=mailer, owner_mail=settings.owner_mail
+        words, database, egress, vault, clock, limits, mailer=mailer,
+        owner_mail=settings.owner_mail, models=models,
     )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)
+    dispatcher = Dispatcher(database, versions, waker, limits)
+    if isinstance(words, Words):
+        words.studio.open(words, database, dispatcher, settings.address, embedder)
     return House(
         settings=settings, limits=limits, registry=words, database=database, clock=clock,
         vault=vault, passwords=Passwords(), egress=egress, mailer=mailer, blobs=blobs,
         links=links, gate=gate, versions=versions, waker=waker,
-        dispatcher=Dispatcher(database, versions, waker, limits),
+        dispatcher=dispatcher,
         control=Control(database, waker),
         embedder=embedder,
+        workshop=workshop,
     )  # fmt: skip
 
 
@@ -154,6 +175,8 @@ async def prepare(house: House) -> None:
 
 def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook) -> Worker:
     """A worker over an open house; it works once its ``run`` is awaited."""
+    if house.workshop is not None and house.workshop.speak is None:
+        house.workshop.speak = InsideMcp(rooms_of(house))
     recorder = Recorder(house.limits, Herald(house.waker).tell)
     engine = Engine(
         gate=house.gate,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from mainspring.contracts.errors import for_log
 from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
-from mainspring.gate.forget import expire_direct_calls, expire_leftovers
+from mainspring.gate.forget import expire_direct_calls, expire_leftovers, expire_usage
 from mainspring.runs.retention import expire_firings, expire_runs
 from mainspring.store.event_expiry import expire_events
 from mainspring.workspace.inbox_expiry import expire_notifications
@@ -51,6 +51,7 @@ class Removed:
     messages: int = 0
     direct_calls: int = 0
     leftovers: int = 0
+    usage: int = 0
     failed: tuple[str, ...] = ()
 
     def sentence(self) -> str:
@@ -126,7 +127,13 @@ class Housekeeper:
         async def leftovers() -> None:
             removed.leftovers = await expire_leftovers(self._database, now)
 
-        chores = (runs, firings, events, artifacts, orphans, messages, direct_calls, leftovers)
+        async def usage() -> None:
+            before = now - timedelta(days=self._limits.usage_days)
+            removed.usage = await expire_usage(self._database, before)
+
+        chores = (
+            runs, firings, events, artifacts, orphans, messages, direct_calls, leftovers, usage,
+        )  # fmt: skip
         return [(chore.__name__, chore) for chore in chores]
 
 

@@ -100,6 +100,7 @@ def _add_commands(app: typer.Typer) -> None:
         "audit": _audit,
         "doctor": _doctor,
         "schema": _schema,
+        "sdk": _sdk,
     }
     for name, command in offered.items():
         app.command(name=name, rich_help_panel=_PANEL)(command)
@@ -146,6 +147,20 @@ def _schema(
 
     del for_programs  # The answer is JSON in any case.
     return show_schema(desk_of(ctx).screen(), which.value)
+
+
+def _sdk(
+    ctx: typer.Context,
+    types: Annotated[
+        bool, typer.Option("--types", help="Only the types, as a mainspring.d.ts for an editor.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Print the SDK that scripts import: TypeScript, with a method for each capability."""
+    from mainspring.surfaces.cli.judging import show_sdk
+
+    desk = desk_of(ctx)
+    return show_sdk(desk, desk.screen(for_programs=for_programs), types=types)
 
 
 def _worker(

@@ -11,7 +11,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.definition.validate import read_definition, validate
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment, short_id
-from mainspring.surfaces.cli.documents import check_text, read_document
+from mainspring.surfaces.cli.documents import check_text, read_definition_file
 from mainspring.surfaces.cli.finding import find_automation, find_in_use, find_name
 from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.presence import fire_url
@@ -57,7 +57,7 @@ _ZONES = """
 async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> int:
     """Keeps a definition under its name, or as the next version of another automation."""
     limits = desk.limits()
-    document = read_document(file, limits)
+    document = read_definition_file(file, limits)
     # Judged before the house is opened: a bad file costs nothing and makes nothing.
     name = validate(document, desk.doors.vocabulary(limits), limits).accepted().name
     async with desk.doors.open(desk.settings()) as rooms:

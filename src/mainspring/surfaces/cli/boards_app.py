@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, desk_of, help_alone, make_group, wants_json
-
-_PANEL: Final = "What is kept"
+from mainspring.surfaces.cli.options import KEPT, Json, at_desk, help_alone, make_group
 
 Board = Annotated[str, typer.Argument(metavar="BOARD", help="A board's name, or its id.")]
 Dataset = Annotated[str, typer.Option(metavar="NAME", help="One of the board's datasets.")]
@@ -19,6 +17,10 @@ Rows = Annotated[
     typer.Argument(
         metavar="FILE", help="JSON lines, or one JSON array; - reads the standard input."
     ),
+]
+KeyField = Annotated[
+    str | None,
+    typer.Option("--key", metavar="FIELD", help="Skip rows whose value of it is there already."),
 ]
 
 
@@ -40,7 +42,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(name="restore")(_restore)
     group.command(name="export")(_export)
     group.command(name="archive")(_archive)
-    app.add_typer(group, name="boards", rich_help_panel=_PANEL)
+    app.add_typer(group, name="boards", rich_help_panel=KEPT)
 
 
 def _list(
@@ -51,8 +53,7 @@ def _list(
     """List boards and how many rows they have."""
     from mainspring.surfaces.cli.boards import list_boards
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(list_boards(desk, screen, archived=archived))
 
 
@@ -68,8 +69,7 @@ def _show(
     """Show a board and a page of its rows."""
     from mainspring.surfaces.cli.boards import show_board
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     asked = {"dataset": dataset, "offset": offset, "limit": limit, "include_deleted": deleted}
     return finish(show_board(desk, screen, board, asked))
 
@@ -78,10 +78,7 @@ def _create(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called.")],
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
-    key: Annotated[
-        str | None,
-        typer.Option(metavar="FIELD", help="Skip rows whose value of it is there already."),
-    ] = None,
+    key: KeyField = None,
     datasets: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Datasets with their columns, as a JSON array."),
@@ -93,7 +90,7 @@ def _create(
     from mainspring.surfaces.cli.boards import create_board
     from mainspring.surfaces.cli.documents import read_document
 
-    desk = desk_of(ctx)
+    desk, screen = at_desk(ctx, for_programs)
     arguments: dict[str, Any] = {"name": name, "description": description}
     if key is not None and datasets is not None:
         raise Invalid("With --datasets, the key field stands in the file.", code="usage")
@@ -101,7 +98,6 @@ def _create(
         arguments["datasets"] = [{"name": "default", "dedupe_key_field": key}]
     if datasets is not None:
         arguments["datasets"] = read_document(datasets, desk.limits())
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
     return finish(create_board(desk, screen, arguments))
 
 
@@ -110,17 +106,13 @@ def _append(
     board: Board,
     file: Rows,
     dataset: Dataset = "default",
-    key: Annotated[
-        str | None,
-        typer.Option(metavar="FIELD", help="Skip rows whose value of it is there already."),
-    ] = None,
+    key: KeyField = None,
     for_programs: Json = False,
 ) -> int:
     """Append rows, 5,000 in a call; a call is taken whole, or not at all."""
     from mainspring.surfaces.cli.boards import append_rows
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     more = {"dataset": dataset, **({} if key is None else {"dedupe_key_field": key})}
     return finish(append_rows(desk, screen, board, file, more))
 
@@ -135,8 +127,7 @@ def _update(
     """Change rows: each has its row_id and the fields that change."""
     from mainspring.surfaces.cli.boards import update_rows
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(update_rows(desk, screen, board, file, {"dataset": dataset}))
 
 
@@ -150,8 +141,7 @@ def _delete(
     """Delete rows; they can be restored."""
     from mainspring.surfaces.cli.boards import delete_rows
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(delete_rows(desk, screen, board, row_ids, {"dataset": dataset}))
 
 
@@ -168,8 +158,7 @@ def _restore(
     """Bring deleted rows back, or an archived board."""
     from mainspring.surfaces.cli.boards import restore
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(restore(desk, screen, board, row_ids or [], {"dataset": dataset}))
 
 
@@ -177,8 +166,7 @@ def _archive(ctx: typer.Context, board: Board, for_programs: Json = False) -> in
     """Take a board out of the list; it can be read and restored."""
     from mainspring.surfaces.cli.boards import archive_board
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(archive_board(desk, screen, board))
 
 
@@ -197,6 +185,5 @@ def _export(
     """Write all rows as JSON lines."""
     from mainspring.surfaces.cli.boards import export_rows
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(export_rows(desk, screen, board, out, dataset=dataset, whole=whole))

@@ -22,6 +22,7 @@ from mainspring.store.binaries import find_binaries
 from mainspring.surfaces.cli.words import count, hint
 
 if TYPE_CHECKING:
+    from mainspring.actions.script.sandbox.walls import Walls
     from mainspring.contracts.limits import Limits
     from mainspring.settings import Settings
     from mainspring.workspace.vault import Condition
@@ -276,6 +277,15 @@ def mail(settings: Settings) -> Check:
             "Set MAINSPRING_OWNER_MAIL to where alerts should go.",
         )
     return Check("mail", "ok", f"{told}, and alerts to {settings.owner_mail}.")
+
+
+def scripts(walls: Walls) -> Check:
+    """What stands between a script and this machine."""
+    warnings = walls.warnings()
+    if warnings:
+        return Check("scripts", "doubtful", warnings[0], " ".join(warnings[1:]) or None)
+    held = " ".join(walls.sentences()[1:])
+    return Check("scripts", "ok", held)
 
 
 def _nearest(path: Path) -> Path:

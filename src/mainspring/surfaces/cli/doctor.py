@@ -65,6 +65,7 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
         ("mail", lambda: checks.mail(settings)),
         ("database", lambda: finish(_database(desk, settings, opened))),
         ("secrets", lambda: _secrets(opened)),
+        ("scripts", _scripts),
     ]
 
 
@@ -92,6 +93,12 @@ def _secrets(opened: list[Condition]) -> Check:
     if opened:
         return checks.secrets(opened[0])
     return Check("secrets", "doubtful", "Unknown, because the database or the key is not there.")
+
+
+def _scripts() -> Check:
+    from mainspring.surfaces.walls_here import walls_here
+
+    return checks.scripts(finish(walls_here()))
 
 
 def _broken(name: str, problem: Problem) -> Check:

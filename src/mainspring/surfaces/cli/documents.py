@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
 
 STDIN = "-"
+_SCRIPT = ".ts"
+_GOAL = 300
 LONGEST_WORD = 200
 _KINDS = {
     "integer": "a whole number",
@@ -35,6 +37,26 @@ def read_document(file: str, limits: Limits) -> Any:
     return read_json(text, limits)
 
 
+def read_definition_file(file: str, limits: Limits) -> Any:
+    """A definition in JSON, or a script: the file alone is then the whole plan."""
+    if not file.endswith(_SCRIPT):
+        return read_document(file, limits)
+    source = read_text(file, limits.json_bytes)
+    name = os.path.basename(shown_name(file)).removesuffix(_SCRIPT)
+    return {
+        "schema_version": "1.1",
+        "name": name,
+        "goal": _first_comment(source) or f"Run {name}{_SCRIPT}.",
+        "plan": [{"step_id": "main", "action": "script", "config": {"source": source}}],
+    }
+
+
+def _first_comment(source: str) -> str:
+    """What a script says about itself in its first line."""
+    head, _, _ = source.lstrip().partition("\n")
+    return head.removeprefix("//").strip()[:_GOAL] if head.startswith("//") else ""
+
+
 def read_text(file: str, most: int) -> str:
     """The text in a file, or on the standard input for ``-``."""
     raw = sys.stdin.buffer.read(most + 1) if file == STDIN else _read(file, most + 1)
@@ -42,7 +64,7 @@ def read_text(file: str, most: int) -> str:
         raise Invalid(
             f"{shown_name(file)} is larger than {most:,} bytes.",
             code="file_too_large",
-            suggestion="Split it into several pages.",
+            suggestion="Split it into several.",
         )
     try:
         return raw.decode()

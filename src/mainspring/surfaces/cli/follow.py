@@ -17,9 +17,11 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Clash
 from mainspring.runs.history import read_run
+from mainspring.runs.output import Place, read_output
 from mainspring.runs.rows import FINAL
 from mainspring.runs.watch import Kind, Moment
 from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.saying import Saying
 from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.timeline import Line, Timeline
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 _FRAME_SECONDS = 0.1
 # How long nothing may be heard before the record is asked.
 _SILENCE_SECONDS = 0.5
+_OVER = ("step_finished", "step_retrying", "run_ended")
 
 
 class Follower:
@@ -42,6 +45,8 @@ class Follower:
         self._news = asyncio.Event()
         self._cancelling: asyncio.Task[None] | None = None
         self._queued = False
+        self._saying = Saying(show.screen)
+        self._place: Place | None = None
         self.timeline = Timeline()
         self.left = False
 
@@ -62,7 +67,7 @@ class Follower:
         with self._show, self._signals():
             asked = 0.0
             while not self.left:
-                ended = self._catch_up()
+                ended = await self._catch_up()
                 now = time.monotonic()
                 if ended or (not self._heard and now - asked > _SILENCE_SECONDS):
                     asked = now
@@ -75,18 +80,36 @@ class Follower:
                 await self._wait()
         return None
 
-    def _catch_up(self) -> bool:
+    async def _catch_up(self) -> bool:
         """Shows what was heard; True when that was the end."""
+        heard, self._heard = self._heard, deque()
+        self._news.clear()
+        if any(moment.kind in _OVER for moment in heard):
+            # What a step said was recorded before it was over, and is shown before that.
+            await self._listen()
         ended = False
-        while self._heard:
-            moment = self._heard.popleft()
+        for moment in heard:
             self._tell(self.timeline.see(moment, time.monotonic()))
             ended = moment.kind == "run_ended"
-        self._news.clear()
         return ended
+
+    async def pass_over(self) -> None:
+        """What was said before now is not shown."""
+        await self._listen(quietly=True)
+
+    async def _listen(self, *, quietly: bool = False) -> None:
+        """Shows what steps have said since the last time."""
+        async with local(self._rooms).acquire() as connection:
+            while rows := await read_output(
+                connection, self._rooms.workspace_id, self._run_id, after=self._place
+            ):
+                self._place = Place.of(rows[-1])
+                for row in () if quietly else rows:
+                    self._show.said(self._saying.hear(row))
 
     async def _look(self) -> dict[str, Any]:
         """Reads the record, and shows what was not heard of it."""
+        await self._listen()
         async with local(self._rooms).acquire() as connection:
             run = await read_run(connection, self._rooms.workspace_id, self._run_id)
         for row in run["steps"]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.documents import read_document, shown_name
+from mainspring.surfaces.cli.documents import read_definition_file, shown_name
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.summary import as_answer, judgement
@@ -48,7 +48,7 @@ def validate_files(desk: Desk, screen: Screen, files: Sequence[str]) -> int:
 def _report(file: str, vocabulary: Vocabulary, limits: Limits) -> Report:
     from mainspring.definition.validate import validate
 
-    return validate(read_document(file, limits), vocabulary, limits)
+    return validate(read_definition_file(file, limits), vocabulary, limits)
 
 
 def _refusal(report: Report) -> Problem:
@@ -80,4 +80,17 @@ def show_schema(screen: Screen, which: str) -> int:
     from mainspring.definition.schema import definition_schema
 
     screen.answer(FILTER_SCHEMA if which == "filter" else definition_schema())
+    return exits.DONE
+
+
+def show_sdk(desk: Desk, screen: Screen, *, types: bool) -> int:
+    """The file that scripts import, as the server serves it."""
+    from mainspring.actions.script.sdk.text import digest, sdk_text, types_text
+
+    vocabulary = desk.doors.vocabulary(desk.limits())
+    text = types_text(vocabulary) if types else sdk_text(vocabulary)
+    if screen.for_programs:
+        screen.answer({"sha256": digest(text), "text": text})
+    else:
+        screen.note(text.rstrip("\n"))
     return exits.DONE

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, Limit, desk_of, make_group, wants_json
+from mainspring.surfaces.cli.options import Json, Limit, at_desk, make_group
 
 _PANEL = "Events and messages"
 
@@ -18,6 +18,10 @@ class DraftState(StrEnum):
 
     PENDING = "pending"
     EXPIRED = "expired"
+    SENDING = "sending"
+    CONFIRMED = "confirmed"
+    FAILED = "failed"
+    DISCARDED = "discarded"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -50,8 +54,7 @@ def _events() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.events import show_events
 
-        desk = desk_of(ctx)
-        screen = desk.screen(for_programs=for_programs)
+        desk, screen = at_desk(ctx, for_programs)
         return finish(show_events(desk, screen, kind=kind, most=limit))
 
     group.command(name="show")(_show_event)
@@ -63,8 +66,7 @@ def _show_event(ctx: typer.Context, event: EventId, for_programs: Json = False) 
     """Show an event and what it set off."""
     from mainspring.surfaces.cli.events import show_event
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(show_event(desk, screen, event))
 
 
@@ -72,8 +74,7 @@ def _replay_event(ctx: typer.Context, event: EventId, for_programs: Json = False
     """Tell of an event once more, to the triggers of today."""
     from mainspring.surfaces.cli.events import tell_once_more
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(tell_once_more(desk, screen, event))
 
 
@@ -91,8 +92,7 @@ def _publish(
     """Tell of an event; the triggers of active automations may go off on it."""
     from mainspring.surfaces.cli.events import tell
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=for_programs)
+    desk, screen = at_desk(ctx, for_programs)
     return finish(tell(desk, screen, event_type, payload, source))
 
 
@@ -111,8 +111,7 @@ def _inbox() -> typer.Typer:
             return 0
         from mainspring.surfaces.cli.inbox import show_inbox
 
-        desk = desk_of(ctx)
-        screen = desk.screen(for_programs=for_programs)
+        desk, screen = at_desk(ctx, for_programs)
         return finish(show_inbox(desk, screen, unread=unread, most=limit))
 
     group.command(name="read")(_read_message)
@@ -131,13 +130,12 @@ def _read_message(
     """Mark a message as read, or all of them."""
     from mainspring.surfaces.cli.inbox import read_messages
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(read_messages(desk, screen, message, everything=everything))
 
 
 def _drafts() -> typer.Typer:
-    group = make_group("List the outside writes that were held, the newest first; show one.")
+    group = make_group("List the outside writes that were held; show, confirm or discard one.")
 
     @group.callback(invoke_without_command=True)
     def drafts(
@@ -148,29 +146,51 @@ def _drafts() -> typer.Typer:
         limit: Limit = 20,
         for_programs: Json = False,
     ) -> int:
-        """List the outside writes that were held, the newest first; show one."""
+        """List the outside writes that were held; show, confirm or discard one."""
         if ctx.invoked_subcommand is not None:
             return 0
         from mainspring.surfaces.cli.drafts import show_drafts
 
-        desk = desk_of(ctx)
-        screen = desk.screen(for_programs=for_programs)
+        desk, screen = at_desk(ctx, for_programs)
         return finish(show_drafts(desk, screen, status and status.value, most=limit))
 
     group.command(name="show")(_show_draft)
+    group.command(name="confirm")(_confirm_draft)
+    group.command(name="discard")(_discard_draft)
     return group
 
 
-def _show_draft(
-    ctx: typer.Context,
-    draft: Annotated[
-        str, typer.Argument(metavar="DRAFT", help="A draft's id, or its first characters.")
-    ],
-    for_programs: Json = False,
-) -> int:
+DraftId = Annotated[
+    str, typer.Argument(metavar="DRAFT", help="A draft's id, or its first characters.")
+]
+
+
+def _show_draft(ctx: typer.Context, draft: DraftId, for_programs: Json = False) -> int:
     """Show a draft: what would happen, and with which arguments."""
     from mainspring.surfaces.cli.drafts import show_draft
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(show_draft(desk, screen, draft))
+
+
+def _confirm_draft(ctx: typer.Context, draft: DraftId, for_programs: Json = False) -> int:
+    """Send what a draft shows, once."""
+    from mainspring.surfaces.cli.drafts import confirm_draft
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(confirm_draft(desk, screen, draft))
+
+
+def _discard_draft(
+    ctx: typer.Context,
+    draft: DraftId,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why, for whoever asks later.")
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Let go of a draft; nothing is sent."""
+    from mainspring.surfaces.cli.drafts import discard_draft
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(discard_draft(desk, screen, draft, reason))

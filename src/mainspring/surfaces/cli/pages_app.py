@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from mainspring.surfaces.cli.desk import finish
-from mainspring.surfaces.cli.options import Json, desk_of, help_alone, make_group, wants_json
-
-_PANEL: Final = "What is kept"
+from mainspring.surfaces.cli.options import KEPT, Json, at_desk, help_alone, make_group
 
 Slug = Annotated[str, typer.Argument(metavar="PAGE", help="A page's slug, or its id.")]
 Words = Annotated[list[str], typer.Argument(metavar="WORDS...", help="What to look for.")]
@@ -33,7 +31,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(name="query")(_query)
     group.command(name="delete")(_delete)
     group.command(name="restore")(_restore)
-    app.add_typer(group, name="pages", rich_help_panel=_PANEL)
+    app.add_typer(group, name="pages", rich_help_panel=KEPT)
 
 
 def _list(
@@ -42,8 +40,7 @@ def _list(
     """List pages, the last to come in first."""
     from mainspring.surfaces.cli.pages import list_pages
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(list_pages(desk, screen, kind, limit))
 
 
@@ -58,8 +55,7 @@ def _show(
     """Show a page: its text, its values, and what happened to it."""
     from mainspring.surfaces.cli.pages import show_page
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(show_page(desk, screen, page, raw=raw))
 
 
@@ -78,8 +74,7 @@ def _add(
     """Write a page from a text; the same page again is changed, never doubled."""
     from mainspring.surfaces.cli.pages import add_page
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     said = {"slug": slug, "type": kind, "title": title}
     return finish(add_page(desk, screen, file, said))
 
@@ -94,8 +89,7 @@ def _search(
     """Search pages by words; "a phrase", OR and, after --, -without are understood."""
     from mainspring.surfaces.cli.pages import find_pages
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(find_pages(desk, screen, "search", " ".join(words), kind, limit))
 
 
@@ -109,8 +103,7 @@ def _query(
     """Ask for pages by words, by likeness and, where a model is set, by meaning."""
     from mainspring.surfaces.cli.pages import find_pages
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(find_pages(desk, screen, "query", " ".join(words), kind, limit))
 
 
@@ -118,8 +111,7 @@ def _delete(ctx: typer.Context, page: Slug, for_programs: Json = False) -> int:
     """Delete a page; writing it again, or restoring it, brings it back."""
     from mainspring.surfaces.cli.pages import delete_page
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(delete_page(desk, screen, page))
 
 
@@ -127,6 +119,5 @@ def _restore(ctx: typer.Context, page: Slug, for_programs: Json = False) -> int:
     """Bring a deleted page back."""
     from mainspring.surfaces.cli.pages import restore_page
 
-    desk = desk_of(ctx)
-    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    desk, screen = at_desk(ctx, for_programs)
     return finish(restore_page(desk, screen, page))

@@ -142,7 +142,7 @@ def _say_rest(screen: Screen, run: Mapping[str, Any], *, calls: bool, steps: boo
     """Each step with its calls, and what became of the whole."""
     for row in run["steps"]:
         if steps:
-            screen.say(paint(step_line(row), screen))
+            screen.say(paint(step_line(row), screen), *_said_lines(run, row))
         if calls:
             screen.say(*_call_lines(run, row))
     screen.say("", *verdict(run, screen), *error_lines(run))
@@ -166,6 +166,24 @@ def _head(run: Mapping[str, Any], screen: Screen) -> list[Text]:
     name = Text(f"{one_line(run['automation'])} (version {run['version']})", style="bold")
     lines = [name, *(Text.assemble("  ", (sign, colour), f" {fact}") for fact in facts)]
     return lines + (output_lines("inputs", run["inputs"]) if run["inputs"] else [])
+
+
+def _said_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
+    """How the process of a step ended, and where what it said can be read."""
+    from rich.text import Text
+
+    end = row["process"]
+    if end is None:
+        return []
+    code = end.get("exit_code")
+    facts = ["ended from outside" if code is None else f"exit code {code}"]
+    if end.get("reason"):
+        facts.append(one_line(str(end["reason"]), 60))
+    said = int(end.get("out_bytes") or 0) + int(end.get("err_bytes") or 0)
+    if said:
+        where = hint("runs", "output", str(run["id"]), "--step", row["step"])
+        facts.append(f"it said {count(said, 'byte')}: {where}")
+    return [Text(f"      {', '.join(facts)}", "bright_black")]
 
 
 def _call_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:

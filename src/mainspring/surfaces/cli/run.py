@@ -19,7 +19,7 @@ from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import closing_lines, failed_row, version_in_force
-from mainspring.surfaces.cli.documents import read_document, read_inputs
+from mainspring.surfaces.cli.documents import read_definition_file, read_inputs
 from mainspring.surfaces.cli.follow import Follower
 from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.reading import find
@@ -80,7 +80,7 @@ def _judged(
 ) -> Wanted:
     limits = desk.limits()
     vocabulary = desk.doors.vocabulary(limits)
-    report = validate(read_document(file, limits), vocabulary, limits)
+    report = validate(read_definition_file(file, limits), vocabulary, limits)
     definition = report.accepted()
     inputs = read_inputs(words, whole, definition.inputs.shape, limits)
     # Judged again when the run is accepted; here so that nothing is stored before.
@@ -114,6 +114,7 @@ async def _see_through(
     follower = Follower(rooms, run_id, Show(screen))
     if before is not None:
         _tell_of_kept_steps(before, follower, screen)
+        await follower.pass_over()
     async with _working(rooms.hire(follower.hear)) as worker:
         following = asyncio.create_task(follower.until_end(seconds), name="follow")
         await asyncio.wait({worker, following}, return_when=asyncio.FIRST_COMPLETED)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.options import (
     DryRun,
@@ -21,7 +22,11 @@ from mainspring.surfaces.cli.options import (
     Verify,
     Wait,
     desk_of,
+    make_group,
+    wants_json,
 )
+
+_PANEL: Final = "Runs"
 
 
 class Version(StrEnum):
@@ -50,20 +55,32 @@ def add_to(app: typer.Typer) -> None:
     offered: dict[str, Callable[..., int]] = {
         "run": _run,
         "fire": _fire,
-        "runs": _runs,
         "logs": _logs,
         "cancel": _cancel,
         "retry": _retry,
         "replay": _replay,
     }
     for name, command in offered.items():
-        app.command(name=name, rich_help_panel="Runs")(command)
+        app.command(name=name, rich_help_panel=_PANEL)(command)
+        if name == "fire":
+            _add_group(app)
+
+
+def _add_group(app: typer.Typer) -> None:
+    """``runs`` alone lists them; what it is followed by looks at one."""
+    group = make_group("List runs, the newest first; `runs output` shows what one has said.")
+    group.callback(invoke_without_command=True)(_runs)
+    group.command(name="output")(_output)
+    app.add_typer(group, name="runs", rich_help_panel=_PANEL)
 
 
 def _run(
     ctx: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A definition; - reads standard input.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="A definition or a script (.ts); - reads standard input."
+        ),
     ],
     words: InputWords = None,
     inputs: Inputs = None,
@@ -128,13 +145,36 @@ def _runs(
     limit: Limit = 20,
     for_programs: Json = False,
 ) -> int:
-    """List runs, the newest first."""
+    """List runs, the newest first; `runs output` shows what one has said."""
+    if ctx.invoked_subcommand is not None:
+        return exits.DONE
     from mainspring.surfaces.cli.reading import show_runs
 
     desk = desk_of(ctx)
     chosen = None if status is None else status.value
     screen = desk.screen(for_programs=for_programs)
     return finish(show_runs(desk, screen, status=chosen, automation=automation, most=limit))
+
+
+def _output(
+    ctx: typer.Context,
+    run: RunId,
+    step: Annotated[str | None, typer.Option(help="Only what this step said.")] = None,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", "-f", help="Stay until the run has ended; Ctrl-C only leaves it."),
+    ] = False,
+    stderr: Annotated[
+        bool, typer.Option("--stderr", help="Only what went to stderr; both are shown otherwise.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Show what the steps of a run have said: stdout and stderr, in order."""
+    from mainspring.surfaces.cli.runs_output import Part, show_output
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(show_output(desk, screen, run, Part(step, stderr), follow=follow))
 
 
 def _logs(

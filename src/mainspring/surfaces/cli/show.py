@@ -7,6 +7,7 @@ written once, as soon as it is known.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -28,14 +29,14 @@ class Show:
     """The stage for one run; to be used as a context."""
 
     def __init__(self, screen: Screen) -> None:
-        self._screen = screen
+        self.screen = screen
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
-        if self._screen.is_lively:
+        if self.screen.is_lively:
             from rich.live import Live
 
-            self._live = Live(console=self._screen.console, auto_refresh=False, transient=True)
+            self._live = Live(console=self.screen.console, auto_refresh=False, transient=True)
             self._live.start()
         return self
 
@@ -47,18 +48,22 @@ class Show:
     ) -> None:
         live, self._live = self._live, None
         if live is not None:
-            with self._screen.forgiving():
+            with self.screen.forgiving():
                 live.stop()
 
     def line(self, line: Line) -> None:
         """A line that stays. What only begins is shown below on a terminal."""
         if self._live is None or line.kind != "started":
-            self._screen.say(paint(line, self._screen))
+            self.screen.say(paint(line, self.screen))
+
+    def said(self, lines: Sequence[Text]) -> None:
+        """Lines that a step wrote; they stay."""
+        self.screen.say(*lines)
 
     def frame(self, timeline: Timeline, now: datetime) -> None:
         """What goes on at this moment."""
         if self._live is not None:
-            with self._screen.forgiving():
+            with self.screen.forgiving():
                 self._live.update(self._now(timeline, now), refresh=True)
 
     def _now(self, timeline: Timeline, now: datetime) -> Text:
@@ -93,5 +98,5 @@ class Show:
         return text
 
     def _spin(self, tick: float) -> str:
-        signs = _SPINNER if "utf" in self._screen.console.encoding else _SPINNER_PLAIN
+        signs = _SPINNER if "utf" in self.screen.console.encoding else _SPINNER_PLAIN
         return signs[int(tick * _FRAMES_PER_SECOND) % len(signs)]

@@ -18,6 +18,7 @@ from mainspring.runs.history import read_run
 from mainspring.runs.progress import RunWatch
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli.local import local
+from mainspring.surfaces.cli.saying import Saying
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.show import Show
 from mainspring.surfaces.cli.timeline import Going, Timeline, step_line
@@ -38,6 +39,7 @@ class Watching:
         self._rooms = rooms
         self._run_id = run_id
         self._show = Show(screen)
+        self._saying = Saying(screen)
         self._watch = RunWatch(rooms.workspace_id, run_id)
         self._told: set[tuple[Any, ...]] = set()
         # What is drawn while nothing new is recorded.
@@ -61,6 +63,7 @@ class Watching:
                 await self._pause()
             async with local(self._rooms).acquire() as connection:
                 run = await read_run(connection, self._rooms.workspace_id, self._run_id)
+            self._show.said(self._saying.rest())
             if run["status"] in FINAL:
                 # Steps of one moment may be committed in another order than they ended.
                 for row in run["steps"]:
@@ -73,6 +76,8 @@ class Watching:
         for kind, row in changes:
             if kind == "step":
                 self._tell({**row, "output": None})
+            elif kind == "output":
+                self._show.said(self._saying.hear(row))
             else:
                 self._note(row)
         return any(kind == "end" for kind, _ in changes)

@@ -16,6 +16,9 @@ from mainspring.contracts.errors import Denied
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Where the MCP server is spoken to.
+PATH: Final = "/mcp"
+
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 

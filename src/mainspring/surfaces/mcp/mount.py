@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -16,16 +16,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mainspring.contracts.errors import Invalid, Problem
-from mainspring.surfaces.mcp.addresses import check_address
+from mainspring.surfaces.mcp.addresses import PATH, check_address
 from mainspring.surfaces.rest.door import Caller, caller_of
 from mainspring.surfaces.rest.problems import problem_answer
+from mainspring.workspace.holders import Holders
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from mainspring.surfaces.rooms import Rooms
 
-PATH: Final = "/mcp"
+__all__ = ["PATH", "Answering", "McpMount"]
 
 
 class Answering(Protocol):
@@ -39,6 +40,7 @@ class McpMount:
 
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
+        self._holders = Holders(rooms.database)
         self._exchange: Answering | None = None
         self._one_at_a_time = asyncio.Lock()
 
@@ -59,7 +61,9 @@ class McpMount:
         check_address(request.scope, self._rooms.settings.public_url)
         # A token in the header is all that counts here: a browser sends cookies by itself.
         shown = [pair for pair in request.headers.raw if pair[0] == b"authorization"]
-        caller = await caller_of(self._rooms.database, Headers(raw=shown), runs=True)
+        caller = await caller_of(
+            self._rooms.database, Headers(raw=shown), runs=True, holders=self._holders
+        )
         exchange = self._exchange or await self._load()
         return await exchange.answer(caller, request)
 

@@ -52,6 +52,7 @@ from mainspring.surfaces.rest.routes import (
     workspaces,
 )
 from mainspring.surfaces.rest.routes import pages as page_routes
+from mainspring.surfaces.rest.sdks import sdks
 from mainspring.surfaces.rest.shell import Shell
 from mainspring.surfaces.rooms import Rooms
 
@@ -96,6 +97,7 @@ def build_api(
         _check(made)
         app.router.routes.extend(made.routes)
     app.router.routes.extend(pages().routes)
+    app.router.routes.extend(sdks(rooms).routes)
     handle_problems(app)
     app.add_middleware(
         Door,

@@ -122,12 +122,16 @@ class StateShape(_Shape):
 
     id: UUID
     state: AutomationState
+    warnings: list[FindingShape] = Field(
+        description="While it is active: what keeps its triggers from going off."
+    )
 
 
 class VersionSummary(_Shape):
     """A version in a list."""
 
     version: int
+    version_id: UUID = Field(description="What update_automation calls it by to go back to it.")
     definition_hash: str = Field(description="SHA-256 of the definition, canonically spelled.")
     author: UUID
     created_at: datetime

@@ -1,4 +1,4 @@
-"""The few pages that stand before the door: signing in, and a first look around.
+"""The few pages there are: signing in, automations, the inbox and one's own account.
 
 They are files that hold nothing of anybody. What they show they ask of the API, as the one
 who has signed in, and they may run no script and load nothing that is not one of them.

@@ -60,6 +60,19 @@ class RunSummary(_Shape):
     parent_id: UUID | None
 
 
+class ProcessEnd(_Shape):
+    """How the process of a script ended, what it used, and how much of its output is kept."""
+
+    exit_code: int | None = Field(description="Null when it never came to its end.")
+    reason: str | None = Field(
+        description="Why it was ended from outside: wall, cpu, memory, output, killed, crashed."
+    )
+    cpu_ms: int | None
+    peak_kb: int | None
+    out_bytes: int
+    err_bytes: int
+
+
 class StepShape(_Shape):
     """One finished attempt at a step."""
 
@@ -73,6 +86,22 @@ class StepShape(_Shape):
     until: datetime | None
     output: Any
     error: dict[str, Any] | None
+    process: ProcessEnd | None = Field(description="Null for a step that has no process.")
+
+
+class PieceShape(_Shape):
+    """Some text that a step said, at its place."""
+
+    id: str = Field(description="What 'after' takes, to go on behind this piece.")
+    step: str
+    item: str
+    attempt: int
+    seq: int = Field(description="Its number within one try at a step, from 1 on.")
+    stream: Literal["out", "err", "end"] = Field(
+        description="The last piece of a try is of the stream 'end': JSON that says how it ended."
+    )
+    text: str
+    at: datetime
 
 
 class CallShape(_Shape):

@@ -11,19 +11,28 @@ _FOLDER: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of this folder, and its address."""
+    """One file of this folder, and the address or addresses where it stands."""
 
     path: str
     name: str
     media_type: str
 
 
+_PAGE: Final = "text/html; charset=utf-8"
+_SCRIPT: Final = "text/javascript; charset=utf-8"
+_SCRIPTS: Final = (
+    "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "runs",
+    "inbox",
+)  # fmt: skip
+
 FILES: Final = (
-    File("/", "home.html", "text/html; charset=utf-8"),
-    File("/sign-in", "sign-in.html", "text/html; charset=utf-8"),
-    File("/assets/page.js", "page.js", "text/javascript; charset=utf-8"),
-    File("/assets/home.js", "home.js", "text/javascript; charset=utf-8"),
-    File("/assets/sign-in.js", "sign-in.js", "text/javascript; charset=utf-8"),
+    File("/", "home.html", _PAGE),
+    File("/sign-in", "sign-in.html", _PAGE),
+    File("/automations", "automations.html", _PAGE),
+    # The page of every automation is the same file; which one it shows stands in its address.
+    File("/automations/{automation_id:uuid}", "automation.html", _PAGE),
+    File("/inbox", "inbox.html", _PAGE),
+    *(File(f"/assets/{name}.js", f"{name}.js", _SCRIPT) for name in _SCRIPTS),
     File("/assets/page.css", "page.css", "text/css; charset=utf-8"),
 )
 

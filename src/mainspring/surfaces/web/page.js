@@ -1,9 +1,11 @@
-// What both pages share: asking the API, and saying at the right place what went wrong.
+// What all pages share: asking the API, who is here, and saying at the right place what went wrong.
 
 const API = "/api/v1";
 export const byId = (id) => document.getElementById(id);
 
 let csrf = null;
+// Whether this page is for people who are signed in: it cannot go on when they are not any more.
+let inside = false;
 
 export async function ask(method, path, body) {
   const headers = {};
@@ -15,6 +17,7 @@ export async function ask(method, path, body) {
     body: body === undefined ? undefined : JSON.stringify(body),
     credentials: "same-origin",
   });
+  if (answer.status === 401 && inside) return goAndSignIn();
   const told = answer.status === 204 ? null : await answer.json();
   if (!answer.ok) throw Object.assign(new Error("refused"), { status: answer.status, told });
   if (told && "csrf_token" in told) csrf = told.csrf_token;
@@ -36,7 +39,58 @@ export async function leave() {
   csrf = null;
 }
 
-function sentence(problem) {
+// Where somebody wanted to go who had to sign in first. It is kept by the browser, because a link
+// for signing in is often opened in another tab, and forgotten soon.
+const WANTED = "mainspring.wanted";
+const WANTED_FOR = 15 * 60 * 1000;
+const PAGES = /^\/(automations(\/[0-9a-f-]{36})?|inbox)(#run-[0-9a-f-]{36})?$/;
+
+function goAndSignIn() {
+  try {
+    const path = location.pathname + location.hash;
+    localStorage.setItem(WANTED, JSON.stringify({ path, at: Date.now() }));
+  } catch {
+    // A browser that keeps nothing leads to the first page afterwards.
+  }
+  location.replace("/sign-in");
+  // The page is on its way out: whoever waits for an answer waits until then.
+  return new Promise(() => {});
+}
+
+export function wantedPage() {
+  try {
+    const wanted = JSON.parse(localStorage.getItem(WANTED));
+    localStorage.removeItem(WANTED);
+    const fresh = Date.now() - wanted.at < WANTED_FOR;
+    return fresh && PAGES.test(wanted.path) ? wanted.path : "/";
+  } catch {
+    return "/";
+  }
+}
+
+// Fills a page for whoever is signed in; all others sign in first and come back.
+export async function arrive(fill) {
+  inside = true;
+  try {
+    const who = await ask("GET", "/session");
+    byId("sign-out").hidden = false;
+    onPress(byId("sign-out"), async () => {
+      await leave();
+      location.replace("/sign-in");
+    });
+    await fill(who);
+  } catch (problem) {
+    say(problem);
+  } finally {
+    byId("content").hidden = false;
+  }
+}
+
+const ROLES = ["viewer", "operator", "editor", "admin", "owner"];
+// Pages hide what a role may not do; the API refuses it in any case.
+export const isAtLeast = (who, role) => ROLES.indexOf(who.role) >= ROLES.indexOf(role);
+
+export function sentence(problem) {
   const told = problem && problem.told;
   if (!told) return "The server does not answer. Try again in a moment.";
   const found = told.errors && told.errors[0];

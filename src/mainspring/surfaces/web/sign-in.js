@@ -2,10 +2,14 @@
 // which browsers send to nobody; it is taken out of the address before anything else is done.
 // Opening a link uses nothing up: the page says what it is, and a press of a button uses it.
 
-import { ask, byId, isUnnamed, leave, onPress, onSubmit, say, whoIsHere } from "./page.js";
+import {
+  ask, byId, isUnnamed, leave, onPress, onSubmit, say, wantedPage, whoIsHere,
+} from "./page.js";
 
 let token = location.hash.slice(1);
 if (token) history.replaceState(null, "", location.pathname);
+// A link that is put into the address of this very page would load nothing by itself.
+addEventListener("hashchange", () => location.reload());
 
 function show(id) {
   for (const part of document.querySelectorAll("main > section, main > form")) {
@@ -17,7 +21,7 @@ function show(id) {
 
 function settle(who) {
   if (who.user.has_password) {
-    location.replace("/");
+    location.replace(wantedPage());
     return;
   }
   byId("new-name").value = isUnnamed(who.user) ? "" : who.user.name;
@@ -105,10 +109,14 @@ onSubmit(byId("setup-form"), async (given) => {
   if (given.name.trim()) about.name = given.name;
   await ask("PATCH", "/me", about);
   await ask("POST", "/me/password", { password: given.password });
-  location.replace("/");
+  location.replace(wantedPage());
 });
 
 byId("stay").addEventListener("click", () => location.replace("/"));
+byId("later").addEventListener("click", (event) => {
+  event.preventDefault();
+  location.replace(wantedPage());
+});
 
 if (!token) {
   show("password-form");

@@ -50,6 +50,7 @@ from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import Saved, State, create, update
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
+from mainspring.workspace.watched_boards import missing_boards
 
 _ONE: Final = "/automations/{automation_id}"
 # How long a second request with the same key is answered with the first one's run.
@@ -255,17 +256,30 @@ def _changing(made: APIRouter, rooms: Rooms) -> None:
 def _acting(rooms: Rooms, act: Act) -> Callable[..., Awaitable[Answer]]:
     async def act_on(automation_id: UUID, caller: SignedIn) -> Answer:
         space = caller.workspace_id
-        state = await change(
+
+        async def work(tx: Connection) -> tuple[State, tuple[Finding, ...]]:
+            state = await act(tx, space, automation_id)
+            doubts = await _doubts(tx, space, automation_id) if state == "active" else ()
+            return state, doubts
+
+        state, doubts = await change(
             caller.database,
             rooms.limits,
             space,
-            lambda tx: act(tx, space, automation_id),
+            work,
             # The others find its triggers at rest, and have their own order of locks.
             automations=[automation_id] if act in (pause, archive) else (),
         )
-        return Answer({"id": automation_id, "state": state})
+        warnings = [finding.as_dict() for finding in doubts]
+        return Answer({"id": automation_id, "state": state, "warnings": warnings})
 
     return act_on
+
+
+async def _doubts(tx: Connection, workspace_id: UUID, automation_id: UUID) -> tuple[Finding, ...]:
+    """What is doubtful about the triggers of an automation that is to start by itself."""
+    found = await read_automation(tx, workspace_id, automation_id)
+    return await missing_boards(tx, workspace_id, found["definition"])
 
 
 def _running(made: APIRouter, rooms: Rooms) -> None:

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from mainspring.contracts.ids import floor_id
@@ -28,7 +28,9 @@ from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs, public
+from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.walls_here import walls_here
 
 _logger = logging.getLogger(__name__)
 
@@ -56,6 +58,16 @@ class HealthAnswer(BaseModel):
 
     status: Literal["ok", "degraded", "down"]
     checks: list[CheckAnswer]
+
+
+class WallsAnswer(BaseModel):
+    """What stands between a script and the machine that answered."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    strong: bool = Field(description="Whether a hole in Deno alone gives a script nothing.")
+    walls: list[str] = Field(description="What holds, in sentences.")
+    warnings: list[str] = Field(description="What does not, and what to do about it.")
 
 
 class LiveAnswer(BaseModel):
@@ -98,9 +110,26 @@ class _Eyes:
             return None
 
 
+class _Walls:
+    """The walls round scripts; they stay as they are while this process lives."""
+
+    def __init__(self) -> None:
+        self._one_at_a_time = asyncio.Lock()
+        self._seen: dict[str, Any] | None = None
+
+    async def shown(self) -> dict[str, Any]:
+        async with self._one_at_a_time:
+            if self._seen is None:
+                found = await walls_here()
+                warnings = found.warnings()
+                held = [one for one in found.sentences() if one not in warnings]
+                self._seen = {"strong": found.strong, "walls": held, "warnings": list(warnings)}
+            return self._seen
+
+
 def routes(rooms: Rooms) -> APIRouter:
     made = router("health")
-    eyes = _Eyes(rooms.database)
+    eyes, walls = _Eyes(rooms.database), _Walls()
 
     @made.get(
         "/health", summary="Does all of it work?", response_model=HealthAnswer, responses=_RED
@@ -122,6 +151,16 @@ def routes(rooms: Rooms) -> APIRouter:
     @public
     async def read_liveness() -> Response:
         return Answer({"status": "ok"})
+
+    @made.get(
+        "/health/scripts",
+        summary="Which walls hold scripts on this machine?",
+        response_model=WallsAnswer,
+        responses=problems(401, 403, 500),
+    )
+    @needs(Permission.READ)
+    async def read_walls() -> Response:
+        return Answer(await walls.shown())
 
     @made.get(
         "/metrics", summary="Numbers for Prometheus", response_class=Response, responses=_TEXT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -15,6 +15,7 @@ from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.automation_shapes import MarkedShape, MessageShape
 from mainspring.surfaces.rest.bodies import Body
 from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.faces import Face, add_faces
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
@@ -32,7 +33,7 @@ class ReadAll(Body):
 
 
 class DraftShape(BaseModel):
-    """An outside write that was held. This version shows it and cannot send it yet."""
+    """An outside write that was held, and what became of it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,12 +49,31 @@ class DraftShape(BaseModel):
     actor_id: UUID | None
     created_at: datetime
     expires_at: datetime
+    automation_id: UUID | None = Field(description="The automation of that run.")
+    outcome: Literal["sent", "not_sent", "unknown"] | None = Field(
+        description="Unknown: it may have left all the same, and is not sent again."
+    )
+    answered_kind: Literal["member", "client", "run"] | None = Field(
+        description="Who confirmed or discarded it."
+    )
+    answered_by: UUID | None
+    answered_at: datetime | None
+    reason: str | None = Field(description="Why it was discarded, if that was said.")
+    result: Any = Field(description="What the capability answered.")
+    error: dict[str, Any] | None = Field(description="Why it failed.")
+
+
+FACES: Final = (
+    Face("POST", "/drafts/{draft_id}/confirm", "confirm_action", "Send a draft, once"),
+    Face("POST", "/drafts/{draft_id}/discard", "discard_action", "Discard a draft"),
+)
 
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("inbox")
     _messages(made)
     _drafts(made, rooms)
+    add_faces(made, rooms, FACES)
     return made
 
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+from starlette.responses import PlainTextResponse, Response
 
+from mainspring.contracts.context import Stream
 from mainspring.contracts.roles import Permission
 from mainspring.runs.history import list_runs, read_run
+from mainspring.runs.output import (
+    Place,
+    check_run,
+    read_log,
+    read_output,
+    read_place,
+    write_place,
+)
 from mainspring.runs.replay import Which, replay
 from mainspring.runs.rows import RunStatus
 from mainspring.runs.story import tell
@@ -21,8 +33,33 @@ from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.shapes import Accepted, RunDetail, RunState, RunSummary
+from mainspring.surfaces.rest.shapes import Accepted, PieceShape, RunDetail, RunState, RunSummary
 from mainspring.surfaces.rooms import Rooms
+
+STEP_ID: Final = "^[a-z][a-z0-9_]*$"
+_BY_ACCEPT: Final = {"Vary": "Accept"}
+_OUTPUT: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+    **problems(401, 404, 422),
+}
+
+
+def _known_place(text: str | None) -> str | None:
+    if text is not None and read_place(text) is None:
+        sentence = "This is not the id of a piece. Use the text that came as 'next' or 'id'."
+        raise PydanticCustomError("cursor", sentence)
+    return text
+
+
+After = Annotated[
+    str | None,
+    AfterValidator(_known_place),
+    Query(
+        max_length=400,
+        pattern="^[A-Za-z0-9_-]+$",
+        description="Where to go on: the 'next' of the page before, or the 'id' of a piece.",
+    ),
+]
 
 
 class Replay(Body):
@@ -36,12 +73,13 @@ class Replay(Body):
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("runs")
-    _reading(made, rooms)
+    _reading(made)
+    _listening(made)
     _steering(made, rooms)
     return made
 
 
-def _reading(made: APIRouter, rooms: Rooms) -> None:
+def _reading(made: APIRouter) -> None:
     @made.get(
         "/runs",
         summary="List runs, the newest first",
@@ -75,6 +113,52 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         async with caller.database.acquire() as connection:
             run = await read_run(connection, caller.workspace_id, run_id)
         return Answer({**run, "story": tell(run)})
+
+
+def _listening(made: APIRouter) -> None:
+    @made.get(
+        "/runs/{run_id}/output",
+        summary="Read what the steps of a run have said, the oldest first",
+        description="With 'Accept: text/plain': the newest try at each step, as one text.",
+        response_model=Page[PieceShape],
+        responses=_OUTPUT,
+    )
+    @needs(Permission.READ)
+    async def get_run_output(
+        request: Request,
+        run_id: UUID,
+        caller: SignedIn,
+        step: Annotated[
+            str | None, Query(max_length=64, pattern=STEP_ID, description="Only this step.")
+        ] = None,
+        stream: Annotated[Stream | None, Query(description="Only this stream.")] = None,
+        after: After = None,
+        limit: Limit = PAGE,
+    ) -> Response:
+        async with caller.database.acquire() as connection:
+            await check_run(connection, caller.workspace_id, run_id)
+            if _wants_text(request) and after is None:
+                text = await read_log(
+                    connection, caller.workspace_id, run_id, step=step, stream=stream
+                )
+                return PlainTextResponse(text, headers=_BY_ACCEPT)
+            rows = await read_output(
+                connection, caller.workspace_id, run_id, after=read_place(after or ""), step=step,
+                stream=stream, most=limit + 1,
+            )  # fmt: skip
+        return Answer(_pieces(rows, limit), headers=_BY_ACCEPT)
+
+
+def _pieces(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Any]:
+    shown = [{"id": write_place(Place.of(row)), **row} for row in rows[:limit]]
+    return {"items": shown, "next": shown[-1]["id"] if len(rows) > limit else None}
+
+
+def _wants_text(request: Request) -> bool:
+    """Whether plain text is named before JSON; who names neither gets JSON."""
+    accept = request.headers.get("accept", "")
+    text, rest = accept.find("text/plain"), accept.find("json")
+    return text >= 0 and (rest < 0 or text < rest)
 
 
 def _steering(made: APIRouter, rooms: Rooms) -> None:

@@ -7,7 +7,7 @@ the workspace and goes on until the reader leaves.
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from starlette.responses import StreamingResponse
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.runs.history import read_run
-from mainspring.runs.progress import RunWatch, WorkspaceWatch
+from mainspring.runs.progress import Mark, RunWatch, WorkspaceWatch, marked, read_moment
 from mainspring.runs.story import tell
 from mainspring.store.walls import Walled
 from mainspring.surfaces.rest.door import Caller, SignedIn, check_again
@@ -34,7 +34,7 @@ ASK_AGAIN_SECONDS: Final = 1.0
 
 LastEventId = Annotated[
     str | None,
-    Header(alias="Last-Event-ID", max_length=64, description="Go on after this event."),
+    Header(alias="Last-Event-ID", max_length=512, description="Go on after this event."),
 ]
 
 
@@ -51,19 +51,24 @@ def routes(rooms: Rooms) -> APIRouter:
         "/runs/{run_id}/stream",
         summary="Watch one run",
         response_class=StreamingResponse,
-        responses=_stream("Events: step, run and at last end. Each id is the time of a step."),
+        responses=_stream(
+            "Events: output, step, run and at last end. Each id says how far you have been told."
+        ),
     )
     @needs(Permission.READ)
     async def stream_run(
         request: Request, run_id: UUID, caller: SignedIn, last_event_id: LastEventId = None
     ) -> StreamingResponse:
-        watch = RunWatch(caller.workspace_id, run_id, seen=_moment(last_event_id) or _BEGINNING)
+        mark = _mark(last_event_id)
+        watch = RunWatch(caller.workspace_id, run_id, place=mark.place)
+        if mark.moment is not None:
+            watch.seen = mark.moment
         # A run that is not there is said as a status, before the stream begins.
-        first = await _look_at_run(caller.database, watch)
-        waiting = [first]
+        watched = _WatchedRun(caller.database, watch, mark)
+        waiting = [await watched.look()]
 
         async def look() -> Look:
-            return waiting.pop() if waiting else await _look_at_run(caller.database, watch)
+            return waiting.pop() if waiting else await watched.look()
 
         return streams.open(request, _watched(look, caller), RUN_SECONDS, caller.member_id)
 
@@ -103,35 +108,47 @@ def _watched(look: Looking, caller: Caller) -> Looking:
     return watched
 
 
-_BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
+class _WatchedRun:
+    """One run as one reader is told of it."""
+
+    def __init__(self, side: Walled, watch: RunWatch, mark: Mark) -> None:
+        self._side = side
+        self._watch = watch
+        self._mark = mark
+
+    async def look(self) -> Look:
+        watch, told = self._watch, []
+        async with self._side.acquire() as connection:
+            changes = await watch.look(connection)
+            for (kind, row), mark in marked(changes, self._mark):
+                self._mark = mark
+                told.append(Told(kind, row, mark.write()))
+            over = bool(changes) and changes[-1][0] == "end"
+            if over:
+                run = await read_run(connection, watch.workspace_id, watch.run_id)
+                told[-1].data["story"] = tell(run)
+        return Look(told, over)
 
 
-async def _look_at_run(side: Walled, watch: RunWatch) -> Look:
-    async with side.acquire() as connection:
-        changes = await watch.look(connection)
-        told = [_told(kind, row, watch) for kind, row in changes]
-        over = bool(changes) and changes[-1][0] == "end"
-        if over:
-            run = await read_run(connection, watch.workspace_id, watch.run_id)
-            told[-1].data["story"] = tell(run)
-    return Look(told, over)
-
-
-def _told(kind: str, row: dict[str, Any], watch: RunWatch) -> Told:
-    moment = row["finished_at"] if kind == "step" else watch.seen
-    return Told(kind, row, None if moment == _BEGINNING else moment.isoformat())
+def _mark(text: str | None) -> Mark:
+    if not text:
+        return Mark()
+    found = Mark.read(text)
+    if found is None:
+        raise _no_event()
+    return found
 
 
 def _moment(text: str | None) -> datetime | None:
     if not text:
         return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    # The first and the last years cannot be written in UTC from every zone.
-    if found is None or found.tzinfo is None or not 1 < found.year < 9999:
-        detail = "This is not the id of an event of this stream."
-        finding = Finding("/header/Last-Event-ID", detail, "last_event_id")
-        raise Invalid(detail, code="last_event_id", findings=[finding])
+    found = read_moment(text)
+    if found is None:
+        raise _no_event()
     return found
+
+
+def _no_event() -> Invalid:
+    detail = "This is not the id of an event of this stream."
+    finding = Finding("/header/Last-Event-ID", detail, "last_event_id")
+    return Invalid(detail, code="last_event_id", findings=[finding])

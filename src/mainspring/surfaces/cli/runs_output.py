@@ -1,0 +1,125 @@
+"""``runs output``: what the steps of a run have said, and what they still say."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing
+from mainspring.runs.history import read_run
+from mainspring.runs.output import Place, read_output
+from mainspring.runs.rows import FINAL
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.local import local
+from mainspring.surfaces.cli.reading import find
+from mainspring.surfaces.cli.saying import Saying
+from mainspring.surfaces.cli.words import hint
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Stream
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.screen import Screen
+    from mainspring.surfaces.rooms import Rooms
+
+_PAGE: Final = 500
+_LOOK_SECONDS: Final = 0.25
+_LEAVING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of the output is asked for."""
+
+    step: str | None = None
+    stderr: bool = False
+
+    @property
+    def stream(self) -> Stream | None:
+        return "err" if self.stderr else None
+
+
+async def show_output(
+    desk: Desk, screen: Screen, text: str, part: Part, *, follow: bool = False
+) -> int:
+    """What was said so far; with ``follow`` also what is said until the run has ended."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        run_id = await find(rooms, text)
+        await _check_step(rooms, run_id, part.step)
+        saying, pieces = Saying(screen, bare=True), []
+        async for piece in _pieces(rooms, run_id, part, follow=follow):
+            pieces.append(piece) if screen.for_programs else screen.say(*saying.hear(piece))
+        screen.say(*saying.rest())
+        run = await _read(rooms, run_id)
+    if screen.for_programs:
+        screen.answer({"run_id": str(run_id), "status": run["status"], "pieces": pieces})
+    return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
+
+
+async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
+    async with local(rooms).acquire() as connection:
+        return await read_run(connection, rooms.workspace_id, run_id)
+
+
+async def _check_step(rooms: Rooms, run_id: UUID, step: str | None) -> None:
+    """A step that was never begun may still come; one of an ended run may not."""
+    if step is None:
+        return
+    run = await _read(rooms, run_id)
+    names = sorted({row["step"] for row in run["steps"]})
+    if run["status"] in FINAL and step not in names:
+        raise Missing(
+            f"The run has no step called {step[:64]!r}.",
+            code="no_step",
+            suggestion=f"Its steps: {', '.join(names)}." if names else hint("logs", run_id),
+        )
+
+
+async def _pieces(
+    rooms: Rooms, run_id: UUID, part: Part, *, follow: bool
+) -> AsyncIterator[dict[str, Any]]:
+    place: Place | None = None
+    with _until_left() if follow else nullcontext(asyncio.Event()) as left:
+        while True:
+            # The run before its output: an end that is seen has all of it in place.
+            over = not follow or left.is_set() or await _is_over(rooms, run_id)
+            while rows := await _page(rooms, run_id, part, place):
+                for row in rows:
+                    yield row
+                place = Place.of(rows[-1])
+            if over:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await left.wait()
+
+
+async def _page(
+    rooms: Rooms, run_id: UUID, part: Part, place: Place | None
+) -> list[dict[str, Any]]:
+    async with local(rooms).acquire() as connection:
+        return await read_output(
+            connection, rooms.workspace_id, run_id, after=place, step=part.step,
+            stream=part.stream, most=_PAGE,
+        )  # fmt: skip
+
+
+async def _is_over(rooms: Rooms, run_id: UUID) -> bool:
+    return (await _read(rooms, run_id))["status"] in FINAL
+
+
+@contextmanager
+def _until_left() -> Iterator[asyncio.Event]:
+    """Ctrl-C only leaves: it does nothing to the run."""
+    loop, left = asyncio.get_running_loop(), asyncio.Event()
+    for sign in _LEAVING:
+        loop.add_signal_handler(sign, left.set)
+    try:
+        yield left
+    finally:
+        for sign in _LEAVING:
+            loop.remove_signal_handler(sign)

@@ -1,0 +1,68 @@
+"""What steps say, on the screen: whole lines, and what went to stderr a little fainter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.surfaces.cli.screen import Screen, clean
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+# A line that goes on and on is shown in parts.
+_LONGEST: Final = 4_000
+
+Try = tuple[str, str, int]
+
+
+class Saying:
+    """Makes lines of pieces; a line that has not ended yet waits for its rest."""
+
+    def __init__(self, screen: Screen, *, bare: bool = False) -> None:
+        self._screen = screen
+        # Without the margin that sets it apart from what we say ourselves.
+        self._bare = bare
+        self._open: dict[tuple[Try, str], str] = {}
+        # How much of each try was heard, and how much of it is only said again.
+        self._heard: dict[tuple[Try, str], int] = {}
+        self._again: dict[tuple[Try, str], int] = {}
+
+    def hear(self, piece: Mapping[str, Any]) -> list[Text]:
+        """The lines that a piece has made whole."""
+        made = (piece["step"], piece["item"], piece["attempt"])
+        if piece["stream"] == "end":
+            return self.rest(made)
+        if piece["seq"] == 1:
+            # Whoever takes a step over says everything from its beginning.
+            self._again |= {at: size for at, size in self._heard.items() if at[0] == made}
+        at = (made, piece["stream"])
+        *whole, left = (self._open.pop(at, "") + self._news(at, piece["text"])).split("\n")
+        if len(left) > _LONGEST:
+            whole, left = [*whole, left], ""
+        if left:
+            self._open[at] = left
+        return [self._painted(line, made[1], at[1]) for line in whole]
+
+    def _news(self, at: tuple[Try, str], text: str) -> str:
+        known = min(self._again.get(at, 0), len(text))
+        self._again[at] = self._again.get(at, 0) - known
+        self._heard[at] = self._heard.get(at, 0) + len(text) - known
+        return text[known:]
+
+    def rest(self, made: Try | None = None) -> list[Text]:
+        """The lines that nothing more can be added to; of all steps if none is named."""
+        over = [at for at in self._open if made is None or at[0] == made]
+        return [self._painted(self._open.pop(at), at[0][1], at[1]) for at in over]
+
+    def _painted(self, line: str, item: str, stream: str) -> Text:
+        from rich.text import Text
+
+        faint = "bright_black" if stream == "err" else ""
+        text = Text(overflow="fold")
+        if not self._bare:
+            utf = "utf" in self._screen.console.encoding
+            text.append("      " + "  " * (item.count(".") + 1 if item else 0))
+            text.append(("│ " if utf else "| ") if stream == "out" else "! ", style="bright_black")
+        text.append(clean(line), style=faint)
+        return text
