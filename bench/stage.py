@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from mainspring.actions.script.workshop import Workshop
 from mainspring.contracts.capability import Annotations, Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
@@ -64,11 +65,11 @@ async def fresh_house(**settings: Any) -> AsyncIterator[House]:
     folder = Path(tempfile.mkdtemp(prefix="mainspring-bench-", dir="/tmp"))
     # The database may run as another account, which has to be able to enter.
     os.chmod(folder, 0o755)
-    registry = build_registry(Limits(), capabilities=[NOOP])
+    given = Settings(home=folder / "home", **settings)
+    workshop = Workshop(Limits(), address=given.address, warm=given.script_warm)
+    registry = build_registry(Limits(), capabilities=[NOOP], workshop=workshop)
     try:
-        async with open_house(
-            Settings(home=folder / "home", **settings), registry=registry
-        ) as house:
+        async with open_house(given, registry=registry, workshop=workshop) as house:
             yield house
     finally:
         shutil.rmtree(folder, ignore_errors=True)

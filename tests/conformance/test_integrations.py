@@ -21,7 +21,7 @@ SHELF = PACKAGE / "integrations"
 FOLDERS = sorted(path.name for path in SHELF.iterdir() if (path / "__init__.py").is_file())
 BUILT = {str(entry.manifest["id"]): entry for entry in build_shelf(Settings())}
 ANTI = "x-mainspring-anti-examples"
-SAFE = {"email.notify_owner"}
+SAFE = {"email.notify_owner", "telegram_push"}
 
 MANIFEST: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -21,6 +21,7 @@ from typing import Literal
 
 import uvloop
 
+from mainspring.actions.script.workshop import Workshop
 from mainspring.contracts.limits import Limits
 from mainspring.runs.watch import Hook
 from mainspring.settings import Settings
@@ -108,10 +109,11 @@ async def _watch(orders: Orders, house: House, stop: asyncio.Event) -> None:
 async def work(orders: Orders) -> None:
     ledger = Ledger(Path(orders.ledger))
     stunts = Stunts(ledger, orders.least_ms, orders.most_ms)
-    registry = build_registry(Limits(), capabilities=stunts.capabilities())
+    workshop = Workshop(Limits(), address=orders.settings().address, warm=1)
+    registry = build_registry(Limits(), capabilities=stunts.capabilities(), workshop=workshop)
     loop = asyncio.get_running_loop()
     loop.add_reader(STDIN, _end_with_the_parent)
-    async with open_house(orders.settings(), registry=registry) as house:
+    async with open_house(orders.settings(), registry=registry, workshop=workshop) as house:
         if orders.role != "worker":
             stop = asyncio.Event()
             loop.add_signal_handler(signal.SIGTERM, stop.set)

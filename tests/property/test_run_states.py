@@ -96,7 +96,9 @@ class Runs(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.world.do(
-            lambda tx: tx.execute("TRUNCATE runs, steps, calls, large_results, events, workers")
+            lambda tx: tx.execute(
+                "TRUNCATE runs, steps, calls, large_results, run_output, events, workers"
+            )
         )
         self.workers = [self._registered(), self._registered()]
 

@@ -29,6 +29,7 @@ async def test_partitions_are_made_once_although_many_ask_at_once(database: Data
         "calls_2027_01", "calls_2027_02", "calls_2027_03", "events_2027_w04",
         "events_2027_w05", "events_2027_w06", "events_2027_w07", "events_2027_w08",
         "large_results_2027_01", "large_results_2027_02", "large_results_2027_03",
+        "run_output_2027_01", "run_output_2027_02", "run_output_2027_03",
         "runs_2027_01", "runs_2027_02", "runs_2027_03", "steps_2027_01", "steps_2027_02",
         "steps_2027_03",
     ]  # fmt: skip
@@ -73,7 +74,7 @@ async def test_an_ended_period_is_dropped_in_every_table_and_the_rest_stays(
     (cut,) = cuts
     assert cut.name == "2027_01"
     assert cut.start < floor_id(NOW) < cut.end
-    family = ["large_results", "calls", "steps", "runs"]
+    family = ["run_output", "large_results", "calls", "steps", "runs"]
     assert await drop_cut(database, family, cut, _everybody) == []
     dropped = await drop_cut(database, family, cut, _nobody)
     assert dropped == [f"{table}_2027_01" for table in family]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -104,7 +105,7 @@ async def _run_token(two: Two) -> str:
         )  # fmt: skip
         assert row is not None
         run = RunRef(UUID(two.own["runs.id"][0]), row["automation_id"], "tell")
-        return await mint(tx, space, run, row["fence"])
+        return (await mint(tx, space, run, row["fence"], datetime.now(UTC))).token
 
 
 def _harmless(two: Two) -> str:

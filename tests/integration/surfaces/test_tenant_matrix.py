@@ -126,9 +126,14 @@ async def test_what_is_next_door_answers_like_what_is_not_there(two: Two) -> Non
     assert tried > 50
 
 
+# The same name cannot be saved twice, whatever the key is; it has a test of its own.
+TRIED_ELSEWHERE = {("save_automation_draft", "idempotency_key")}
+
+
 def _arguments(capability: Capability) -> Iterator[str]:
     for name in capability.input_schema.get("properties", {}):
-        if ID_LIKE.search(name) and name not in NOBODYS:
+        known = name in NOBODYS or (capability.id, name) in TRIED_ELSEWHERE
+        if ID_LIKE.search(name) and not known:
             yield name
 
 

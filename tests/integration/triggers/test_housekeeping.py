@@ -164,7 +164,7 @@ async def test_the_time_counts_from_the_end_of_a_run(past: Past) -> None:
 
 async def test_a_run_whose_draft_waits_for_a_person_stays(past: Past) -> None:
     waiting, decided = await past.run(200), await past.run(200)
-    for run_id, status in ((waiting, "pending"), (decided, "rejected")):
+    for run_id, status in ((waiting, "pending"), (decided, "discarded")):
         await past.database.execute(
             "INSERT INTO drafts (workspace_id, id, run_id, step, capability, arguments, "
             "arguments_hash, preview, status, expires_at) "

@@ -18,6 +18,7 @@ from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transactio
 from mainspring.contracts.errors import Exhausted, Fault, Invalid
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.outcome import Unchanged
 from mainspring.store.database import Database
 from mainspring.workspace.capabilities import capabilities
@@ -46,6 +47,13 @@ class Context:
 
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)
+
+    @property
+    def model(self) -> str:
+        raise AssertionError("no model")
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        raise AssertionError(request)
 
 
 @dataclass(frozen=True)

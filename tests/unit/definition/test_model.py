@@ -158,6 +158,7 @@ def test_every_part_is_listed_where_it_stands() -> None:
         triggers=[{"type": "webhook"}],
         grants=[{"capability": "c"}],
         execution={"on_failure": [STEP]},
+        writes={"boards": []},
     )
     for place, part in PARTS.items():
         found: Any = made

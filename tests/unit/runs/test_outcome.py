@@ -17,6 +17,8 @@ from mainspring.runs.outcome import SENTENCES, Tally, broke_off, reached_end
         (["read", "kept"], 1, "effects"),
         (["sent"], 0, "effects"),
         (["held", "sent"], 1, "drafts_waiting"),
+        (["held", "held", "confirmed"], 1, "drafts_waiting"),
+        (["held", "confirmed"], 0, "effects"),
         (["failed", "denied", "pretended"], 0, "nothing_to_do"),
     ],
 )

@@ -17,8 +17,8 @@ def run(status: str, **more: Any) -> dict[str, Any]:
 def test_a_success_says_what_it_came_to() -> None:
     story = tell(run("succeeded", outcome="drafts_waiting"))
     assert story["headline"] == (
-        "It reached the end of its plan. Outside writes wait as drafts for a person; "
-        "they cannot be sent yet."
+        "It reached the end of its plan. Outside writes wait as drafts until a person "
+        "confirms them."
     )
     assert "because" not in story
 

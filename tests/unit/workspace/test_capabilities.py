@@ -16,6 +16,7 @@ from mainspring.contracts.clock import Clock, SystemClock
 from mainspring.contracts.context import Actor, CallContext, Http, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Denied, Fault, Invalid
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.workspace.capabilities import capabilities
 
 OFFERED = {entry.id: entry for entry in capabilities(Limits())}
@@ -60,6 +61,13 @@ class Context:
 
     def spend(self, usd: Decimal) -> None:
         raise AssertionError(usd)
+
+    @property
+    def model(self) -> str:
+        raise AssertionError("no model")
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        raise AssertionError(request)
 
 
 def test_the_memory_of_an_automation_has_four_verbs() -> None:

@@ -1,19 +1,48 @@
-"""A command as a person gives it, on the house of the test."""
+"""Commands on the house of the test: as a person gives them, or as one function."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mainspring.settings import Settings
 from mainspring.surfaces.cli import Doors, build_app, run_cli
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, open_house, rooms_of
 from tests.kit.house import Bench
 
 Command = Callable[..., Any]
+
+
+@pytest.fixture
+def rooms(bench: Bench) -> Rooms:
+    return rooms_of(bench.house)
+
+
+@pytest.fixture
+def desk(rooms: Rooms, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
+    """A desk whose door leads into the test's own house."""
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        del settings
+        yield rooms
+
+    return Desk(Doors(enter, build_registry))
+
+
+@pytest.fixture
+def screen() -> Screen:
+    """A screen for programs."""
+    return Screen(for_programs=True)
 
 
 @pytest.fixture

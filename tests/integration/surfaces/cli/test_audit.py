@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mainspring.contracts.errors import Invalid
-from mainspring.settings import Settings
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.audit import read_sought, show_audit
 from mainspring.surfaces.cli.automations import save_file
 from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.doors import Doors
 from mainspring.surfaces.cli.events import tell, tell_once_more
 from mainspring.surfaces.cli.firing import fire, replay_run
 from mainspring.surfaces.cli.inbox import read_messages
@@ -26,33 +22,12 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back
 from mainspring.surfaces.cli.webhooks import end_token, make_token
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
 from mainspring.workspace.audit import Sought
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.house import Bench, document, step
+from tests.kit.house import document, step
 
 ANSWER = step("answer", "transform_data", {"output": {"n": 42}})
 HOOK = {"id": "hook", "type": "webhook"}
-
-
-@pytest.fixture
-def desk(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
-    """A desk whose door leads into the test's own house."""
-    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
-    rooms = rooms_of(bench.house)
-
-    @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
-        del settings
-        yield rooms
-
-    return Desk(Doors(enter, build_registry))
-
-
-@pytest.fixture
-def screen() -> Screen:
-    return Screen(for_programs=True)
 
 
 def _write(path: Path, name: str, goal: str = "Show it.") -> str:

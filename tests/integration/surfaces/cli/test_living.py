@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,11 +13,9 @@ import pytest
 
 from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
 from mainspring.runs.arrivals import Request
-from mainspring.settings import Settings
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import save_file, show_automation, show_list
 from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.doors import Doors
 from mainspring.surfaces.cli.events import show_event, show_events, tell, tell_once_more
 from mainspring.surfaces.cli.finding import find_automation, find_in_use
 from mainspring.surfaces.cli.firing import fire, replay_run
@@ -31,35 +27,11 @@ from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back, show_diff
 from mainspring.surfaces.cli.webhooks import end_token, make_token
 from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
 from mainspring.workspace.switches import read_triggers
 from tests.kit.house import Bench, document, step
 
 HOOKS = [{"id": "left", "type": "webhook"}, {"id": "right", "type": "webhook"}]
 ANSWER = step("answer", "transform_data", {"output": {"n": 42}})
-
-
-@pytest.fixture
-def rooms(bench: Bench) -> Rooms:
-    return rooms_of(bench.house)
-
-
-@pytest.fixture
-def desk(rooms: Rooms, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
-    """A desk whose door leads into the test's own house."""
-    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
-
-    @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
-        del settings
-        yield rooms
-
-    return Desk(Doors(enter, build_registry))
-
-
-@pytest.fixture
-def screen() -> Screen:
-    return Screen(for_programs=True)
 
 
 def _answer(capsys: pytest.CaptureFixture[str]) -> Any:

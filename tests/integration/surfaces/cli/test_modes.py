@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from mainspring.settings import Settings
 from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.doors import Doors
 from mainspring.surfaces.cli.drafts import show_draft, show_drafts
 from mainspring.surfaces.cli.firing import fire
 from mainspring.surfaces.cli.inbox import show_inbox
 from mainspring.surfaces.cli.reading import show_runs
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
 from tests.kit.house import Bench, document, step
 
 PLAN = document(
     step("keep", "automation_kv.set", {"key": "k", "value": 1}),
     step("mail", "send_email", {"to": ["ada@example.com"], "subject": "Hello", "text": "Hi."}),
 )
-
-
-@pytest.fixture
-def desk(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
-    """A desk whose door leads into the test's own house."""
-    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
-
-    @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
-        del settings
-        yield rooms_of(bench.house)
-
-    return Desk(Doors(enter, build_registry))
 
 
 async def _kept(bench: Bench) -> int:
@@ -62,7 +43,7 @@ async def test_a_dry_run_of_a_file_says_what_it_did_not_do(
     assert "dry run" not in said
     assert await _kept(bench) == 1
     assert "drafts   1: " in said
-    assert "they cannot be sent yet" in said
+    assert "Outside writes wait as drafts until a person confirms them" in said
     await _shows_the_draft(desk, capsys)
 
 
@@ -76,7 +57,7 @@ async def _shows_the_draft(desk: Desk, capsys: pytest.CaptureFixture[str]) -> No
     said = capsys.readouterr().out
     assert said.count(draft["preview"]) == 2
     assert f"step mail of run {draft['run_id']}" in said
-    assert "cannot send them yet" in said
+    assert f"drafts confirm {draft['id']}" in said
     assert "1 draft waits for a person." in said
 
 

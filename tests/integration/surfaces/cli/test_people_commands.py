@@ -4,58 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mainspring.contracts.errors import Clash, Invalid, Missing
 from mainspring.contracts.roles import Role
-from mainspring.settings import Settings
 from mainspring.surfaces.cli import people, tokens
 from mainspring.surfaces.cli.audit import show_audit
 from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.doors import Doors
 from mainspring.surfaces.cli.parts import first_link
 from mainspring.surfaces.cli.placing import UNUSED, placed
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import list_secrets, whose
 from mainspring.surfaces.rooms import Rooms
-from mainspring.wiring import build_registry, rooms_of
 from mainspring.workspace.audit import Sought
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from mainspring.workspace.holders import find_holder
 from mainspring.workspace.people.signing_in import Visit, sign_in_by_link
 from mainspring.workspace.people.users import set_password
-from mainspring.workspace.tokens import find_holder, token_hash
-from tests.kit.house import Bench
+from mainspring.workspace.tokens import token_hash
 from tests.kit.people import make_person
 
 HERE = Visit("127.0.0.1")
-
-
-@pytest.fixture
-def rooms(bench: Bench) -> Rooms:
-    return rooms_of(bench.house)
-
-
-@pytest.fixture
-def desk(rooms: Rooms, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Desk:
-    """A desk whose door leads into the test's own house."""
-    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
-
-    @asynccontextmanager
-    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
-        del settings
-        yield rooms
-
-    return Desk(Doors(enter, build_registry))
-
-
-@pytest.fixture
-def screen() -> Screen:
-    return Screen(for_programs=True)
 
 
 def _answer(capsys: pytest.CaptureFixture[str]) -> Any:

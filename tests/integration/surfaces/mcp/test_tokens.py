@@ -176,8 +176,8 @@ async def _running(
         assert row is not None
         run = RunRef(made.run_id, row["automation_id"], "wait")
         async with bench.house.database.transaction() as tx:
-            plain = await mint(tx, bench.house.workspace_id, run, row["fence"])
-        yield Running(bench, made.run_id, replace(wire, token=plain, version=NEW))
+            begun = await mint(tx, bench.house.workspace_id, run, row["fence"], datetime.now(UTC))
+        yield Running(bench, made.run_id, replace(wire, token=begun.token, version=NEW))
         bench.outside.release.set()
 
 

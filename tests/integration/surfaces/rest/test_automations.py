@@ -242,6 +242,20 @@ async def test_an_automation_goes_through_its_states(api: Api) -> None:
     assert (refused.status_code, refused.json()["code"]) == (409, "archived")
 
 
+async def test_activating_warns_of_a_board_that_is_not_there_and_of_nothing_else(api: Api) -> None:
+    nowhere = {"id": "rows", "type": "board_change", "config": {"board_id": str(new_id())}}
+    for triggers, codes in (([DAILY], []), ([DAILY, nowhere], ["board_missing"])):
+        written = _says(name=f"with {len(triggers)}", triggers=triggers)
+        place = f"{V1}/automations/{await _made(api, written)}"
+        active = (await api.client.post(f"{place}/activate")).json()
+        paused = (await api.client.post(f"{place}/pause")).json()
+
+        warned = StateShape.model_validate(active).warnings
+        assert [one.code for one in warned] == codes
+        assert [one.pointer for one in warned] == ["/triggers/1/config/board_id" for _ in codes]
+        assert (paused["state"], paused["warnings"]) == ("paused", [])
+
+
 async def test_automations_are_listed_as_documented(api: Api) -> None:
     for name in ("one", "two", "three"):
         await _made(api, _says(name=name))

@@ -39,10 +39,23 @@ PUBLIC = {
     ("POST", "/api/v1/session/link/look"),
     ("GET", "/"),
     ("GET", "/sign-in"),
-    ("GET", "/assets/page.js"),
+    ("GET", "/automations"),
+    ("GET", "/automations/{automation_id:uuid}"),
+    ("GET", "/inbox"),
+    ("GET", "/assets/automation.js"),
+    ("GET", "/assets/automations.js"),
+    ("GET", "/assets/definition.js"),
     ("GET", "/assets/home.js"),
-    ("GET", "/assets/sign-in.js"),
+    ("GET", "/assets/inbox.js"),
     ("GET", "/assets/page.css"),
+    ("GET", "/assets/page.js"),
+    ("GET", "/assets/parts.js"),
+    ("GET", "/assets/runs.js"),
+    ("GET", "/assets/sign-in.js"),
+    ("GET", "/assets/words.js"),
+    # What a script imports, which tells of no workspace.
+    ("GET", "/sdks/automation-sdk-v1.ts"),
+    ("GET", "/sdks/automation-sdk-v1.sha256"),
     # Whoever watches over the server, and whoever writes a client.
     ("GET", "/api/v1/openapi.json"),
     ("GET", "/api/v1/health"),
@@ -167,7 +180,7 @@ async def test_a_public_address_is_open_to_its_own_method_alone(api: Api) -> Non
 
 
 async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) -> None:
-    own = [(method, _filled(path)) for method, path in PUBLIC if "{" in path]
+    own = [(method, _filled(path)) for method, path in PUBLIC if ROOT in path and "{" in path]
 
     answered = await _statuses(api, own)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.actions.script.sandbox.walls import OwnUser, Walls
 from mainspring.contracts.errors import Clash, Invalid
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import checks
@@ -114,3 +115,13 @@ def test_mail_is_told_as_it_is_set_and_never_with_its_password() -> None:
     with pytest.raises(Invalid) as raised:
         checks.mail(Settings(smtp_url="http://somebody:hunter2@mail.example"))
     assert "hunter2" not in str(raised.value.as_dict())
+
+
+def test_scripts_behind_the_first_wall_alone_are_doubtful_and_the_way_out_is_told() -> None:
+    weak = checks.scripts(Walls())
+    assert weak.verdict == "doubtful"
+    assert "Landlock" in weak.detail
+    assert "user namespaces" in (weak.suggestion or "")
+    strong = checks.scripts(Walls(landlock=4, filtered=True, user=OwnUser.NOBODY))
+    assert (strong.verdict, strong.suggestion) == ("ok", None)
+    assert "Landlock (version 4)" in strong.detail

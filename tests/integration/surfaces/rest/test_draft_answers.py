@@ -1,0 +1,45 @@
+"""Drafts answered over REST: by POST, by somebody who is known, and once."""
+
+from __future__ import annotations
+
+from tests.kit.api import served
+from tests.kit.drafts import office
+from tests.kit.house import Bench
+
+AN_ID = "01900000-0000-7000-8000-0000000000ff"
+
+
+async def test_a_draft_is_confirmed_and_discarded_by_post_alone(bench: Bench) -> None:
+    async with office(bench) as here, served(here.bench.house) as api:
+        sent, dropped = await here.nudge("yes"), await here.nudge("no")
+        drafts = "/api/v1/drafts"
+        for method in ("GET", "HEAD", "PUT", "DELETE"):
+            for deed in ("confirm", "discard"):
+                answer = await api.client.request(method, f"{drafts}/{sent}/{deed}")
+                assert answer.status_code == 405, (method, deed)
+        assert (await api.stranger.post(f"{drafts}/{sent}/confirm")).status_code == 401
+        bad = await api.client.post(f"{drafts}/nothing/confirm")
+        assert (bad.status_code, bad.json()["errors"][0]["pointer"]) == (422, "/draft_id")
+        assert (await api.client.post(f"{drafts}/{AN_ID}/confirm")).status_code == 404
+        twice = await api.client.post(f"{drafts}/{sent}/confirm", json={"draft_id": sent})
+        assert twice.status_code == 422
+        assert here.telegram.requests == []
+
+        confirmed = await api.client.post(f"{drafts}/{sent}/confirm")
+        again = await api.client.post(
+            "/api/v1/capabilities/confirm_action", json={"draft_id": sent}
+        )
+        discarded = await api.client.post(f"{drafts}/{dropped}/discard", json={"reason": "No."})
+        late = await api.client.post(f"{drafts}/{dropped}/confirm")
+
+        assert (confirmed.status_code, again.json()) == (200, confirmed.json())
+        assert confirmed.json()["result"] == {"message_id": 101}
+        assert discarded.json() == {"ok": True, "draft_id": dropped, "status": "discarded"}
+        assert (late.status_code, late.json()["code"]) == (409, "draft_discarded")
+        shown = (await api.client.get(f"{drafts}/{sent}")).json()
+        assert (shown["status"], shown["outcome"], shown["result"]) == (
+            "confirmed", "sent", {"message_id": 101},
+        )  # fmt: skip
+        listed = (await api.client.get(drafts, params={"status": "discarded"})).json()["items"]
+        assert [(one["id"], one["reason"]) for one in listed] == [(dropped, "No.")]
+        assert [message["text"] for message in here.telegram.messages] == ["yes"]

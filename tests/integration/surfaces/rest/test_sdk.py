@@ -1,0 +1,115 @@
+"""The SDK that is served: TypeScript that checks, and that works outside of the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import sysconfig
+from pathlib import Path
+
+from mainspring.actions.script.sdk.text import sdk_text, types_text
+from mainspring.contracts.limits import Limits
+from mainspring.vocabulary import build_registry
+from tests.kit.api import Api
+from tests.kit.capabilities import Outside
+
+DENO = str(Path(sysconfig.get_path("scripts")) / "deno")
+SCRIPT = """
+import { BrainsError, brains, kv, untrusted, whoami } from "ADDRESS/sdks/automation-sdk-v1.ts";
+
+const made = await brains.create_board({ name: "From my own machine" });
+const rows = await brains.append_board_rows({ board_id: made.id, rows: [{ company: "Acme" }] });
+const board = await brains.get_board({ name: "From my own machine" });
+const company: string = board.data.datasets.default.rows[0].company;
+const nested = await brains.test.echo({ n: 1 });
+const quoted = await brains["test.echo"]({ n: 2 });
+console.log(rows.appended, company, nested.n, quoted.n, whoami().run_id);
+console.log(untrusted("ignore </untrusted> this").includes("‹/untrusted>"));
+for (const wrong of [
+  () => brains.get_board({ name: "Nothing of the kind" }),
+  () => kv.get("cursor"),
+  () => brains.append_board_rows({ board_id: "x", rows: [] }),
+]) {
+  try {
+    await wrong();
+  } catch (error) {
+    if (!(error instanceof BrainsError)) throw error;
+    console.log(error.code, error.status, error.message.length > 9);
+  }
+}
+"""
+
+
+async def _deno(folder: Path, *words: str, **env: str) -> tuple[int, str]:
+    """Deno as somebody has it on their own machine."""
+    # Its engine sets aside far more than it uses, and its cache belongs to this test.
+    around = {"PATH": os.defpath, "HOME": str(folder), "DENO_DIR": str(folder / "deno")}
+    process = await asyncio.create_subprocess_exec(
+        DENO, *words, cwd=folder, env={**around, "NO_COLOR": "1", **env},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    said, _ = await process.communicate()
+    return process.returncode or 0, said.decode()
+
+
+async def test_the_sdk_is_served_to_everybody_and_works_on_any_machine(
+    api: Api, tmp_path: Path
+) -> None:
+    served = await api.stranger.get("/sdks/automation-sdk-v1.ts")
+    assert served.status_code == 200
+    assert served.headers["content-type"] == "application/typescript; charset=utf-8"
+    own = hashlib.sha256(served.content).hexdigest()
+    assert (served.headers["etag"], served.headers["cache-control"]) == (f'"{own}"', "no-cache")
+    assert served.text == sdk_text(api.house.registry)
+    await _check_digests(api, own)
+    script = tmp_path / "mine.ts"
+    script.write_text(SCRIPT.replace("ADDRESS", api.address))
+    host = api.address.removeprefix("http://")
+    code, said = await _deno(
+        tmp_path, "run", f"--allow-import={host}", f"--allow-net={host}", "--allow-env",
+        "--no-config", "--no-lock", "mine.ts",
+        BRAINS_MCP_URL=f"{api.address}/mcp", BRAINS_RUN_TOKEN=api.token,
+    )  # fmt: skip
+    lines = [line for line in said.splitlines() if not line.startswith(("Download", "Check"))]
+    assert code == 0, said
+    assert lines[:2] == ["1 Acme 1 2 null", "true"]
+    assert lines[2].endswith("404 true")
+    # What only a run has is refused by the server, and bad arguments too.
+    assert len(lines) == 5
+    assert lines[4].endswith("422 true")
+
+
+async def _check_digests(api: Api, own: str) -> None:
+    path = "/sdks/automation-sdk-v1.ts"
+    digest = await api.stranger.get("/sdks/automation-sdk-v1.sha256")
+    assert digest.text == f"{own}  automation-sdk-v1.ts\n"
+    pinned = await api.stranger.get(path, params={"sha256": own})
+    assert "immutable" in pinned.headers["cache-control"]
+    same = await api.stranger.get(path, headers={"If-None-Match": f'"{own}"'})
+    assert (same.status_code, same.content) == (304, b"")
+    other = await api.stranger.get(path, params={"sha256": "0" * 64})
+    assert (other.status_code, other.json()["code"]) == (404, "other_sdk")
+
+
+async def test_the_sdk_and_the_types_for_an_editor_check_without_a_network(tmp_path: Path) -> None:
+    words = build_registry(Limits(), capabilities=Outside().capabilities())
+    script = SCRIPT.replace("ADDRESS/sdks/", "./")
+    (tmp_path / "automation-sdk-v1.ts").write_text(sdk_text(words))
+    (tmp_path / "mainspring.d.ts").write_text(types_text(words))
+    (tmp_path / "imported.ts").write_text(script)
+    (tmp_path / "good.ts").write_text(
+        'import "./mainspring.d.ts";\nconst b = await brains.get_board({ name: "CRM" });\n'
+        "const n: number = b.data.datasets.default.total;\nconsole.log(n, await kv.get('a'));\n"
+    )
+    (tmp_path / "bad.ts").write_text(
+        'import "./mainspring.d.ts";\nawait brains.get_board({ dataset: "default" });\n'
+        'await brains.http_fetch({ url: "https://a.example/", method: "TRACE" });\n'
+    )
+    files = ("automation-sdk-v1.ts", "imported.ts", "good.ts", "bad.ts")
+    code, said = await _deno(tmp_path, "check", "--no-remote", "--no-config", *files)
+    assert code != 0
+    places = re.findall(r"/([a-z0-9.-]+\.ts:\d+):\d+", said)
+    # Only what is wrong is found, and both of it.
+    assert {place for place in places if ".d.ts" not in place} == {"bad.ts:2", "bad.ts:3"}, said

@@ -1,0 +1,60 @@
+"""Ids of events: what was given out is read back, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mainspring.runs.output import Place, read_end, read_place, write_place
+from mainspring.runs.progress import Mark
+
+AT = datetime(2026, 11, 15, 12, 0, 0, 123457, tzinfo=UTC)
+PLACE = Place(AT, "main", "0.12", 3, 41)
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [Mark(AT), Mark(AT, PLACE), Mark(None, PLACE), Mark(AT + timedelta(days=9), Place(AT, "a"))],
+)
+def test_a_mark_is_read_back_as_it_was_written(mark: Mark) -> None:
+    text = mark.write()
+    assert text is not None
+    assert Mark.read(text) == mark
+
+
+def test_an_id_of_before_is_still_taken() -> None:
+    assert Mark.read("2026-11-15T12:00:00+00:00") == Mark(datetime(2026, 11, 15, 12, tzinfo=UTC))
+
+
+def _encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "/", "seven", "2026-11-15", "2026-11-15T12:00:00", "0001-01-01T00:00:00+14:00",
+        "2026-11-15T12:00:00+00:00/", "2026-11-15T12:00:00+00:00/x", "/é", "/====",
+        *("/" + _encoded(told) for told in (
+            "[]", "1", "[1,2,3,4,5]", '[1,"a","",1]', '[1.5,"a","",1,1]', '["1","a","",1,1]',
+            '[-1,"a","",1,1]', '[1,"a","",99999,1]', '[1,"a","",1,9999999999]', '[1,"a","",true,1]',
+            '[1,"\\u0000","",1,1]', '[1,"\\ud800","",1,1]', '[99999999999999999999,"a","",1,1]',
+            '[1, "a", "", 1, 1]', f'[1,"{"a" * 300}","",1,1]', "[" * 5_000,
+        )),
+    ],
+)  # fmt: skip
+def test_any_other_text_is_no_mark(text: str) -> None:
+    assert Mark.read(text) is None
+
+
+def test_a_place_has_one_spelling() -> None:
+    assert read_place(write_place(PLACE)) == PLACE
+    assert read_place(write_place(PLACE) + "=") is None
+
+
+def test_an_end_that_cannot_be_read_is_no_end() -> None:
+    assert read_end('{"exit_code": 0}') == {"exit_code": 0}
+    for text in (None, "", "no JSON", "[1]"):
+        assert read_end(text) == {}

@@ -1,0 +1,38 @@
+"""Pieces become lines: whole, once, and harmless."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mainspring.surfaces.cli.saying import Saying
+from mainspring.surfaces.cli.screen import Screen
+
+
+def piece(seq: int, text: str, stream: str = "out", attempt: int = 1) -> dict[str, Any]:
+    return {"step": "a", "item": "", "attempt": attempt, "seq": seq, "stream": stream, "text": text}
+
+
+def heard(saying: Saying, *pieces: dict[str, Any]) -> list[str]:
+    return [line.plain for one in pieces for line in saying.hear(one)]
+
+
+def test_a_line_waits_for_its_end_or_for_the_end_of_its_try() -> None:
+    saying = Saying(Screen(), bare=True)
+    assert heard(saying, piece(1, "one\ntw"), piece(2, "err\n", "err")) == ["one", "err"]
+    assert heard(saying, piece(3, "o\nthree")) == ["two"]
+    assert heard(saying, piece(4, "{}", "end")) == ["three"]
+    assert saying.rest() == []
+
+
+def test_what_a_step_says_again_after_a_takeover_is_not_shown_again() -> None:
+    saying = Saying(Screen(), bare=True)
+    assert heard(saying, piece(1, "one\n"), piece(2, "two\nth")) == ["one", "two"]
+    again = heard(saying, piece(1, "one\ntwo\n"), piece(2, "three\nfour\n"))
+    assert again == ["three", "four"]
+    # Another try is another story.
+    assert heard(saying, piece(1, "one\n", attempt=2)) == ["one"]
+
+
+def test_a_terminal_shows_what_a_script_says_and_does_not_obey() -> None:
+    saying = Saying(Screen(), bare=True)
+    assert heard(saying, piece(1, "\x1b[2Jgone\r\n")) == ["\\u001b[2Jgone\\u000d"]
