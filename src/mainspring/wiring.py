@@ -149,7 +149,7 @@ def build_house(
     waker = Waker(database)
     dispatcher = Dispatcher(database, versions, waker, limits)
     if isinstance(words, Words):
-        words.studio.open(words, database, dispatcher, settings.address, embedder)
+        words.studio.open(words, database, dispatcher, settings.address, embedder, workshop)
     return House(
         settings=settings, limits=limits, registry=words, database=database, clock=clock,
         vault=vault, passwords=Passwords(), egress=egress, mailer=mailer, blobs=blobs,
@@ -244,4 +244,5 @@ def rooms_of(house: House) -> Rooms:
         workspace_id=house.workspace_id,
         watch=lambda stop: keep_watch_over(house, stop),
         hire=lambda watch: build_worker(house, watch=watch),
+        workshop=house.workshop,
     )

@@ -160,7 +160,10 @@ def test_what_would_leave_the_house_is_held_for_a_person(mainspring: Mainspring,
     draft = ended.json["output"]
     assert draft["kind"] == "draft"
     assert draft["preview"].startswith(
-        ("Send “Sales of the week: up to 143 a day", "Post to C0123")
+        (
+            "Send to ada@example.com, grace@example.com “Sales of the week: up to 143",
+            "Post to C0123",
+        )
     )
 
 

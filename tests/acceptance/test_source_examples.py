@@ -376,7 +376,9 @@ def test_an_automation_is_rolled_back_and_tried_once_from_a_script_and_over_mcp(
 
         text = ROLLBACK.replace("AUTOMATION", automation_id)
         await call.ran(
-            text.replace("VERSION", first["version_id"]), [{"tool": "update_automation"}]
+            text.replace("VERSION", first["version_id"]),
+            # Whoever brings a version back has everything that it may call.
+            [{"tool": "update_automation"}, {"tool": "get_board"}],
         )
         assert (await call.run(automation_id))["stdout"] == "first\n"
         await call(

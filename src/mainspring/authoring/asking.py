@@ -1,9 +1,9 @@
-"""What is asked before anything is made: the playbook, and who else writes there."""
+"""What is asked before anything is made: the playbook, what there is, and who writes there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.authoring.callers import author_of
@@ -18,10 +18,15 @@ from mainspring.authoring.overlaps import (
 )
 from mainspring.authoring.playbook import playbook
 from mainspring.authoring.studio import Studio
+from mainspring.workspace.overview import list_automations
+from mainspring.workspace.versions import version_id
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext
+
+MOST_LISTED: Final = 200
+_USUAL_LISTED: Final = 50
 
 
 def playbook_handler(studio: Studio) -> CapabilityHandler:
@@ -49,6 +54,35 @@ def playbook_handler(studio: Studio) -> CapabilityHandler:
         return {"purpose_hint": hint, "playbook": playbook(hint, similar)}
 
     return lead
+
+
+def list_handler(studio: Studio) -> CapabilityHandler:
+    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, most = ctx.actor.workspace_id, int(given.get("limit", _USUAL_LISTED))
+        after = given.get("after")
+        async with studio.inside(space).acquire() as connection:
+            found = await list_automations(
+                connection, space, state=given.get("state"), search=given.get("name"),
+                after=None if after is None else UUID(after), most=most + 1,
+            )  # fmt: skip
+        shown = [_listed(one) for one in found[:most]]
+        more = len(found) > most
+        return {"automations": shown, "next": shown[-1]["automation_id"] if more else None}
+
+    return listed
+
+
+def _listed(one: Mapping[str, Any]) -> dict[str, Any]:
+    last = one["last_run"]
+    return {
+        "automation_id": str(one["id"]),
+        "name": one["name"],
+        "state": one["state"],
+        "version": one["version"],
+        "version_id": str(version_id(one["id"], one["version"])),
+        "goal": one["goal"],
+        "last_run_at": None if last is None else last["at"].isoformat(),
+    }
 
 
 def overlap_handler(studio: Studio) -> CapabilityHandler:

@@ -2,7 +2,11 @@
 
 A run authors for its owner and can give no more than it has itself: not a tool, not a host, not
 a secret and not a dollar that it could not have used. Otherwise a small grant to write
-automations would be a grant for everything.
+automations would be a grant for everything. That holds for what it changes too: whoever
+replaces a script uses everything that the automation was given before.
+
+What the runs of one automation have authored spends from one purse, theirs: its daily cap is
+the bound of all their daily caps together, also of those that authored automations author.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 _OF_RUN = """
-    SELECT a.created_by, v.grants, d.document
+    SELECT a.id, a.created_by, v.grants, d.document
     FROM runs r
     JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     JOIN automation_versions v ON v.workspace_id = r.workspace_id
@@ -33,7 +37,28 @@ _OF_RUN = """
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     WHERE r.workspace_id = $1 AND r.id = $2
 """
-_CAPS: Final = ("cost_cap_daily_usd", "max_llm_tokens")
+# What was put away today may have spent its cap before.
+_AUTHORED = """
+    SELECT coalesce(sum((d.document #>> '{execution,cost_cap_daily_usd}')::numeric), 0) AS usd
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND d.document #>> '{metadata,authored_by_automation}' = $2
+        AND a.id <> $3 AND (a.state <> 'archived' OR a.updated_at > now() - interval '1 day')
+"""
+_CAP = """
+    SELECT (d.document #>> '{execution,cost_cap_daily_usd}')::numeric AS usd
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND a.id = $2
+"""
+AUTHORED_BY: Final = "authored_by_automation"
+_DAILY: Final = "cost_cap_daily_usd"
+_CAPS: Final = (_DAILY, "max_llm_tokens")
+_NONE: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +66,8 @@ class Author:
     """Whose automation it becomes, and what bounds them."""
 
     member_id: UUID
-    # Set for a run: the definition that it runs, and what it may call.
+    # Set for a run: its automation, the definition that it runs, and what it may call.
+    automation_id: UUID | None = None
     document: Mapping[str, Any] | None = None
     grants: tuple[Grant, ...] = field(default=())
 
@@ -49,20 +75,19 @@ class Author:
     def is_run(self) -> bool:
         return self.document is not None
 
-    def check_within(
-        self,
-        document: Mapping[str, Any],
-        grants: Sequence[Grant],
-        before: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Refuses a definition that may do more than the run that writes it.
+    @property
+    def purse(self) -> str | None:
+        """Of a run, the automation whose daily cap bounds all that is authored; else None."""
+        if self.document is None:
+            return None
+        above = (self.document.get("metadata") or {}).get(AUTHORED_BY)
+        return above if isinstance(above, str) else str(self.automation_id)
 
-        Of an automation that is changed, ``before`` is what it was and ``grants`` what is new.
-        """
+    def check_within(self, document: Mapping[str, Any], grants: Sequence[Grant]) -> None:
+        """Refuses a definition, with all its grants, that may do more than the run itself."""
         if self.document is None:
             return
         mine, theirs = self.document["execution"], document["execution"]
-        was = mine if before is None else before["execution"]
         findings = [
             Finding(
                 "/tool_grants",
@@ -71,26 +96,55 @@ class Author:
             )
             for grant in missing((g for g in grants if g.capability not in KV), self.grants)
         ]
-        findings += [
-            Finding(f"/{name}", f"The run that asks has a smaller {name} itself.", "cap_raised")
-            for name in _CAPS
-            if Decimal(str(theirs[name])) > max(Decimal(str(one[name])) for one in (mine, was))
-        ]
-        policies = {mine["write_policy"], was["write_policy"]}
-        if theirs["write_policy"] != "always_draft" and "always_draft" in policies:
+        findings += [_raised(name) for name in _CAPS if _cap(theirs, name) > _cap(mine, name)]
+        if theirs["write_policy"] != "always_draft" and mine["write_policy"] == "always_draft":
             detail = "Outside writes would go without a person, which the run may not decide."
             findings.append(Finding("/write_policy", detail, "policy_widened"))
         if findings:
-            raise Denied(
-                "A run can give an automation no more than it has itself.",
-                code="wider_than_its_author",
-                findings=findings,
-                suggestion="Let a person save it.",
+            raise _wider(findings)
+        check_not_widened(self.document, document, ())
+
+    async def check_purse(
+        self, tx: Transaction, space: UUID, document: Mapping[str, Any],
+        before: Mapping[str, Any] | None = None, automation_id: UUID = _NONE,
+    ) -> None:  # fmt: skip
+        """Refuses a daily cap that does not fit beside all that runs have authored before.
+
+        Of an automation that is changed, ``before`` is what it was. One that a person made is
+        outside the purse, so its cap cannot rise.
+        """
+        purse = self.purse
+        cap = _cap(document["execution"], _DAILY)
+        if purse is None or (before is not None and cap <= _cap(before["execution"], _DAILY)):
+            return
+        if before is not None and (before.get("metadata") or {}).get(AUTHORED_BY) != purse:
+            raise _wider([_raised(_DAILY)])
+        found = await tx.fetchrow(_CAP, space, UUID(purse))
+        most = Decimal(0) if found is None else found["usd"]
+        [row] = await tx.fetch(_AUTHORED, space, purse, automation_id)
+        if cap + row["usd"] > most:
+            detail = (
+                f"What its runs have authored may spend {row['usd']:f} USD a day already, and "
+                f"with {cap:f} more that is above the {most:f} that it may spend itself."
             )
-        if before is None:
-            check_not_widened(self.document, document, ())
-        else:
-            check_not_widened(before, document, grants)
+            raise _wider([Finding(f"/{_DAILY}", detail, "cap_used_up")])
+
+
+def _cap(execution: Mapping[str, Any], name: str) -> Decimal:
+    return Decimal(str(execution[name]))
+
+
+def _raised(name: str) -> Finding:
+    return Finding(f"/{name}", f"The run that asks has no such {name} to give.", "cap_raised")
+
+
+def _wider(findings: Sequence[Finding]) -> Denied:
+    return Denied(
+        "A run can give an automation no more than it has itself.",
+        code="wider_than_its_author",
+        findings=findings,
+        suggestion="Let a person save it.",
+    )
 
 
 async def author_of(ctx: CallContext, tx: Transaction) -> Author:
@@ -100,7 +154,7 @@ async def author_of(ctx: CallContext, tx: Transaction) -> Author:
     row = await tx.fetchrow(_OF_RUN, ctx.actor.workspace_id, ctx.run.id)
     if row is None:
         raise Missing("The run that asks is not there any more.", code="no_run")
-    return Author(row["created_by"], row["document"], read_grants(row["grants"]))
+    return Author(row["created_by"], row["id"], row["document"], read_grants(row["grants"]))
 
 
 def check_may_edit(ctx: CallContext) -> None:

@@ -10,9 +10,9 @@ from typing import Final
 
 from mainspring.authoring import saving_schemas as saving
 from mainspring.authoring import trying_schemas as trying
-from mainspring.authoring.asking import overlap_handler, playbook_handler
+from mainspring.authoring.asking import list_handler, overlap_handler, playbook_handler
 from mainspring.authoring.editing import delete_handler, update_handler
-from mainspring.authoring.running import run_handler
+from mainspring.authoring.running import look_handler, run_handler
 from mainspring.authoring.saving import save_handler
 from mainspring.authoring.studio import Studio
 from mainspring.contracts.capability import Annotations, Capability, Effect
@@ -30,6 +30,7 @@ _RUNS: Final = Annotations(effect=Effect.KEEP, seconds=60.0, permission=Permissi
 def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
     """Everything this room offers."""
     return (
+        *_for_readers(studio),
         Capability(
             "create_automation_flow",
             "Start making an automation, step by step\n\n"
@@ -58,14 +59,36 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             "run_automation_once",
             "Run an automation once and wait for its end\n\n"
             "Also while it is paused. By default a dry run, which changes nothing and lists the "
-            "calls it pretended; dry_run: false is exactly what a trigger would start.",
+            "calls it pretended; dry_run: false is exactly what a trigger would start. With "
+            "run_id none is started: it goes on waiting for that one.",
             trying.RUN, trying.RAN, run_handler(studio), annotations=_RUNS,
         ),
         Capability(
             "delete_automation",
-            "Put an automation away for good\n\n"
-            "It is woken and run no more, and overlaps with nothing. Its history stays.",
+            "Put an automation away\n\n"
+            "It is woken and run no more, and overlaps with nothing. Its history stays, and only a "
+            "person can bring it back.",
             trying.DELETE, trying.DELETED, delete_handler(studio), annotations=_KEEPS,
+        ),
+    )  # fmt: skip
+
+
+def _for_readers(studio: Studio) -> tuple[Capability, ...]:
+    """What only looks, at what there is and at what was run."""
+    return (
+        Capability(
+            "get_automation_run",
+            "Look at a run of an automation\n\n"
+            "Answers at once what run_automation_once would answer of it, whether it has ended or "
+            "not.",
+            trying.LOOK, trying.RAN, look_handler(studio), annotations=_READS,
+        ),
+        Capability(
+            "list_automations",
+            "List the automations there are\n\n"
+            "The newest first, each with its state, its version and when it last ran live. What "
+            "was put away is listed only when it is asked for by its state, archived.",
+            trying.LIST, trying.LISTED, list_handler(studio), annotations=_READS,
         ),
         Capability(
             "find_overlapping_automations",

@@ -88,7 +88,8 @@ def changed_document(
     if HOSTS_NOTE in given:
         noted = {HOSTS_NOTE: spelt_hosts(given[HOSTS_NOTE])}
         document["metadata"] = {**(before.get("metadata") or {}), **noted}
-    if is_script(document):
+    # A goal in words of its own, from wherever it was saved, is not these tools' to change.
+    if is_script(document) and ("goal" not in before or before["goal"] == _goal(before)):
         document["goal"] = _goal(document)
     return document, findings
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -20,7 +21,6 @@ from mainspring.authoring.saving import doubts
 from mainspring.authoring.studio import Studio
 from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
 from mainspring.contracts.outcome import Unchanged
-from mainspring.definition.grants import missing
 from mainspring.definition.json_values import same
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
@@ -33,11 +33,15 @@ from mainspring.workspace.versions import find_version, judge_version, use_versi
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext, Transaction
+    from mainspring.contracts.grant import Grant
 
 # What only a script has.
 _OF_SCRIPTS: Final = ("source", "tool_grants", HOSTS_NOTE)
 _OVERLAP: Final = ("acknowledged_overlap", "coexistence_note")
 _ROLLBACK: Final = "active_version_id"
+# What a run may say of an automation that has more than itself: other words, and less of it.
+_WORDS: Final = frozenset({"name", "description", "intent"})
+_CAPS: Final = ("cost_cap_daily_usd", "max_wall_seconds", "max_llm_tokens")
 # Where each field stands in a definition, to see whether it says something new.
 _PLACES: Final[Mapping[str, Sequence[tuple[str | int, ...]]]] = {
     "name": [("name",)],
@@ -111,7 +115,7 @@ async def _changed(
     elif fields.keys() - {"state"}:
         await _edit(studio, tx, space, row, fields, author, made)
     if "state" in fields:
-        made.state = await _set_state(studio, tx, space, automation_id, fields["state"], author)
+        made.state = await _set_state(studio, tx, space, row, fields["state"], author)
         if made.state != row["state"]:
             made.columns.append("state")
     return made
@@ -126,11 +130,10 @@ async def _edit(
     before = written_back(row["document"], rows)
     _check_is_script(before, fields)
     document, early = changed_document(before, fields)
-    report = await judged(studio, document, fields, early, automation_id)
+    report = await judged(studio, space, document, fields, early, automation_id)
     definition = report.accepted()
     after = definition.as_dict()
-    widened = missing(report.grants, read_grants(row["grants"]))
-    author.check_within(after, widened, row["document"])
+    await _check_run(author, tx, space, row, after, report.grants, fields)
     if "writes_to_boards" in fields:
         await check_boards(tx, space, fields["writes_to_boards"])
     if fields.keys() & {"writes_to_boards", "dedupe_target_field", "triggers", *_OVERLAP}:
@@ -146,6 +149,22 @@ async def _edit(
     ]
     if saved.changed:
         made.version = saved.version
+
+
+async def _check_run(
+    author: Author, tx: Transaction, space: UUID, row: Any, after: Mapping[str, Any],
+    grants: Sequence[Grant], fields: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """A run that changes what an automation does uses all that the automation has."""
+    before = row["document"]
+    if fields.keys() - _WORDS - {name for name in _CAPS if not _rises(name, before, after)}:
+        author.check_within(after, grants)
+    await author.check_purse(tx, space, after, before, row["id"])
+
+
+def _rises(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    pairs = ((_at(before, path), _at(after, path)) for path in _PLACES[name])
+    return any(now is not None and Decimal(str(now)) > Decimal(str(was or 0)) for was, now in pairs)
 
 
 def _check_is_script(document: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
@@ -191,16 +210,20 @@ async def _go_back(
         tx, space, automation_id, number, studio.vocabulary, studio.limits
     )
     saved = await use_version(tx, space, automation_id, number, content, author.member_id)
-    author.check_within(content.definition.as_dict(), saved.widened, row["document"])
+    after = content.definition.as_dict()
+    author.check_within(after, read_grants(content.grants))
+    await author.check_purse(tx, space, after, row["document"], automation_id)
     made.version, made.warnings = number, saved.warnings
     if saved.changed:
         made.columns.append(_ROLLBACK)
 
 
 async def _set_state(
-    studio: Studio, tx: Transaction, space: UUID, automation_id: UUID, state: str, author: Author
+    studio: Studio, tx: Transaction, space: UUID, row: Any, state: str, author: Author
 ) -> str:
+    automation_id = row["id"]
     if state == "paused":
+        author.check_within(row["document"], read_grants(row["grants"]))
         return await pause(tx, space, automation_id)
     if author.is_run:
         raise Denied(

@@ -18,9 +18,10 @@ from mainspring.authoring.draft import (
     is_script,
     refuse,
 )
-from mainspring.authoring.grants import judge_grants, judge_hosts
+from mainspring.authoring.grants import FETCH, judge_grants, judge_hosts
 from mainspring.authoring.kinds import wakes_of
 from mainspring.authoring.overlaps import Living, Wanted, living
+from mainspring.authoring.skeletons import blanks_left
 from mainspring.authoring.studio import Studio
 from mainspring.contracts.errors import Clash, Finding
 from mainspring.definition.validate import Report
@@ -31,26 +32,38 @@ if TYPE_CHECKING:
 
 async def judged(
     studio: Studio,
+    workspace_id: UUID,
     document: Document,
     given: Mapping[str, Any],
     early: list[Finding],
     automation_id: UUID | None = None,
 ) -> Report:
     """The verdict on a definition, or everything that is wrong with it, raised at once."""
-    findings = [*early, *_about_note(given)]
+    findings = [*early, *_about_note(given), *blanks_left(given.get("source"))]
     about_grants: list[Finding] = []
-    if is_script(document) and given.keys() & {"tool_grants", "source", HOSTS_NOTE}:
-        tools = granted_tools(document)
-        about_grants = judge_grants(tools, studio.vocabulary)
+    asked = is_script(document) and given.keys() & {"tool_grants", "source", HOSTS_NOTE}
+    if asked:
+        about_grants = judge_grants(granted_tools(document), studio.vocabulary)
         findings += about_grants
-        if not about_grants:
-            findings += judge_hosts(tools, given.get(HOSTS_NOTE) or ())
     if early:
         # What the validator would say about such triggers is the same once more.
         document = {**document, "triggers": []}
-    report = await studio.judge(document, automation_id)
+    report = await studio.judge(workspace_id, document, automation_id)
+    if asked and not about_grants:
+        findings += judge_hosts(_reached(document, report), given.get(HOSTS_NOTE) or ())
     refuse((*findings, *_further(report, about_grants)))
     return report
+
+
+def _reached(document: Document, report: Report) -> list[Mapping[str, Any]]:
+    """What is granted in writing, and what a run is really given: a script may imply it."""
+    implied = (
+        {"tool": grant.capability, "params": grant.params}
+        for grant in report.grants
+        # A host that the text does not spell is not reached by what follows from the text.
+        if grant.capability != FETCH or grant.params.get("hosts")
+    )
+    return [*granted_tools(document), *implied]
 
 
 def _further(report: Report, about_grants: list[Finding]) -> list[Finding]:

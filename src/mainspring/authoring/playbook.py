@@ -242,6 +242,7 @@ STEPS: Final[tuple[Step, ...]] = (
             "First a dry run, then verify_mode: true with dry_run: false.",
             "Read status, stdout, stderr and suppressed; succeeded alone is no proof.",
             f"Mend and try again at most {MOST_ROUNDS} rounds; then the person decides.",
+            "After timed_out go on waiting with run_id; without it another run starts.",
             "Check stdout, cost_usd and the board before anything is set going.",
         ],
     ),

@@ -1,7 +1,8 @@
-"""run_automation_once: a run by hand, awaited to its end.
+"""run_automation_once and get_automation_run: a run by hand, awaited to its end or looked at.
 
 Whoever waits holds nothing: no transaction and no connection, only a question every now and
-then. The wait has a bound, and a run that outlasts it goes on by itself.
+then. The wait has a bound, and a run that outlasts it goes on by itself; whoever names it may
+go on waiting for it, and starts no other.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from uuid import UUID
 from mainspring.authoring.draft import wall_seconds
 from mainspring.authoring.studio import Studio
 from mainspring.authoring.told_run import Waited, tell_run
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
 from mainspring.gate.policy import mode_of
 from mainspring.runs.arrivals import Request
 from mainspring.runs.history import read_run
@@ -34,6 +35,7 @@ MOST_WAIT: Final = 360
 _ROOM: Final = 90
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _KEY_LIFETIME: Final = timedelta(hours=24)
+_MODES: Final = ("dry_run", "verify_mode")
 
 _DOCUMENT = """
     SELECT d.document FROM automations a
@@ -42,6 +44,7 @@ _DOCUMENT = """
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     WHERE a.workspace_id = $1 AND a.id = $2
 """
+_OF = "SELECT automation_id FROM runs WHERE workspace_id = $1 AND id = $2"
 _STATUS = "SELECT status FROM runs WHERE workspace_id = $1 AND id = $2"
 _WORKERS = "SELECT count(*) FROM workers WHERE lease_until > now()"
 # A run that started a run that asks: all of them wait for this one.
@@ -66,17 +69,49 @@ def run_handler(studio: Studio) -> CapabilityHandler:
         if ctx.run is not None:
             await _check_not_above(inside, space, ctx.run.id, automation_id)
         seconds = given.get("wait_seconds") or usual_wait(row["document"])
-        made = await studio.dispatcher.dispatch(_request(ctx, automation_id, given))
-        status = await wait_for_end(inside, space, made.run_id, seconds)
-        # A run that never began may be waiting for a worker that is not there.
-        workers = None if status in FINAL else await studio.database.fetchval(_WORKERS)
-        async with inside.acquire() as connection:
-            run = await read_run(connection, space, made.run_id)
-            said = await read_output(connection, space, made.run_id)
-        waited = Waited(seconds, workers=workers, url=studio.admin_url(automation_id))
-        return tell_run(run, said, waited)
+        if "run_id" in given:
+            run_id = await _under_way(inside, space, automation_id, given)
+        else:
+            run_id = (await studio.dispatcher.dispatch(_request(ctx, automation_id, given))).run_id
+        await wait_for_end(inside, space, run_id, seconds)
+        return await _told(studio, inside, space, run_id, seconds)
 
     return run_once
+
+
+def look_handler(studio: Studio) -> CapabilityHandler:
+    async def look(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space = ctx.actor.workspace_id
+        return await _told(studio, studio.inside(space), space, UUID(given["run_id"]), 0)
+
+    return look
+
+
+async def _told(
+    studio: Studio, inside: Walled, space: UUID, run_id: UUID, seconds: int
+) -> dict[str, Any]:
+    async with inside.acquire() as connection:
+        run = await read_run(connection, space, run_id)
+        said = await read_output(connection, space, run_id)
+    # A run that never began may be waiting for a worker that is not there.
+    workers = None if run["status"] in FINAL else await studio.database.fetchval(_WORKERS)
+    url = studio.admin_url(run["automation_id"])
+    return tell_run(run, said, Waited(seconds, workers=workers, url=url))
+
+
+async def _under_way(
+    inside: Walled, space: UUID, automation_id: UUID, given: Mapping[str, Any]
+) -> UUID:
+    """The run that was named, if it is one of this automation and nothing new is asked of it."""
+    detail = "The run that run_id names has begun as it is, so this cannot be chosen any more."
+    way = "Leave it out, or leave out run_id to start another run."
+    findings = [Finding(f"/{name}", detail, "with_run_id", way) for name in _MODES if name in given]
+    if findings:
+        raise Invalid(detail, code="with_run_id", findings=findings, suggestion=way)
+    run_id = UUID(given["run_id"])
+    if await inside.fetchval(_OF, space, run_id) != automation_id:
+        raise Missing("This automation has no such run.", code="no_run")
+    return run_id
 
 
 def usual_wait(document: Mapping[str, Any]) -> int:

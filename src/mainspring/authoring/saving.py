@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.authoring.callers import author_of
+from mainspring.authoring.callers import AUTHORED_BY, author_of
 from mainspring.authoring.draft import as_written, new_document
 from mainspring.authoring.judging import check_overlap, judged, wanted_by
 from mainspring.authoring.overlaps import check_boards
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 def save_handler(studio: Studio) -> CapabilityHandler:
     async def save(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        document, early = new_document(given)
-        report = await judged(studio, document, given, early)
-        definition = report.accepted()
         space, tx = ctx.actor.workspace_id, ctx.tx
         author = await author_of(ctx, tx)
+        document, early = new_document(given)
+        if author.purse is not None:
+            document["metadata"] = {**document.get("metadata", {}), AUTHORED_BY: author.purse}
+        report = await judged(studio, space, document, given, early)
+        definition = report.accepted()
         author.check_within(definition.as_dict(), report.grants)
         await hold_names(tx, space)
         key, body = given.get("idempotency_key"), content_hash(_body(given))
@@ -37,6 +39,7 @@ def save_handler(studio: Studio) -> CapabilityHandler:
             before = await saved_before(tx, space, author.member_id, key, body)
             if before is not None:
                 return _told(studio, before, 1, ())
+        await author.check_purse(tx, space, definition.as_dict())
         await check_boards(tx, space, given.get("writes_to_boards") or ())
         await _check_name(studio, ctx, definition.name)
         await check_overlap(

@@ -24,9 +24,7 @@ SOME_SOURCE: Final = (
     'const board = await brains.get_board({ name: "Revenue weekly" });\n'
     "return { rows: board.data.datasets.default.rows.length };\n"
 )
-STATE_SAYS: Final = (
-    "A state is active or paused. To kill an automation for good use delete_automation."
-)
+STATE_SAYS: Final = "A state is active or paused. To put an automation away use delete_automation."
 
 AUTOMATION_ID: Final[Schema] = {"description": "The automation.", **ID}
 URL: Final[Schema] = {"description": "Where a person looks at it.", "type": "string"}

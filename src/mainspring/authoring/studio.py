@@ -11,6 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from mainspring.actions.script.checking import built
 from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.errors import Fault
 from mainspring.contracts.limits import Limits
@@ -19,6 +20,7 @@ from mainspring.definition.validate import Report, validate
 from mainspring.store.walls import Walled
 
 if TYPE_CHECKING:
+    from mainspring.actions.script.workshop import Workshop
     from mainspring.authoring.similarity import Likeness
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.store.database import Database
@@ -36,15 +38,17 @@ class Studio:
         self._vocabulary: Vocabulary | None = None
         self._database: Database | None = None
         self._dispatcher: Dispatcher | None = None
+        self._workshop: Workshop | None = None
 
     def open(
         self, vocabulary: Vocabulary, database: Database, dispatcher: Dispatcher, address: str,
-        embedder: Embedder | None = None,
+        embedder: Embedder | None = None, workshop: Workshop | None = None,
     ) -> None:  # fmt: skip
         """Everything stands: from here on the capabilities work."""
         self._vocabulary, self._database, self._dispatcher = vocabulary, database, dispatcher
         self._address = address
         self.likeness.embedder = embedder
+        self._workshop = workshop
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -66,12 +70,15 @@ class Studio:
         """Where a person looks at an automation and activates it."""
         return f"{self._address.rstrip('/')}/automations/{automation_id}"
 
-    async def judge(self, document: Any, automation_id: UUID | None = None) -> Report:
+    async def judge(
+        self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
+    ) -> Report:
         """The verdict on a definition; a hostile one takes its time on a thread."""
         own = None if automation_id is None else str(automation_id)
-        return await asyncio.to_thread(
+        report = await asyncio.to_thread(
             validate, document, self.vocabulary, self.limits, automation_id=own
         )
+        return await built(self._workshop, workspace_id, report)
 
 
 def _there(part: Part | None) -> Part:

@@ -33,19 +33,23 @@ _WORDS: Final[Mapping[str, str]] = {
     "skipped": "skipped",
 }
 _LATE: Final[Mapping[str, str]] = {
-    "runner_down": "No worker is running. Start one (`mainspring up` does), and look at the run: "
-    "it waits in line and will still happen.",
-    "runner_slow": "Every worker is busy, or an earlier run of this automation is under way. Look "
-    "at the run in a while: it waits in line and will still happen.",
-    "run_overran": "The run is still under way. Look at it in a while, or call again with a "
-    "larger wait_seconds.",
+    "runner_down": "No worker is running. Start one (`mainspring up` does): the run waits in line "
+    "and will still happen.",
+    "runner_slow": "Every worker is busy, or an earlier run of this automation is under way: the "
+    "run waits in line and will still happen.",
+    "run_overran": "The run is still under way.",
 }
+_GO_ON: Final = (
+    " To go on waiting, call run_automation_once with automation_id and run_id {run_id}; without "
+    "run_id it would start another run. get_automation_run tells how it stands."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Waited:
     """What is known beside the record: how long it was waited, and who could have run it."""
 
+    # Zero for whoever only looked.
     seconds: int
     # How many workers there are; asked only when the run has not ended.
     workers: int | None
@@ -62,14 +66,15 @@ def tell_run(
     status = _status(run, end, err)
     terminal = run["status"] in FINAL
     reason = None if terminal else _late(run, waited.workers)
+    late = not terminal and waited.seconds > 0
     made_up = suppressed(run)[:_MOST_SHOWN]
     return {
         "run_id": str(run["id"]),
         "status": status,
         "terminal": terminal,
-        "timed_out": not terminal,
-        "timeout_reason": reason,
-        "next_step": _LATE[reason] if reason else _next_step(run, status, len(made_up)),
+        "timed_out": late,
+        "timeout_reason": reason if late else None,
+        "next_step": _go_on(run, reason) if reason else _next_step(run, status, len(made_up)),
         "exit_code": end.get("exit_code"),
         "duration_ms": _duration(run),
         "cost_usd": float(run["cost_usd"]),
@@ -122,6 +127,10 @@ def _late(run: Mapping[str, Any], workers: int | None) -> Literal[
     if run["status"] != "pending":
         return "run_overran"
     return "runner_slow" if workers else "runner_down"
+
+
+def _go_on(run: Mapping[str, Any], reason: str) -> str:
+    return _LATE[reason] + _GO_ON.format(run_id=run["id"])
 
 
 def _duration(run: Mapping[str, Any]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mainspring.authoring.asking import MOST_LISTED
 from mainspring.authoring.kinds import KINDS
 from mainspring.authoring.overlaps import MOST_MATCHES
 from mainspring.authoring.running import LEAST_WAIT, MOST_WAIT
@@ -14,6 +15,7 @@ from mainspring.authoring.saving_schemas import (
     SOME_AUTOMATION,
     SOME_RUN,
     SOME_URL,
+    SOME_VERSION,
     URL,
 )
 from mainspring.authoring.told_run import STATUSES, TIMEOUT_REASONS
@@ -41,6 +43,11 @@ RUN: Final = asked(
             "type": "boolean",
             "default": False,
         },
+        "run_id": {
+            "description": "Go on waiting for this run of the automation; none is started. "
+            "dry_run and verify_mode are left out then.",
+            **ID,
+        },
         "wait_seconds": {
             "description": "How long to wait for its end; left out, what it may take and 90 s.",
             "type": "integer",
@@ -52,12 +59,15 @@ RUN: Final = asked(
     [
         {"automation_id": SOME_AUTOMATION},
         {"automation_id": SOME_AUTOMATION, "dry_run": False, "wait_seconds": 120},
+        {"automation_id": SOME_AUTOMATION, "run_id": SOME_RUN},
     ],
     ({}, "which automation?"),
     ({"automation_id": SOME_AUTOMATION, "wait_seconds": 5}, "too short to tell anything"),
     ({"automation_id": SOME_AUTOMATION, "dry_run": "no"}, "true or false"),
+    ({"run_id": SOME_RUN}, "a run of which automation?"),
 )
-_MAYBE_TEXT: Final[Schema] = {"type": ["string", "null"]}
+_MAYBE: Final = ["string", "null"]
+_MAYBE_TEXT: Final[Schema] = {"type": _MAYBE}
 _RAN: Final = {
     "run_id": ID,
     "status": {"enum": list(STATUSES)},
@@ -103,6 +113,73 @@ RAN: Final = asked(
         }
     ],
     ({"run_id": SOME_RUN}, "it must say what became of it"),
+)
+LOOK: Final = asked(
+    {"run_id": {"description": "The run.", **ID}},
+    ["run_id"],
+    [{"run_id": SOME_RUN}],
+    ({}, "which run?"),
+    ({"run_id": "the last one"}, "an id, not words"),
+)
+_STATES: Final = ["active", "paused", "archived"]
+LIST: Final = asked(
+    {
+        "name": {
+            "description": "Only those whose name has this in it, in capitals or not.",
+            **FIELD,
+        },
+        "state": {
+            "description": "Only those in this state; left out, all that are not archived.",
+            "enum": _STATES,
+        },
+        "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": 50},
+        "after": {
+            "description": "Go on after this automation: what next was, the page before.",
+            **ID,
+        },
+    },
+    [],
+    [{}, {"name": "invoice", "state": "active", "limit": 10}, {"after": SOME_AUTOMATION}],
+    ({"state": "killed"}, "what was put away is archived"),
+    ({"limit": 0}, "at least one"),
+    ({"after": "Monday report"}, "an id, not a name"),
+)
+_LISTED: Final = {
+    "automation_id": ID,
+    "name": {"type": "string"},
+    "state": {"enum": _STATES},
+    "version": {"type": "integer", "minimum": 1},
+    "version_id": ID,
+    "goal": _MAYBE_TEXT,
+    "last_run_at": {**MOMENT, "type": ["string", "null"]},
+}
+LISTED: Final = asked(
+    {
+        "automations": {
+            "description": "The newest first.",
+            "type": "array",
+            "items": thing(_LISTED, list(_LISTED)),
+        },
+        "next": {"description": "For after; null on the last page.", **ID, "type": _MAYBE},
+    },
+    ["automations", "next"],
+    [
+        {
+            "automations": [
+                {
+                    "automation_id": SOME_AUTOMATION,
+                    "name": "Log invoices",
+                    "state": "active",
+                    "version": 2,
+                    "version_id": SOME_VERSION,
+                    "goal": "Log every invoice to the finance board.",
+                    "last_run_at": SOME_TIME,
+                }
+            ],
+            "next": None,
+        }
+    ],
+    ({"automations": []}, "it must say whether there are more"),
 )
 DELETE: Final = asked(
     {"automation_id": AUTOMATION_ID},

@@ -14,7 +14,7 @@ from mainspring.contracts.errors import Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.roles import Role
-from mainspring.contracts.secret import SecretPlace, SecretText
+from mainspring.contracts.secret import SecretText, SpeltSecrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class StepContext(Protocol):
         capability: str,
         arguments: Mapping[str, Any],
         *,
-        secrets: frozenset[SecretPlace] = ...,
+        secrets: SpeltSecrets = ...,
     ) -> Called:
         """The same for a program: a problem is a value, and secrets are spelt in text.
 

@@ -32,6 +32,22 @@ class SecretPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeltSecrets:
+    """The secrets that a program spells in text, and what tells them from data."""
+
+    places: frozenset[SecretPlace] = frozenset()
+    # Stands before each name that the approved source spells, and is new in every try: text
+    # that comes from anywhere else cannot have it. Without a mark nothing is put in.
+    mark: str = ""
+    # Further names that are never put in.
+    named: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.named | {place.name for place in self.places}
+
+
+@dataclass(frozen=True, slots=True)
 class SecretText:
     """Text with secrets in it: literal pieces and references, in order."""
 

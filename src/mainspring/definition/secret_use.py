@@ -64,12 +64,9 @@ def script_secrets_in(document: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(one.name for source in _scripts(document) for one in _spelt(source))
 
 
-def secret_places_in(document: Mapping[str, Any]) -> frozenset[SecretPlace] | None:
-    """Where the scripts of a definition spell secrets; None when it has no script."""
-    sources = list(_scripts(document))
-    if not sources:
-        return None
-    return frozenset(place for source in sources for place in secret_places(source))
+def has_script(document: Mapping[str, Any]) -> bool:
+    """Whether a step of a definition is a script."""
+    return any(True for _ in _scripts(document))
 
 
 def secret_places(source: str) -> frozenset[SecretPlace]:

@@ -130,7 +130,7 @@ _OUTPUT: Final[dict[str, Any]] = {
         {
             "kind": "draft",
             "draft_id": "01900000-0000-7000-8000-0000000000d1",
-            "preview": "Send “Re: next week” to ada@example.com: Friday works for us.",
+            "preview": "Send to ada@example.com “Re: next week”: Friday works for us.",
             "payload": _MAIL,
             "expires_at": _SOME_TIME,
         }

@@ -14,7 +14,7 @@ import orjson
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Finding, Invalid, Problem
-from mainspring.contracts.secret import SecretPlace, SecretRef, SecretText
+from mainspring.contracts.secret import SecretRef, SecretText, SpeltSecrets
 from mainspring.gate.budget import Purse
 from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
@@ -54,7 +54,9 @@ class Ask:
     # The secrets that its run has used so far; shared by all calls of the run.
     known: Known = field(default_factory=Known)
     # The secrets that a program may spell in its arguments, and where; None: it is no program.
-    spelt: frozenset[SecretPlace] | None = None
+    spelt: SpeltSecrets | None = None
+    # By what a program's call is told, whichever turn it comes at; empty: by its number.
+    name: str = ""
     # It was held, and is performed now; what may be done was decided with that.
     agreed: Agreed | None = None
 
@@ -71,7 +73,7 @@ class Ask:
         if self.run is None:
             return f"call/{self.id}"
         item = f"/{self.run.item}" if self.run.item else ""
-        return f"{self.run.id}/{self.run.step}{item}/{self.number}"
+        return f"{self.run.id}/{self.run.step}{item}/{self.name or self.number}"
 
 
 @dataclass(frozen=True, slots=True)

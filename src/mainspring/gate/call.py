@@ -23,7 +23,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Models, NoModels, Usage
 from mainspring.contracts.registry import Vocabulary
-from mainspring.contracts.secret import SecretPlace
+from mainspring.contracts.secret import SpeltSecrets
 from mainspring.gate.ask import Answer, Ask, digest, kept_result, plain, spelled, veiled
 from mainspring.gate.budget import ENDLESS, Purse
 from mainspring.gate.direct import Visitor
@@ -148,7 +148,7 @@ class Gate:
         return await mint(self._database, workspace_id, run, fence, self._clock.now())
 
     def hash_of(
-        self, capability: str, arguments: Mapping[str, Any], secrets: frozenset[SecretPlace] | None
+        self, capability: str, arguments: Mapping[str, Any], secrets: SpeltSecrets | None
     ) -> bytes:
         """By what the record of a call is told from those of other calls."""
         known = self._vocabulary.capabilities.get(capability)

@@ -132,7 +132,7 @@ _ENTRY: Final[dict[str, Any]] = {
     "status": "pending",
     "outcome": None,
     "action": "send_email",
-    "preview": "Send “Re: next week” to ada@example.com: Friday works for us.",
+    "preview": "Send to ada@example.com “Re: next week”: Friday works for us.",
     "payload": {
         "to": ["ada@example.com"],
         "subject": "Re: next week",

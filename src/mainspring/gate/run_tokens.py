@@ -20,9 +20,9 @@ from uuid import UUID
 from mainspring.contracts.context import Actor, RunRef, Start
 from mainspring.contracts.errors import Exhausted, Unauthenticated
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.secret import SecretPlace
+from mainspring.contracts.secret import SpeltSecrets
 from mainspring.definition.model import Execution
-from mainspring.definition.secret_use import secret_places_in
+from mainspring.definition.secret_use import has_script
 from mainspring.gate.budget import Purse
 from mainspring.gate.fence import lost
 from mainspring.gate.known import secrets_named_in
@@ -101,9 +101,10 @@ class RunPass:
     fence: int
     posture: Posture
     purse: Purse
-    # The secrets that its definition names, and those of them that a script spells in text.
+    # The secrets that its definition names.
     secrets: frozenset[str]
-    spelt: frozenset[SecretPlace] | None = None
+    # For a definition with a script: its text has no mark here, so that none is put in.
+    spelt: SpeltSecrets | None = None
 
 
 def is_run_token(text: str) -> bool:
@@ -139,6 +140,7 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
     if row is None:
         return None
     execution = _execution(row["document"])
+    named = secrets_named_in(row["document"])
     grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
     return RunPass(
         hash=digest,
@@ -154,8 +156,8 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
             day_cap=Decimal(execution.cost_cap_daily_usd),
             token_cap=execution.max_llm_tokens,
         ),
-        secrets=secrets_named_in(row["document"]),
-        spelt=secret_places_in(row["document"]),
+        secrets=named,
+        spelt=SpeltSecrets(named=named) if has_script(row["document"]) else None,
     )
 
 

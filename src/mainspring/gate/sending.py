@@ -51,6 +51,8 @@ _SECONDS: Final = 300.0
 _REFUSED: Final = frozenset(
     {"unreachable", "mail_sign_in", "mail_tls", "mail_not_now", "mail_recipients_refused"}
 )
+# Said before anything leaves: it cannot work here until somebody has set something up.
+_NOT_SET_UP: Final = frozenset({"mail_not_set_up", "owner_mail_missing", "secret_missing"})
 _DID_SOMETHING: Final = frozenset({"sent", "kept"})
 
 _TAKE = f"""
@@ -185,7 +187,7 @@ class Sending:
             late = TimedOut("It took longer than a write may take.", code="draft_late")
             answer = replace(self.turned_away(made, called, late), begun=True)
         end, problem = _end_of(answer, called), answer.error
-        again = problem is not None and not answer.begun and _later(problem)
+        again = problem is not None and _waits_on(problem, begun=answer.begun)
         inside = Walled(self.database, made.actor.workspace_id)
         await inside.run_retrying(
             lambda tx: self._kept(tx, made, draft_id, answer, None if again else end)
@@ -256,8 +258,11 @@ def _needs_a_person(reason: str) -> Denied:
     )
 
 
-def _later(problem: Problem) -> bool:
-    return isinstance(problem, Exhausted) or problem.retryable
+def _waits_on(problem: Problem, *, begun: bool) -> bool:
+    """Whether nothing has left for certain, and it may be sent another time."""
+    if problem.code in _NOT_SET_UP:
+        return True
+    return not begun and (isinstance(problem, Exhausted) or problem.retryable)
 
 
 def _end_of(answer: Answer, called: Capability) -> _End:

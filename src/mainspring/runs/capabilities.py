@@ -13,9 +13,10 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _MOST: Final = 50
 _USUAL: Final = 10
 
+# What a trial came to says nothing about how the automation fares.
 _RECENT = """
     SELECT id, status, reason, finished_at, error FROM runs
-    WHERE workspace_id = $1 AND automation_id = $2 AND id <> $3
+    WHERE workspace_id = $1 AND automation_id = $2 AND id <> $3 AND mode = 'live'
       AND status IN ('failed', 'timed_out', 'dead') AND finished_at IS NOT NULL
     ORDER BY id DESC LIMIT $4
 """

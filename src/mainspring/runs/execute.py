@@ -472,6 +472,11 @@ def _next(before: RecordedStep | None) -> int:
 
 
 def _answers(step: ProgramStep, value: Any) -> bool:
-    """Whether a step worked something out: waiting and walking are not work of their own."""
-    flows = step.action is not None and (step.action.nested is not None or step.action.waits)
-    return value is not None and not flows
+    """Whether a step worked something out: waiting and walking are not work of their own.
+
+    A script did its work when it ran, also one that returns nothing.
+    """
+    action = step.action
+    if action is not None and (action.nested is not None or action.waits):
+        return False
+    return value is not None or (action is not None and action.type == "script")

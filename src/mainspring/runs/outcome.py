@@ -1,13 +1,14 @@
 """What a run came to, said in one word: a pure decision.
 
 A run that reached its end is not called a success for that alone. It had effects, or left
-drafts for a person, or only worked out an answer, or there was nothing to do.
+drafts for a person, or only worked out an answer, or there was nothing to do. A script that
+ran counts as an answer, also when it returned nothing; the sentence says which it was.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
 from mainspring.contracts.errors import Denied, OverBudget, Problem, TimedOut
 from mainspring.runs.rows import RunStatus
@@ -25,6 +26,15 @@ SENTENCES: dict[OutcomeWord, str] = {
     "over_budget": "The money set for it is spent.",
     "failed": "It did not reach the end of its plan.",
 }
+# A script may reach its end without an answer: that it ran is all there is to say.
+_NO_ANSWER: Final = "It ran to its end, answered nothing and changed nothing."
+
+
+def sentence(word: str | None, output: Any) -> str:
+    """What a word means for a run with this output; empty for a word that is not one of ours."""
+    if word == "answer_only" and output is None:
+        return _NO_ANSWER
+    return {str(known): said for known, said in SENTENCES.items()}.get(word or "", "")
 
 
 @dataclass(slots=True)

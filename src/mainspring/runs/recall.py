@@ -2,12 +2,17 @@
 
 A program that is taken over, or tried again, starts from its first line and asks the same
 things again. They are told by what they ask, and not by their number alone: calls that were
-under way side by side may come in another order the second time.
+under way side by side may come in another order the second time. For the same reason a call
+has a name of its own, by which a receiver recognises it: what it asks, and which of several
+equal ones it is.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import asyncio
+import contextlib
+import hashlib
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 
 from mainspring.contracts.context import RunRef
@@ -28,6 +33,17 @@ class Recall:
     numbers: set[int] = field(default_factory=set)
     # How many recorded calls that changed something have not been asked for again.
     changes: int = 0
+    # How often each question has been asked in this try.
+    asked: Counter[tuple[str, bytes]] = field(default_factory=Counter)
+    # A program that runs again comes to its next question at once.
+    patience: float = 2.0
+    _caught_up: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def name(self, capability: str, digest: bytes) -> str:
+        """The name of a call: the same in every try, in whatever order calls come."""
+        self.asked[capability, digest] += 1
+        words = hashlib.blake2b(capability.encode() + b"\0" + digest, digest_size=8).hexdigest()
+        return f"{words}-{self.asked[capability, digest]}"
 
     def take(self, capability: str, digest: bytes) -> RecordedCall | None:
         """What this very call answered before, if it did."""
@@ -36,6 +52,8 @@ class Recall:
             return None
         found = left.popleft()
         self.changes -= found.outcome in _CHANGED
+        if self.changes <= 0:
+            self._caught_up.set()
         return found
 
     def number(self, wanted: int) -> int:
@@ -45,12 +63,17 @@ class Recall:
         self.numbers.add(wanted)
         return wanted
 
-    def check_same(self, capability: str) -> None:
+    async def check_same(self, capability: str) -> None:
         """Refuses a change by a program that does not ask what it asked before.
 
         It has changed something in an earlier try and has not come to that place again: what
-        it wants now may be the same thing said in another way, and would be done twice.
+        it wants now may be the same thing said in another way, and would be done twice. What
+        was asked side by side is asked so again, so the others are given a moment to come.
         """
+        if self.changes > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.patience):
+                    await self._caught_up.wait()
         if self.changes > 0:
             raise Fault(
                 f"After an interruption the script asks for {capability} with other arguments "

@@ -3,6 +3,9 @@
 It has the payload and the inputs of the earlier run, in the version of then or in the one
 in force now. A run that was refused for its inputs has none; they are then worked out once
 more from the payload, so that a mended mapping or a mended schema can show itself.
+
+An old version runs with its owner's secrets and with the grants of then. Whoever is not the
+owner cannot replay one to reach what the owner has taken out of the automation since.
 """
 
 from __future__ import annotations
@@ -11,11 +14,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.errors import Clash, Denied, Finding, Missing
 from mainspring.contracts.limits import Limits
+from mainspring.definition.grants import missing
 from mainspring.definition.inputs import map_payload
 from mainspring.runs.arrivals import Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
+from mainspring.workspace.automations import read_grants
+from mainspring.workspace.secret_use import check_not_widened
+from mainspring.workspace.versions import read_version
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -25,7 +32,8 @@ Which = Literal["same", "active"]
 
 _EARLIER = """
     SELECT r.automation_id, r.version, r.trigger_type, r.trigger_id, r.payload, r.inputs,
-        r.reason, r.mode, a.state, t.config, t.inputs AS static
+        r.reason, r.mode, a.state, a.version AS in_force, a.created_by, t.config,
+        t.inputs AS static
     FROM runs r
     JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     LEFT JOIN triggers t ON t.workspace_id = r.workspace_id AND t.id = r.trigger_id
@@ -36,12 +44,18 @@ _EARLIER = """
 async def replay(
     database: Access, dispatcher: Dispatcher, limits: Limits, workspace_id: UUID,
     run_id: UUID, *, version: Which = "same", inputs: Mapping[str, Any] | None = None,
+    asked_by: UUID | None = None,
 ) -> Dispatched:  # fmt: skip
-    """Starts a new run with an earlier one's payload; other inputs may be given instead."""
+    """Starts a new run with an earlier one's payload; other inputs may be given instead.
+
+    ``asked_by`` is the member who wants it, if it is one.
+    """
     async with database.acquire() as connection:
         earlier = await _read(connection, workspace_id, run_id)
-    if earlier["state"] == "archived":
-        raise Clash("The automation of this run is archived.", code="archived")
+        if earlier["state"] == "archived":
+            raise Clash("The automation of this run is archived.", code="archived")
+        if version == "same" and asked_by not in (None, earlier["created_by"]):
+            await _check_not_withdrawn(connection, workspace_id, earlier)
     given, static = (inputs, {}) if inputs is not None else _inputs(earlier, limits)
     return await dispatcher.dispatch(
         Request(
@@ -58,6 +72,29 @@ async def replay(
             mode=earlier["mode"],
         )
     )
+
+
+async def _check_not_withdrawn(
+    tx: Transaction, workspace_id: UUID, earlier: Mapping[str, Any]
+) -> None:
+    """Refuses a version that may do what the one in force may not."""
+    if earlier["version"] == earlier["in_force"]:
+        return
+    place = (workspace_id, earlier["automation_id"])
+    old = await read_version(tx, *place, earlier["version"])
+    now = await read_version(tx, *place, earlier["in_force"])
+    widened = missing(read_grants(old["grants"]), read_grants(now["grants"]))
+    check_not_widened(now["definition"], old["definition"], widened)
+    if widened:
+        raise Denied(
+            "The version of this run may do what the one in force may not.",
+            code="grants_withdrawn",
+            findings=[
+                Finding("/version", f"It may call {one.capability} in other ways.", "grant_widened")
+                for one in widened
+            ],
+            suggestion="Replay it in the active version, or let the automation's owner replay it.",
+        )
 
 
 async def _read(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Mapping[str, Any]:

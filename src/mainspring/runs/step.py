@@ -27,7 +27,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.model import Usage
 from mainspring.contracts.outcome import Done, Nothing, Wait
-from mainspring.contracts.secret import SecretPlace
+from mainspring.contracts.secret import SpeltSecrets
 from mainspring.definition.json_text import check_value
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import Scope
@@ -49,6 +49,7 @@ from mainspring.store.outage import logged_problem
 
 # Calls with the run's token are numbered from there on.
 MOST_CALLS: Final = FIRST_NUMBER - 1
+_NO_SECRETS: Final = SpeltSecrets()
 
 
 class LostRun(BaseException):
@@ -129,7 +130,7 @@ class Attempt:
         capability: str,
         arguments: Mapping[str, Any],
         *,
-        secrets: frozenset[SecretPlace] = frozenset(),
+        secrets: SpeltSecrets = _NO_SECRETS,
     ) -> Called:
         """The same for a program that may be started again: what it asked before is answered
         from the record, and what it has learnt is durable before it changes anything.
@@ -137,7 +138,8 @@ class Attempt:
         self.calls += 1
         turn, execution = self.calls, self.execution
         gate, recalled = execution.engine.gate, await self._recall()
-        before = recalled.take(capability, gate.hash_of(capability, arguments, secrets))
+        digest = gate.hash_of(capability, arguments, secrets)
+        name, before = recalled.name(capability, digest), recalled.take(capability, digest)
         if before is not None:
             problem = None if before.error is None else from_dict(before.error)
             assert before.at is not None
@@ -151,12 +153,13 @@ class Attempt:
             )
         changes = gate.changes(capability)
         if changes:
-            recalled.check_same(capability)
+            await recalled.check_same(capability)
             await execution.keep_calls()
         answer = await self._asked(
             Ask(
                 capability, arguments, self.actor, self.run, number, execution.posture,
                 execution.purse, execution.run.fence, known=execution.known, spelt=secrets,
+                name=name,
             )
         )  # fmt: skip
         if answer.record is not None and (changes or answer.record.cost):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.runs.outcome import SENTENCES
+from mainspring.runs.outcome import sentence
 from mainspring.runs.rows import FINAL
 
 _TITLES: Final[Mapping[str, str]] = {
@@ -91,10 +91,8 @@ def next_moves(run: Mapping[str, Any]) -> list[str]:
 
 def _headline(run: Mapping[str, Any]) -> str:
     title = _TITLES[run["status"]]
-    outcome = run["outcome"]
-    if run["status"] == "succeeded" and outcome in SENTENCES:
-        return f"{title}. {SENTENCES[outcome]}"
-    return f"{title}."
+    came_to = sentence(run["outcome"], run.get("output"))
+    return f"{title}. {came_to}" if run["status"] == "succeeded" and came_to else f"{title}."
 
 
 def _because(run: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import asyncio
     from uuid import UUID
 
+    from mainspring.actions.script.workshop import Workshop
     from mainspring.contracts.clock import Clock
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Registry
@@ -52,3 +53,5 @@ class Rooms:
     watch: Callable[[asyncio.Event], Awaitable[None]]
     # A worker over this house; it works once its run is awaited.
     hire: Callable[[Watcher], Worker]
+    # Where scripts are built when they are saved; none in a house that only judges them.
+    workshop: Workshop | None = None

@@ -93,3 +93,28 @@ async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
         await asyncio.gather(_run(desk, mine), _run(colleague, theirs))
         written = await there()
         assert len(written) == len(set(written)) == 5, "a teammate with the same trigger"
+
+
+@pytest.mark.parametrize("skeleton", SKELETONS[:2], ids=lambda one: one.id)
+async def test_a_board_is_read_to_its_end_however_many_pages_it_has(
+    bench: Bench, skeleton: Skeleton
+) -> None:
+    desk = Desk(bench)
+    board = await desk.board("CRM")
+    await _arrives(desk, 0)
+    [page] = (await desk.call("list_pages", {"type": "note"}))["pages"]
+    rows = [{"upstream_id": f"old-{number}", "company": "nobody"} for number in range(1_000)]
+    # The one row that matters stands on the second page.
+    last = {"upstream_id": page["id"], "company": "company-0"}
+    await desk.call("append_board_rows", {"board_id": board, "rows": [*rows, last]})
+    one = await _save(desk, skeleton, board, "mine")
+    async with bench.worker():
+        told = await _run(desk, one)
+
+    found = await desk.call("get_board", {"board_id": board, "offset": 1_000})
+    [row] = found["data"]["datasets"]["default"]["rows"]
+    if skeleton.id == "update_in_place":
+        assert told["stdout"] == "1 rows changed\n"
+        assert [entry["upstream_id"] for entry in row["updates"]] == [page["id"]]
+    else:
+        assert told["stdout"] == "nothing new among 1\n"

@@ -116,6 +116,54 @@ async def test_a_change_says_which_fields_say_something_new_and_makes_one_versio
     assert kept["goal"] == "Other words."
 
 
+async def test_hosts_that_only_the_source_names_are_acknowledged_too(bench: Bench) -> None:
+    desk = Desk(bench)
+    script = step("script", "script", {"source": "return 1;"})
+    one = str((await bench.save(document(script, name="saved elsewhere"))).automation_id)
+    fetches = 'await brains.http_fetch({ url: "https://evil.example/" });'
+    hosts = "/acknowledged_http_fetch_hosts"
+
+    silent = await _refused(desk, one, source=fetches)
+    assert _codes(silent) == {(hosts, "hosts_not_acknowledged")}
+    other = await _refused(desk, one, source=fetches, acknowledged_http_fetch_hosts=["a.example"])
+    assert _codes(other) == {(hosts, "hosts_mismatch")}
+    made = await desk.call(
+        "update_automation",
+        {
+            "automation_id": one, "source": fetches,
+            "acknowledged_http_fetch_hosts": ["evil.example"],
+        },
+    )  # fmt: skip
+    assert made["version"] == 2
+
+
+async def test_a_new_source_leaves_what_was_saved_elsewhere_as_it_is(bench: Bench) -> None:
+    desk = Desk(bench)
+    script = step("script", "script", {"source": "return 1;"})
+    written = document(script, name="saved elsewhere", description="In other words than its goal.")
+    one = str((await bench.save(written)).automation_id)
+    before = (await desk.kept(one))["definition"]
+    for fields in ({"source": "return 2;"}, {"description": "Yet other words."}):
+        await desk.call("update_automation", {"automation_id": one, **fields})
+    after = (await desk.kept(one))["definition"]
+    assert after["plan"][0]["config"]["source"] == "return 2;"
+    after["plan"][0]["config"]["source"] = "return 1;"
+    assert after == {**before, "description": "Yet other words."}
+
+
+async def test_a_script_with_blanks_left_in_it_is_not_kept(bench: Bench) -> None:
+    desk = Desk(bench)
+    one = await desk.save(source="return 1;")
+    left = 'const a = "__MINE__";\nreturn brains.get_board({ board_id: "__BOARD_ID__" });'
+    problem = await _refused(desk, one, source=left)
+    assert _codes(problem) == {("/source", "blank_left")}
+    assert "Line 2 still has the blank __BOARD_ID__" in problem.findings[0].detail
+    with pytest.raises(Invalid) as refused:
+        await desk.call("save_automation_draft", draft(name="another", source=left))
+    assert _codes(refused.value) == {("/source", "blank_left")}
+    assert await desk.names() == [draft()["name"]]
+
+
 async def test_an_earlier_version_is_in_force_again_whole_and_without_a_new_row(
     bench: Bench,
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from mainspring.authoring.running import wait_for_end
 from mainspring.contracts.errors import Denied, Invalid, Missing
 from mainspring.contracts.roles import Role
+from mainspring.runs.arrivals import Request
 from mainspring.store.walls import Walled
 from tests.kit.authoring import Desk
 from tests.kit.house import Bench
@@ -150,6 +151,67 @@ async def test_each_end_has_its_word(bench: Bench) -> None:
     assert told["cut"]["status"] == "succeeded"
     assert 8_000 < len(told["cut"]["stdout"].encode()) <= 8_192
     assert "cut here" in told["cut"]["stdout"][-60:]
+
+
+async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Bench) -> None:
+    desk = Desk(bench)
+    one = await desk.save(source='console.log("done"); return 1;')
+    other = await desk.save(name="another", source="return 1;")
+    made = await bench.house.dispatcher.dispatch(Request(desk.space, UUID(one)))
+    run_id = str(made.run_id)
+
+    named = {"automation_id": one, "run_id": run_id}
+    with pytest.raises(Invalid) as refused:
+        await desk.call("run_automation_once", {**named, "dry_run": False, "verify_mode": True})
+    assert {finding.pointer for finding in refused.value.findings} == {"/dry_run", "/verify_mode"}
+    for wrong in ({**named, "automation_id": other}, {**named, "run_id": str(UUID(int=7))}):
+        with pytest.raises(Missing):
+            await desk.call("run_automation_once", wrong)
+    viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
+    looked = await viewer.call("get_automation_run", {"run_id": run_id})
+    assert looked.keys() == FIELDS
+    assert (looked["status"], looked["timed_out"]) == ("queued", False)
+    assert f"run_id {run_id}" in looked["next_step"]
+    with pytest.raises(Missing):
+        await viewer.call("get_automation_run", {"run_id": str(UUID(int=7))})
+    with pytest.raises(Invalid):
+        await viewer.call("get_automation_run", {"run_id": "the last one"})
+
+    async with bench.worker():
+        told = await desk.call("run_automation_once", {**named, "wait_seconds": 60})
+    assert (told["run_id"], told["status"], told["stdout"]) == (run_id, "succeeded", "done\n")
+    assert await viewer.call("get_automation_run", {"run_id": run_id}) == told
+    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
+
+
+async def test_the_automations_there_are_can_be_listed_page_by_page(bench: Bench) -> None:
+    desk = Desk(bench)
+    ids = [await desk.save(name=f"Invoice {number}", source="return 1;") for number in range(3)]
+    await desk.call("delete_automation", {"automation_id": ids[0]})
+    async with bench.worker():
+        await desk.call("run_automation_once", {"automation_id": ids[2], "dry_run": False})
+    viewer = Desk(bench, await member(bench.house.database, desk.space, Role.VIEWER))
+
+    first = await viewer.call("list_automations", {"name": "invoice", "limit": 1})
+    [shown] = first["automations"]
+    assert (shown["automation_id"], first["next"]) == (ids[2], ids[2])
+    assert (shown["name"], shown["state"], shown["version"]) == ("Invoice 2", "paused", 1)
+    assert shown["goal"] == "Invoice 2"
+    assert shown["last_run_at"] is not None
+    back = {"automation_id": ids[2], "active_version_id": shown["version_id"]}
+    assert (await desk.call("update_automation", back))["version"] == 1
+    second = await viewer.call("list_automations", {"limit": 1, "after": first["next"]})
+    assert [one["automation_id"] for one in second["automations"]] == [ids[1]]
+    assert (second["automations"][0]["last_run_at"], second["next"]) == (None, None)
+    archived = await viewer.call("list_automations", {"state": "archived"})
+    assert [one["automation_id"] for one in archived["automations"]] == [ids[0]]
+    assert (await viewer.call("list_automations", {"name": "100%"}))["automations"] == []
+    for wrong, pointer in (
+        ({"state": "killed"}, "/state"), ({"limit": 201}, "/limit"), ({"after": "x"}, "/after"),
+    ):  # fmt: skip
+        with pytest.raises(Invalid) as refused:
+            await viewer.call("list_automations", wrong)
+        assert pointer in {finding.pointer for finding in refused.value.findings}
 
 
 async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Bench) -> None:

@@ -64,7 +64,7 @@ async def test_a_run_is_answered_a_draft_with_its_preview_and_payload(bench: Ben
     assert draft["kind"] == "draft"
     assert draft["payload"] == REPLY
     assert draft["preview"] == (
-        "Send “Re: next week” to noah@a16z.com: We're in. Friday works for us. (It begins a new "
+        "Send to noah@a16z.com “Re: next week”: We're in. Friday works for us. (It begins a new "
         "conversation: this mail server knows no thread 18f2-thread.)"
     )
     (kept,) = await bench.house.database.fetch(

@@ -228,7 +228,7 @@ async def test_a_word_to_the_owner_obeys_the_policy_and_the_mode(bench: Bench) -
             assert (run["status"], run["calls"][0]["outcome"]) == ("succeeded", outcome), mode
     assert [envelope.rcpt_tos for envelope in post.envelopes] == [[OWNER]]
     drafts = await bench.house.database.fetch("SELECT preview FROM drafts")
-    assert [row["preview"] for row in drafts] == ["Mail “Done” to the owner: All is well."]
+    assert [row["preview"] for row in drafts] == ["Mail to the owner “Done”: All is well."]
 
 
 async def test_without_an_owner_there_is_nobody_to_tell(bench: Bench) -> None:

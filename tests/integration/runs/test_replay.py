@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.errors import Clash, Denied, Invalid, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.runs.dispatch import Dispatched
 from mainspring.runs.replay import replay
-from mainspring.workspace.automations import set_state
+from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from tests.kit.house import Bench, document, step
 
 GREETS = {
@@ -97,6 +97,43 @@ async def test_a_paused_automation_can_be_replayed_and_an_archived_one_not(bench
         await again(bench, first["id"])
     with pytest.raises(Missing):
         await again(bench, new_id())
+
+
+def _fetches(host: str, *headers: str) -> dict[str, Any]:
+    config = {
+        "url": f"https://{host}/",
+        "headers": {f"X-{name}": f"{{{{ secrets.{name} }}}}" for name in headers},
+    }
+    return step("a", "http_fetch", config)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "code"),
+    [
+        (_fetches("one.test", "key"), _fetches("one.test"), "secrets_widened"),
+        (_fetches("one.test", "key"), _fetches("two.test", "key"), "secrets_widened"),
+        (_fetches("one.test"), _fetches("two.test"), "grants_withdrawn"),
+        (_fetches("one.test"), _fetches("one.test", "key"), None),
+    ],
+)
+async def test_what_the_owner_has_taken_out_is_replayed_by_nobody_else(
+    bench: Bench, then: dict[str, Any], now: dict[str, Any], code: str | None
+) -> None:
+    first = (await bench.dispatch(document(then))).run_id
+    # As long as it is in force, whoever may run it may replay it.
+    await again(bench, first, asked_by=new_id())
+    await bench.save(document(now))
+    count = await bench.house.database.fetchval("SELECT count(*) FROM runs")
+    if code is None:
+        await again(bench, first, asked_by=new_id())
+        return
+    with pytest.raises(Denied) as refused:
+        await again(bench, first, asked_by=new_id())
+    assert refused.value.code == code
+    assert refused.value.findings
+    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == count
+    for how in ({"asked_by": FIRST_MEMBER}, {}, {"asked_by": new_id(), "version": "active"}):
+        assert (await again(bench, first, **how)).status == "pending"
 
 
 async def test_many_replays_of_versions_that_nobody_has_in_memory_do_not_wait_for_each_other(

@@ -76,7 +76,10 @@ def test_a_wait_that_is_over_says_who_was_missing(status: str, workers: int, rea
     told = tell_run(_run(status, finished_at=None), [], Waited(10, workers, URL))
     assert (told["timed_out"], told["timeout_reason"]) == (True, reason)
     assert told["duration_ms"] is None
-    assert told["next_step"]
+    assert f"run_id {UUID(int=7)}" in told["next_step"]
+    looked = tell_run(_run(status, finished_at=None), [], Waited(0, workers, URL))
+    assert (looked["timed_out"], looked["timeout_reason"]) == (False, None)
+    assert looked["next_step"] == told["next_step"]
 
 
 def test_the_last_try_of_a_step_is_what_is_shown() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import Denied, Fault, OverBudget, Problem, TimedOut
-from mainspring.runs.outcome import SENTENCES, Tally, broke_off, reached_end
+from mainspring.runs.outcome import SENTENCES, Tally, broke_off, reached_end, sentence
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,10 @@ def test_a_plan_that_broke_off_keeps_the_problem_s_code_as_its_reason(
 ) -> None:
     assert broke_off(problem) == (status, problem.code, word)
     assert word in SENTENCES
+
+
+def test_a_run_without_an_answer_is_not_said_to_have_one() -> None:
+    assert sentence("answer_only", 0) == SENTENCES["answer_only"]
+    assert "answered nothing" in sentence("answer_only", None)
+    assert sentence("nothing_to_do", None) == SENTENCES["nothing_to_do"]
+    assert sentence(None, 1) == ""

@@ -6,6 +6,7 @@ lost at any time. It is made inside the sandbox like everything that reads a str
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 # Goes up when the same source would be made into something else.
-_EDITION: Final = b"1\0"
+_EDITION: Final = b"2\0"
 _REMEMBERED: Final = 64
 
 _FIND = "SELECT js, source_map FROM script_builds WHERE workspace_id = $1 AND hash = $2"
@@ -70,7 +71,7 @@ class Builds:
         return None if row is None else Build(row["js"], row["source_map"])
 
     async def _made(self, workspace_id: UUID, digest: bytes, source: str) -> Build:
-        build = await self._make(woven(source))
+        build = await self._make(await asyncio.to_thread(woven, source))
         if self._database is not None:
             await self._database.execute(_KEEP, workspace_id, digest, build.js, build.source_map)
         return build

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mainspring.actions.script.sandbox.caps import Caps
 from mainspring.contracts.errors import Exhausted, Fault, Invalid, Problem, TimedOut
 
 _LONGEST: Final = 600
+_FRAME_MB: Final = Caps().frame_bytes >> 20
 _LONGEST_NAME: Final = 100
 
 
@@ -61,6 +63,14 @@ def ended(reason: str | None, exit_code: int, wall_seconds: float) -> Problem:
                 code="script_output",
                 retryable=False,
                 suggestion="Log less, or save what is long as an artifact.",
+            )
+        case "answer":
+            return Exhausted(
+                f"The script answered or asked with more than {_FRAME_MB} MB at once and was "
+                "killed.",
+                code="script_answer",
+                retryable=False,
+                suggestion="Return less, or save what is long as an artifact.",
             )
         case _ if exit_code == 0:
             return Invalid(

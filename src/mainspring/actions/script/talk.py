@@ -7,25 +7,36 @@ that the script can do something about is an answer like any other.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import orjson
+
 from mainspring.actions.script.problems import ended, thrown
 from mainspring.actions.script.sandbox.process import Frame, Piece, SandboxProcess
+from mainspring.actions.script.usage import Gathered
 from mainspring.actions.script.voice import Voice
 from mainspring.contracts.context import Called, StepContext
-from mainspring.contracts.errors import Invalid, OverBudget, Problem
+from mainspring.contracts.errors import Exhausted, Invalid, OverBudget, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Usage
-from mainspring.contracts.secret import SecretPlace
+from mainspring.contracts.secret import SpeltSecrets
 from mainspring.definition.json_values import check_value
 from mainspring.gate.usage_markers import Marker, Marks
 
 # Answers one message of MCP: token, method, headers and body in; status, headers, body out.
 Speak = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
+# Around what takes as long as other scripts do; an ``Exhausted`` when too many wait already.
+Resting = Callable[[SandboxProcess], AbstractAsyncContextManager[None]]
+
+# What waits for runs, which may need the place that the script has.
+_WAITS: Final = frozenset({"run_automation_once"})
+_FULL: Final = "scripts_waiting"
 # Calls of one script that are under way at the same time; further ones wait their turn.
 _AT_ONCE: Final = 16
 # What may wait for its turn here; above it, the script waits.
@@ -44,9 +55,10 @@ class Talk:
     voice: Voice
     wall_seconds: float
     # The secrets that the approved source spells.
-    secrets: frozenset[SecretPlace] = frozenset()
+    secrets: SpeltSecrets = field(default_factory=SpeltSecrets)
     speak: Speak | None = None
     limits: Limits = field(default_factory=Limits)
+    resting: Resting | None = None
     # What the run cannot go on after; the process is ended and this is what became of it.
     _fatal: BaseException | None = None
     # What calls were refused with, newest last.
@@ -55,6 +67,7 @@ class Talk:
     _over: bool = False
     _held_bytes: int = 0
     _marks: Marks = field(default_factory=Marks)
+    _usage: Gathered = field(default_factory=Gathered)
     _ignored: int = 0
     _bookings: set[asyncio.Task[None]] = field(default_factory=set)
     _booking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -78,7 +91,7 @@ class Talk:
             if last is not None and "done" in last:
                 await self._finish(asked)
             # What was printed last counts as well.
-            self._count(self._marks.close())
+            self._count(self._marks.close(), rest=True)
             await asyncio.gather(*self._bookings)
         finally:
             for task in (begun := [*asked, *self._bookings]):
@@ -110,16 +123,18 @@ class Talk:
         self.voice.hear("out", said.text)
         self._count(self._marks.feed(said.text))
 
-    def _count(self, marks: Iterable[Marker]) -> None:
-        found: list[Usage] = []
+    def _count(self, marks: Iterable[Marker], *, rest: bool = False) -> None:
+        found: list[Usage | None] = []
         for mark in marks:
             if isinstance(mark, Usage):
-                found.append(mark)
+                found.append(self._usage.add(mark))
             elif self._ignored < _SAID_OF_MARKS:
                 self._ignored += 1
                 self.voice.hear("err", f"{mark.reason}\n")
-        if found:
-            _begin(self._book(found), self._bookings)
+        if rest:
+            found.append(self._usage.rest())
+        if books := [usage for usage in found if usage is not None]:
+            _begin(self._book(books), self._bookings)
 
     async def _book(self, found: Sequence[Usage]) -> None:
         try:
@@ -176,7 +191,7 @@ class Talk:
         except Invalid as unfit:
             called = Called(self.ctx.clock.now(), problem=unfit)
         else:
-            called = await self.ctx.called(capability, arguments, secrets=self.secrets)
+            called = await self._called(capability, arguments)
         await self._check_purse(look=False)
         answer: dict[str, Any] = {"answer": number, "at": round(called.at.timestamp() * 1000)}
         if called.problem is None:
@@ -192,11 +207,38 @@ class Talk:
             answer["problem"] = called.problem.as_dict()
         await self.process.send(answer)
 
-    async def _speak(self, said: Mapping[str, Any]) -> None:
+    async def _called(self, capability: str, arguments: Mapping[str, Any]) -> Called:
+        try:
+            async with self._rest(capability):
+                return await self.ctx.called(capability, arguments, secrets=self.secrets)
+        except Exhausted as full:
+            if full.code != _FULL:
+                raise
+            return Called(self.ctx.clock.now(), problem=full)
+
+    def _rest(self, capability: str) -> AbstractAsyncContextManager[None]:
+        if self.resting is None or capability not in _WAITS:
+            return contextlib.nullcontext()
+        return self.resting(self.process)
+
+    async def _spoken(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.speak is None:
-            http: Mapping[str, Any] = {"status": 503, "headers": {}, "body": ""}
-        else:
-            http = await self.speak(said)
+            return {"status": 503, "headers": {}, "body": ""}
+        try:
+            async with self._rest(_tool_of(said)):
+                return await self.speak(said)
+        except Exhausted as full:
+            if full.code != _FULL:
+                raise
+            body = orjson.dumps(full.as_dict()).decode()
+            return {
+                "status": full.status,
+                "headers": {"content-type": "application/problem+json"},
+                "body": body,
+            }
+
+    async def _speak(self, said: Mapping[str, Any]) -> None:
+        http = await self._spoken(said)
         await self._check_purse(look=True)
         at = round(self.ctx.clock.now().timestamp() * 1000)
         await self.process.send({"answer": said["mcp"], "at": at, "http": http})
@@ -214,6 +256,16 @@ class Talk:
             if refused.as_dict() == told.get("problem"):
                 return refused
         return thrown(told)
+
+
+def _tool_of(said: Mapping[str, Any]) -> str:
+    """The tool that a message of MCP calls; empty when it calls none."""
+    try:
+        message = orjson.loads(str(said.get("body") or ""))
+    except ValueError:
+        return ""
+    params = message.get("params") if isinstance(message, dict) else None
+    return str(params.get("name") or "") if isinstance(params, dict) else ""
 
 
 def _begin(work: Coroutine[Any, Any, None], asked: set[asyncio.Task[None]]) -> None:

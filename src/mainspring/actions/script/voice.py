@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import groupby
 from typing import Final
 
 from mainspring.contracts.context import StepContext, Stream
 
 # A line that is written appears this much later at most.
 _SOON: Final = 0.1
+# A script that has said so many pieces is written down in larger ones, and less often.
+_PLENTY: Final = 2_000
+_LATER: Final = 1.0
+# More changes between the streams than this at a time, and each stream is told for itself.
+_CHANGES: Final = 20
 # What is kept in one piece; a longer text is cut into several.
 _PIECE: Final = 16_384
 _CUT: Final = "\n… the rest of what the script said was not kept: it is more than {most} bytes.\n"
@@ -27,6 +33,7 @@ class Voice:
         self._waiting: list[tuple[Stream, str]] = []
         self._kept: dict[Stream, int] = {"out": 0, "err": 0}
         self._cut: set[Stream] = set()
+        self._pieces = 0
         self._later: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
@@ -53,23 +60,24 @@ class Voice:
         await self._write()
 
     async def _write_soon(self) -> None:
-        await asyncio.sleep(_SOON)
+        await asyncio.sleep(_SOON if self._pieces < _PLENTY else _LATER)
         await asyncio.shield(asyncio.ensure_future(self._write()))
 
     async def _write(self) -> None:
         async with self._turn:
             waiting, self._waiting = self._waiting, []
-            for stream, text in _joined(waiting):
+            joined = _joined(waiting)
+            if len(joined) > (_CHANGES if self._pieces < _PLENTY else 2):
+                joined = _joined(sorted(joined, key=lambda piece: piece[0] != "out"))
+            for stream, text in joined:
                 for start in range(0, len(text), _PIECE):
+                    self._pieces += 1
                     await self._ctx.say(stream, text[start : start + _PIECE])
 
 
 def _joined(pieces: list[tuple[Stream, str]]) -> list[tuple[Stream, str]]:
     """Neighbours of one stream as one text."""
-    joined: list[tuple[Stream, str]] = []
-    for stream, text in pieces:
-        if joined and joined[-1][0] == stream:
-            joined[-1] = (stream, joined[-1][1] + text)
-        else:
-            joined.append((stream, text))
-    return joined
+    return [
+        (stream, "".join(text for _, text in said))
+        for stream, said in groupby(pieces, key=lambda piece: piece[0])
+    ]

@@ -26,6 +26,8 @@ from mainspring.actions.script.talk import Speak, Talk
 from mainspring.actions.script.voice import Voice
 from mainspring.contracts.context import StepContext
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.secret import SpeltSecrets
+from mainspring.definition.script import mark_of
 from mainspring.definition.secret_use import secret_places
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class Workshop:
         self._builds = Builds(database, self._built)
         self._stack = AsyncExitStack()
         self._opening: asyncio.Task[Sandboxes] | None = None
+        # How many scripts run at once; none: as many as the machine's cores carry.
+        self.most: int | None = None
         # How a script's own MCP client is answered; the surfaces hand it in.
         self.speak: Speak | None = None
 
@@ -61,10 +65,12 @@ class Workshop:
         voice = Voice(ctx, self._limits.script_output_bytes)
         caps = Caps(wall, round(wall), self._limits.script_memory_mb)
         names = sorted({grant.capability for grant in ctx.grants})
+        # Nobody who sends data to this try can know the mark of its secrets.
+        spelt = SpeltSecrets(secret_places(source), secrets.token_hex(16))
         first = {
             "kind": "run",
             "nonce": secrets.token_hex(16),
-            "js": build.js,
+            "js": build.js.replace(mark_of(source), spelt.mark),
             "began": round(start.began_at.timestamp() * 1000),
             "seed": start.seed.hex(),
             "env": {"BRAINS_MCP_URL": self._address + _MCP, "BRAINS_RUN_TOKEN": start.token},
@@ -75,7 +81,10 @@ class Workshop:
         }
         sandboxes = await self._open()
         async with sandboxes.taken(caps) as process:
-            talk = Talk(ctx, process, voice, wall, secret_places(source), self.speak, self._limits)
+            talk = Talk(
+                ctx, process, voice, wall, spelt, self.speak, self._limits,
+                sandboxes.resting,
+            )  # fmt: skip
             value, problem = None, None
             try:
                 value = await talk.hold(first)
@@ -108,7 +117,7 @@ class Workshop:
         return await asyncio.shield(self._opening)
 
     async def _opened(self) -> Sandboxes:
-        return await self._stack.enter_async_context(Sandboxes(warm=self._warm))
+        return await self._stack.enter_async_context(Sandboxes(warm=self._warm, most=self.most))
 
     async def _built(self, source: str) -> Build:
         sandboxes = await self._open()

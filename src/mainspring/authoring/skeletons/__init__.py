@@ -96,6 +96,21 @@ def filled(skeleton: Skeleton, names: Mapping[str, str]) -> str:
     return _BLANK.sub(lambda found: names[found[1]], skeleton.source)
 
 
+def blanks_left(source: str | None) -> list[Finding]:
+    """Each blank of a skeleton that nobody has filled, by its name and line."""
+    return [
+        Finding(
+            "/source",
+            f"Line {number} still has the blank __{blank}__ of the skeleton.",
+            "blank_left",
+            f"Fill it in: {_WORDS[blank]}",
+        )
+        for number, line in enumerate((source or "").splitlines(), 1)
+        for blank in dict.fromkeys(_BLANK.findall(line))
+        if blank in _WORDS
+    ]
+
+
 @cache
 def _source(name: str) -> str:
     return files(__package__).joinpath(f"{name}.ts").read_text(encoding="utf-8")

@@ -6,9 +6,25 @@ async function upstream() {
   return found.pages.map((page) => ({ id: page.id, title: page.title }));
 }
 
+// Every key on the board, page by page: one page holds a thousand rows at the most.
+async function keysThere() {
+  const keys = new Set();
+  let last = null;
+  while (true) {
+    const board = await brains.get_board({
+      board_id: "__BOARD_ID__",
+      dataset: "__DATASET__",
+      ...(last ? { after: last } : {}),
+    });
+    const rows = board.data.datasets["__DATASET__"].rows;
+    if (rows.length === 0) return keys;
+    for (const row of rows) keys.add(row["__KEY_FIELD__"]);
+    last = rows[rows.length - 1].row_id;
+  }
+}
+
 // Read what is written already, and skip it: a second run and a replay write nothing.
-const board = await brains.get_board({ board_id: "__BOARD_ID__", dataset: "__DATASET__" });
-const there = new Set(board.data.datasets["__DATASET__"].rows.map((row) => row["__KEY_FIELD__"]));
+const there = await keysThere();
 const items = await upstream();
 const fresh = items.filter((item) => !there.has(item.id));
 if (fresh.length === 0) {

@@ -13,6 +13,7 @@ from mainspring.definition.script.grants import KV
 from mainspring.definition.script.places import Place
 from mainspring.definition.script.reading import (
     LONGEST,
+    MOST_ANGLES,
     Call,
     Fault,
     Import,
@@ -50,6 +51,12 @@ def script_findings(
     if "\x00" in source:
         detail = "A script is a text, and this one has a NUL character in it."
         return [Finding(POINTER, detail, "script_nul")]
+    if source.count("<") > MOST_ANGLES:
+        detail = (
+            f"A script has at most {MOST_ANGLES:,} signs <; this one has {source.count('<'):,}."
+        )
+        hint = "Keep a long HTML text in a page or a board, and read it from there."
+        return [Finding(POINTER, detail, "script_angles", hint)]
     script = read_script(source)
     return list(islice(_all(script, granted, known, grantable), _MOST))
 
@@ -107,6 +114,10 @@ def _placeholder(one: Placeholder) -> Iterator[Finding]:
     elif not one.part:
         detail = f"the secret {one.name!r} would not be put in here."
         yield _finding(one.place, detail, "template_secret", _ONLY_REQUESTS)
+    elif not one.literal:
+        detail = f"the secret {one.name!r} is written with an escape, and would not be put in."
+        suggestion = f"Write {{{{{one.name}}}}} as it stands, with no backslash in it."
+        yield _finding(one.place, detail, "template_secret", suggestion)
 
 
 def _call(

@@ -76,8 +76,8 @@ def known_beginning(node: Node | None, syntax: Syntax) -> str | None:
     return value + HOLE if gap or joined else value
 
 
-def placeholders_in(text: Text) -> Iterator[tuple[str, int]]:
-    """Each name between double braces, with the byte it stands at."""
+def placeholders_in(text: Text) -> Iterator[tuple[str, int, str]]:
+    """Each name between double braces, with the byte it stands at and all of its text."""
     piece, at, byte = -1, 0, 0
     for found in _NAMED.finditer(text.value):
         begun = bisect_right(text.starts, found.start()) - 1
@@ -86,7 +86,7 @@ def placeholders_in(text: Text) -> Iterator[tuple[str, int]]:
         # On from the one before, so that a text full of them is walked over once.
         byte += len(text.value[at : found.start()].encode())
         at = found.start()
-        yield found[1], byte
+        yield found[1], byte, found[0]
 
 
 def _adds(node: Node) -> bool:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 LONGEST: Final = 200_000
+# Each of these may open types or compare, and the parser follows both: what that costs grows
+# with the square of their number, in time and in memory.
+MOST_ANGLES: Final = 1_000
 _KEPT: Final = 64
 _MOST_FAULTS: Final = 20
 _LONGEST_QUOTE: Final = 40
@@ -60,6 +63,9 @@ class Placeholder:
     part: str = ""
     # Host and port that the request goes to; empty where a run decides.
     site: str = ""
+    # The byte that it begins at, and whether it stands there as it will be when it runs.
+    byte: int = 0
+    literal: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ class Script:
 @lru_cache(maxsize=_KEPT)
 def read_script(source: str) -> Script:
     """Reads any text at all; what is no script has faults."""
-    if len(source) > LONGEST:
+    if len(source) > LONGEST or source.count("<") > MOST_ANGLES:
         return Script(faults=(Fault(Place(1, 1), ""),))
     syntax = parsed(source)
     return _Reader(syntax).script(entry_of(syntax))
@@ -188,8 +194,9 @@ class _Reader:
             ):
                 continue
             part, site = sent.get(node.start_byte, ("", ""))
-            for name, byte in placeholders_in(text_of(node, self._syntax)):
-                yield Placeholder(name, self._places.at(byte), part, site)
+            for name, byte, text in placeholders_in(text_of(node, self._syntax)):
+                literal = data.startswith(text.encode(), byte)
+                yield Placeholder(name, self._places.at(byte), part, site, byte, literal)
 
     def _faults(self) -> Iterator[Fault]:
         for node in sorted(self._wanted.get("fault", ()), key=_breadth)[:_MOST_FAULTS]:

@@ -2,12 +2,16 @@
 
 Nothing is loaded when a script runs, so its import of the SDK becomes a look at an object
 that is there already. Top-level code is put into a function, which makes a bare ``return``
-and ``await`` lawful. Every line keeps its number and, but for the first line, what follows
-on a changed line keeps its column, so an error shows where its author wrote it.
+and ``await`` lawful. Every line keeps its number and, but for the first line and what stands
+after a secret, everything its column, so an error shows where its author wrote it.
+
+Each secret that the source spells gets a mark, which a run replaces by one of its own: a text
+that merely looks like a placeholder came as data, and has none.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from mainspring.definition.script.entry import DEFAULT, entry_of
 from mainspring.definition.script.literals import whole_text
+from mainspring.definition.script.reading import read_script
 from mainspring.definition.script.sdk import is_sdk
 from mainspring.definition.script.syntax import Syntax, parsed
 
@@ -26,7 +31,7 @@ HOST: Final = 'globalThis[Symbol.for("mainspring.sdk")]'
 HEAD: Final = "export default async ({ trigger, runtime, input }: any) => { {"
 _TAIL: Final = "\n} }"
 _NOTHING: Final = ";"
-_MARK: Final = "\ufeff"
+_ORDER_MARK: Final = "\ufeff"
 _QUIET: Final = frozenset({"comment", "hash_bang_line", "import_statement"})
 _VISIBLE: Final = re.compile(r"[^\r\n]")
 
@@ -42,16 +47,30 @@ class _Edit:
 
 def woven(source: str) -> str:
     """The file as a module whose default export is the function to call."""
-    syntax = parsed(source.removeprefix(_MARK))
+    text = source.removeprefix(_ORDER_MARK)
+    syntax = parsed(text)
     entry = entry_of(syntax)
     early: list[str] = []
     edits = [*_statements(syntax, early, wrapped=entry is None), *_dynamic(syntax)]
+    edits += _secrets(text, mark_of(source))
     head, tail = "".join(early), ""
     if entry is None:
         head, tail = HEAD + head, _TAIL
     elif entry.exported != DEFAULT:
         tail = f"\nexport default {entry.local};"
     return head + _applied(syntax.data, edits) + tail
+
+
+def mark_of(source: str) -> str:
+    """What stands before each secret of a woven source; no source can hold its own hash."""
+    return hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _secrets(text: str, mark: str) -> Iterator[_Edit]:
+    for one in read_script(text).placeholders:
+        if one.part and one.literal:
+            inside = one.byte + len("{{")
+            yield _Edit(inside, inside, f"{mark}:")
 
 
 def _statements(syntax: Syntax, early: list[str], *, wrapped: bool) -> Iterator[_Edit]:

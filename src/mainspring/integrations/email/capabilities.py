@@ -7,10 +7,10 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import MAIL_RECIPIENTS, MAIL_SUBJECT, CallContext, Mail
+from mainspring.integrations.email.shown import beginning, visible
 
 _TEXT = 500_000
 _SHOWN_RECIPIENTS = 3
-_SHOWN_TEXT = 200
 _ADDRESS: dict[str, Any] = {
     "type": "string",
     "format": "idn-email",
@@ -42,14 +42,19 @@ async def _send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
-    """Who will get what, in one line."""
+    """Who will get what, in one line: who first, as no text of the mail can push that away."""
     everybody = [*arguments["to"], *arguments.get("cc", ())]
-    named = ", ".join(everybody[:_SHOWN_RECIPIENTS])
+    named = ", ".join(visible(one) for one in everybody[:_SHOWN_RECIPIENTS])
     more = len(everybody) - _SHOWN_RECIPIENTS
     others = f" and {more} more" if more > 0 else ""
-    begins = " ".join(arguments["text"][: _SHOWN_TEXT * 2].split())
-    shown = begins[:_SHOWN_TEXT] + ("…" if len(begins) > _SHOWN_TEXT else "")
-    return f"Send “{arguments['subject']}” to {named}{others}: {shown}"
+    subject, text = visible(arguments["subject"]), beginning(arguments["text"])
+    return f"Send to {named}{others} “{subject}”: {text}"
+
+
+def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What a mail server answers that takes the mail for everybody."""
+    everybody = [*arguments["to"], *arguments.get("cc", ())]
+    return {"message_id": "<not-sent@example.com>", "accepted": everybody, "refused": []}
 
 
 _INPUT: dict[str, Any] = {
@@ -175,5 +180,5 @@ SEND_EMAIL = Capability(
     output_schema=_OUTPUT,
     handler=_send,
     write=Write(preview=preview, editable=("subject", "text", "html")),
-    annotations=Annotations(effect=Effect.SEND, seconds=2.0),
+    annotations=Annotations(effect=Effect.SEND, seconds=2.0, stub=_pretended),
 )

@@ -11,10 +11,10 @@ from typing import Any
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext, Mail
 from mainspring.contracts.errors import Missing
+from mainspring.integrations.email.shown import beginning, visible
 
 _SUBJECT = 200
 _TEXT = 10_000
-_SHOWN_TEXT = 200
 
 
 async def _notify(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,9 +32,8 @@ async def _notify(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def _preview(arguments: Mapping[str, Any]) -> str:
-    begins = " ".join(arguments["text"][: _SHOWN_TEXT * 2].split())
-    shown = begins[:_SHOWN_TEXT] + ("…" if len(begins) > _SHOWN_TEXT else "")
-    return f"Mail “{arguments['subject']}” to the owner: {shown}"
+    subject, text = visible(arguments["subject"]), beginning(arguments["text"])
+    return f"Mail to the owner “{subject}”: {text}"
 
 
 _INPUT: dict[str, Any] = {

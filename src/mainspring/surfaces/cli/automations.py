@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mainspring.actions.script.checking import built
 from mainspring.contracts.grant import Grant
 from mainspring.definition.validate import read_definition, validate
 from mainspring.surfaces.cli import exits
@@ -80,6 +81,7 @@ async def _stored(rooms: Rooms, document: Any, there: UUID | None) -> tuple[Repo
     report = await asyncio.to_thread(
         validate, document, rooms.registry, rooms.limits, automation_id=own
     )
+    report = await built(rooms.workshop, rooms.workspace_id, report)
     definition = report.accepted()
     kept = (definition, report.grants, FIRST_MEMBER)
 

@@ -51,19 +51,16 @@ def verdict(run: Mapping[str, Any], screen: Screen) -> list[Text]:
 
 
 def _sentence(run: Mapping[str, Any]) -> str:
-    from mainspring.runs.outcome import SENTENCES
+    from mainspring.runs.outcome import sentence
     from mainspring.runs.story import REASONS
 
     if run["reason"] in REASONS:
         return REASONS[run["reason"]]
-    for word, sentence in SENTENCES.items():
-        if word == run["outcome"]:
-            return sentence
-    return ""
+    return sentence(run["outcome"], run["output"])
 
 
-def _suppressed(run: Mapping[str, Any]) -> list[Text]:
-    """What a run that only tried things out would have done."""
+def _suppressed(run: Mapping[str, Any], saved: str) -> list[Text]:
+    """What a run that only tried things out would have done; ``saved`` happened before it."""
     from rich.text import Text
 
     from mainspring.runs.story import suppressed, trial_sentence
@@ -72,19 +69,25 @@ def _suppressed(run: Mapping[str, Any]) -> list[Text]:
     if sentence is None:
         return []
     lines = [Text(sentence)]
+    if saved:
+        lines.append(Text(f"Before it, the file was {saved}; that stays."))
     for call in suppressed(run):
         said = one_line(as_json(call["arguments"], indent=None), 300)
         lines.append(Text(f"  {call['step']}: {call['capability']} {said}", "bright_black"))
     return lines
 
 
-def closing_lines(run: Mapping[str, Any], screen: Screen, *, in_force: int) -> list[Text]:
-    """Everything about a run that has ended; ``in_force`` is its automation's version now."""
+def closing_lines(
+    run: Mapping[str, Any], screen: Screen, *, in_force: int, saved: str = ""
+) -> list[Text]:
+    """Everything about a run that has ended; ``in_force`` is its automation's version now, and
+    ``saved`` says what was saved on the way to it.
+    """
     from rich.text import Text
 
     from mainspring.runs.story import suppressed
 
-    lines = [Text(), *verdict(run, screen), *_suppressed(run), *error_lines(run)]
+    lines = [Text(), *verdict(run, screen), *_suppressed(run, saved), *error_lines(run)]
     facts = [("effects", str(run["effects"]))]
     if run["drafts"]:
         facts.append(("drafts", f"{run['drafts']}: {hint('drafts')}"))

@@ -37,10 +37,19 @@ def read_document(file: str, limits: Limits) -> Any:
     return read_json(text, limits)
 
 
-def read_definition_file(file: str, limits: Limits) -> Any:
-    """A definition in JSON, or a script: the file alone is then the whole plan."""
-    if not file.endswith(_SCRIPT):
-        return read_document(file, limits)
+def read_definition_file(file: str, limits: Limits, name: str | None = None) -> Any:
+    """A definition in JSON, or a script: the file alone is then the whole plan.
+
+    With ``name`` it is called that, whatever it says itself.
+    """
+    document = _script(file, limits) if file.endswith(_SCRIPT) else read_document(file, limits)
+    if name is not None and isinstance(document, dict):
+        check_text(name, "name")
+        return {**document, "name": name}
+    return document
+
+
+def _script(file: str, limits: Limits) -> dict[str, Any]:
     source = read_text(file, limits.json_bytes)
     name = os.path.basename(shown_name(file)).removesuffix(_SCRIPT)
     return {

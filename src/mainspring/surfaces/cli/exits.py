@@ -20,7 +20,7 @@ UNFINISHED: Final = 10
 INTERRUPTED: Final = 130
 
 EXITS: Final[tuple[tuple[int, str], ...]] = (
-    (DONE, "It worked: the run had effects, left drafts, or worked out an answer."),
+    (DONE, "It worked: the run had effects, left drafts, worked out an answer, or ran a script."),
     (FAILED, "The run failed, or the command could not do its work."),
     (INVALID, "What was given is not valid: a file, an input, an option or a setting."),
     (NOTHING_TO_DO, "The run found nothing to do."),

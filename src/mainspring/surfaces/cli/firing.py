@@ -18,7 +18,7 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import closing_lines, version_in_force
 from mainspring.surfaces.cli.documents import read_inputs, read_object, read_value
 from mainspring.surfaces.cli.finding import find_in_use
-from mainspring.surfaces.cli.local import Deed, local
+from mainspring.surfaces.cli.local import Deed, local, local_owner
 from mainspring.surfaces.cli.presence import has_worker
 from mainspring.surfaces.cli.reading import find
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -67,7 +67,7 @@ async def replay_run(
         run_id = await find(rooms, text)
         made = await replay(
             local(rooms), rooms.dispatcher, limits, rooms.workspace_id, run_id,
-            version=version, inputs=inputs,
+            version=version, inputs=inputs, asked_by=local_owner(rooms).id,
         )  # fmt: skip
         told = {**_of_run(made), "version": version}
         await local(rooms, Deed("replay_run", run_id, told)).note()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault
+from mainspring.actions.script.checking import check_builds
+from mainspring.contracts.errors import Fault, Finding
 from mainspring.definition.inputs import Tokens, resolve_inputs
 from mainspring.definition.validate import validate
 from mainspring.gate.policy import Mode
@@ -23,20 +24,23 @@ from mainspring.surfaces.cli.documents import read_definition_file, read_inputs
 from mainspring.surfaces.cli.follow import Follower
 from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.reading import find
+from mainspring.surfaces.cli.replacing import Handed, save_to_run
+from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.show import Show
-from mainspring.surfaces.cli.summary import introduction
+from mainspring.surfaces.cli.summary import introduction, warning_lines
 from mainspring.surfaces.cli.timeline import Line, paint
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.audit import is_idle, tell_saved
-from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, save
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 
 if TYPE_CHECKING:
-    from mainspring.contracts.grant import Grant
     from mainspring.definition.model import Definition
+    from mainspring.definition.validate import Report
     from mainspring.runs.worker import Worker
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.cli.screen import Screen
     from mainspring.surfaces.rooms import Rooms
+    from mainspring.workspace.automations import Saved
 
 # A command that is done does not keep its caller waiting for the steps of other runs.
 _STOP_SECONDS = 5.0
@@ -47,40 +51,56 @@ _MOST_COUNTED = 1_000
 class Wanted:
     """A run that somebody asked for, judged and not yet stored."""
 
-    definition: Definition
-    grants: Sequence[Grant]
+    report: Report
     inputs: dict[str, Any]
+
+    @property
+    def definition(self) -> Definition:
+        return self.report.accepted()
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a command did beside the run: in words, and for programs."""
+
+    version: str = ""
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+
+NOTHING_BESIDE = Beside()
 
 
 async def run_file(
     desk: Desk, screen: Screen, file: str, words: Sequence[str], whole: str | None,
-    seconds: float | None, mode: Mode = "live",
+    seconds: float | None, mode: Mode = "live", name: str | None = None,
 ) -> int:  # fmt: skip
     """Judges the file and the inputs, saves, runs, and shows how it goes."""
-    wanted = _judged(desk, screen, file, words, whole)
+    wanted = _judged(desk, screen, read_definition_file(file, desk.limits(), name), words, whole)
     async with _open(desk, screen) as rooms:
         await _tell_of_earlier_runs(rooms, screen)
-        deed = Deed("create_automation")
-        async with local(rooms, deed).transaction() as tx:
-            saved = await save(
-                tx, rooms.workspace_id, wanted.definition, wanted.grants, FIRST_MEMBER
-            )
-            deed.subject = saved.automation_id
-            deed.detail = tell_saved(saved, wanted.definition.name)
-            deed.idle = is_idle(saved)
+        saved = await _saved(rooms, wanted, Handed(file, renamed=name is not None))
+        version = _version_words(wanted, saved)
+        doubts = (*wanted.report.warnings, *saved.warnings)
+        _tell_of_saving(screen, version, doubts)
         request = Request(rooms.workspace_id, saved.automation_id, inputs=wanted.inputs, mode=mode)
         dispatched = await rooms.dispatcher.dispatch(request)
         told = {"run_id": str(dispatched.run_id)}
         await local(rooms, Deed("run_automation", saved.automation_id, told)).note()
-        return await _see_through(rooms, screen, dispatched.run_id, seconds)
+        more = {
+            "saved_version": saved.version if saved.changed else None,
+            "warnings": [finding.as_dict() for finding in doubts],
+        }
+        return await _see_through(
+            rooms, screen, dispatched.run_id, seconds, beside=Beside(version, more)
+        )
 
 
 def _judged(
-    desk: Desk, screen: Screen, file: str, words: Sequence[str], whole: str | None
+    desk: Desk, screen: Screen, document: Any, words: Sequence[str], whole: str | None
 ) -> Wanted:
     limits = desk.limits()
     vocabulary = desk.doors.vocabulary(limits)
-    report = validate(read_definition_file(file, limits), vocabulary, limits)
+    report = validate(document, vocabulary, limits)
     definition = report.accepted()
     inputs = read_inputs(words, whole, definition.inputs.shape, limits)
     # Judged again when the run is accepted; here so that nothing is stored before.
@@ -88,7 +108,34 @@ def _judged(
     tokens = Tokens(None, now, str(FIRST_MEMBER), str(FIRST_WORKSPACE))
     resolve_inputs(definition.inputs.shape, {}, inputs, tokens, limits)
     screen.say(*introduction(definition, report.grants, vocabulary), "")
-    return Wanted(definition, report.grants, inputs)
+    return Wanted(report, inputs)
+
+
+async def _saved(rooms: Rooms, wanted: Wanted, handed: Handed) -> Saved:
+    await check_builds(rooms.workshop, rooms.workspace_id, wanted.definition)
+    deed = Deed("create_automation")
+    async with local(rooms, deed).transaction() as tx:
+        saved = await save_to_run(
+            tx, rooms.workspace_id, wanted.definition, wanted.report.grants, handed
+        )
+        deed.subject = saved.automation_id
+        deed.detail = tell_saved(saved, wanted.definition.name)
+        deed.idle = is_idle(saved)
+    return saved
+
+
+def _tell_of_saving(screen: Screen, version: str, doubts: Sequence[Finding]) -> None:
+    if version:
+        screen.say(f"  {version}")
+    screen.say(*warning_lines(doubts, screen))
+    if version or doubts:
+        screen.say("")
+
+
+def _version_words(wanted: Wanted, saved: Saved) -> str:
+    """What the file became; nothing when it is what was there."""
+    name = one_line(wanted.definition.name)
+    return f"saved as version {saved.version} of {name}" if saved.changed else ""
 
 
 async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: float | None) -> int:
@@ -108,7 +155,7 @@ async def retry(desk: Desk, screen: Screen, text: str, *, wait: bool, seconds: f
 
 async def _see_through(
     rooms: Rooms, screen: Screen, run_id: UUID, seconds: float | None,
-    before: dict[str, Any] | None = None,
+    before: dict[str, Any] | None = None, beside: Beside = NOTHING_BESIDE,
 ) -> int:  # fmt: skip
     """Works in this process until the run has ended, then says what became of it."""
     follower = Follower(rooms, run_id, Show(screen))
@@ -125,7 +172,7 @@ async def _see_through(
         run = following.result()
     run = run or await _read(rooms, run_id)
     now = await version_in_force(rooms, run)
-    return _close(screen, run, asked=follower.cancelling, in_force=now)
+    return _close(screen, run, beside, asked=follower.cancelling, in_force=now)
 
 
 async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
@@ -133,12 +180,14 @@ async def _read(rooms: Rooms, run_id: UUID) -> dict[str, Any]:
         return await read_run(connection, rooms.workspace_id, run_id)
 
 
-def _close(screen: Screen, run: dict[str, Any], *, asked: bool, in_force: int) -> int:
+def _close(
+    screen: Screen, run: dict[str, Any], beside: Beside, *, asked: bool, in_force: int
+) -> int:
     """The last words; a run that was left may still have ended on the way out."""
     if screen.for_programs:
-        screen.answer(run)
+        screen.answer({**run, **beside.told})
     elif run["status"] in FINAL:
-        screen.say(*closing_lines(run, screen, in_force=in_force))
+        screen.say(*closing_lines(run, screen, in_force=in_force, saved=beside.version))
     else:
         end = "ends it" if asked else "goes on with it"
         screen.say("", f"The run {run['id']} is not finished; the next worker {end}.")

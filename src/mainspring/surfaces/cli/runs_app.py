@@ -84,6 +84,10 @@ def _run(
     ],
     words: InputWords = None,
     inputs: Inputs = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Save and run it under this name, not its own."),
+    ] = None,
     dry_run: DryRun = False,
     verify: Verify = False,
     timeout: Seconds = None,
@@ -91,6 +95,8 @@ def _run(
 ) -> int:
     """Save a definition, run it once, here and now, and show each step.
 
+    An automation of the same name gets a new version; one that is active, or would lose
+    triggers or written grants, is never replaced so.
     The exit code says what the run came to. Ctrl-C cancels the run.
     Ctrl-C again leaves it unfinished; the next worker goes on with it.
     """
@@ -100,7 +106,7 @@ def _run(
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
     mode = mode_of(dry_run=dry_run, verify=verify)
-    return finish(run_file(desk, screen, file, words or (), inputs, timeout, mode))
+    return finish(run_file(desk, screen, file, words or (), inputs, timeout, mode, name))
 
 
 def _fire(

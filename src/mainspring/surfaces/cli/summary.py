@@ -156,16 +156,30 @@ def _nested(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> i
 
 
 def grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
-    """What its runs may call, and how far."""
+    """What its runs may call, and how far; what an automation has of its own is one line."""
     from rich.text import Text
 
+    listed = list(grants)
     lines = [
         Text.assemble(
             "  may call ", (one_line(grant.capability), "bold"), _bounds(grant, vocabulary)
         )
-        for grant in grants
+        for grant in listed
+        if not _its_own(grant)
     ]
+    own = sorted({_its_own(grant) for grant in listed} - {""})
+    if own:
+        lines.append(Text(f"  may use its own {' and its own '.join(own)}"))
     return lines or [Text("  calls nothing outside its own steps")]
+
+
+def _its_own(grant: Grant) -> str:
+    """What every script has and needs no agreement to: its own memory and its own history."""
+    if grant.params:
+        return ""
+    if grant.capability.startswith("automation_kv."):
+        return "memory"
+    return "record of failures" if grant.capability == "automation_recent_failures" else ""
 
 
 def _bounds(grant: Grant, vocabulary: Vocabulary) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mainspring.contracts.limits import Limits
 from mainspring.definition.model import TriggerType
+from mainspring.definition.secret_use import secret_uses
 
 AutomationState = Literal["active", "paused", "archived"]
 
@@ -95,12 +98,30 @@ class TriggerSummary(_Shape):
     last_fired_at: datetime | None
 
 
+class SecretUseShape(_Shape):
+    """A secret of the owner's that a definition uses, and where it goes."""
+
+    name: str
+    action: str = Field(description="What uses it: the action of a step, or a type of trigger.")
+    part: str = Field(description="The part of what is sent, as headers; empty for a trigger.")
+    site: str = Field(description="The host that gets it; empty where the definition does not say.")
+
+
 class AutomationDetail(AutomationSummary):
     """An automation, whole."""
 
     definition: dict[str, Any] = Field(description="With its triggers as they are now.")
     grants: list[GrantShape]
+    secrets: list[SecretUseShape] = Field(
+        description="Every secret that it uses, once for each place that it goes to."
+    )
     triggers: list[TriggerSummary]
+
+
+def secrets_shown(document: Mapping[str, Any], limits: Limits) -> list[dict[str, str]]:
+    """The secrets of a definition by name, as its reader is told of them."""
+    uses = {(one.secret, one.action, one.part, one.site) for one in secret_uses(document, limits)}
+    return [dict(zip(SecretUseShape.model_fields, use, strict=True)) for use in sorted(uses)]
 
 
 class SavedShape(_Shape):

@@ -4,6 +4,7 @@
 import { arrive, ask, byId, isAtLeast, onPress, say, sentence } from "./page.js";
 import { badge, el, tell } from "./parts.js";
 import { knowGrants, knowSecrets, mayDo, stepLine } from "./definition.js";
+import { changeLine } from "./diff.js";
 import { beginRuns, fillRuns, watch } from "./runs.js";
 import { away, boundWords, capital, moment, plain, stateWords, triggerWords } from "./words.js";
 
@@ -151,7 +152,7 @@ async function askBack(version, from) {
   const found = await ask("GET", `${ONE}/diff?from=${automation.version}&to=${version}`);
   back = version;
   byId("back-title").textContent = `Bring version ${version} back?`;
-  const changes = found.changes.slice(0, 30).map((one) => el("li", {}, `${plain(one.op)} `, el("code", {}, one.pointer || "/")));
+  const changes = found.changes.slice(0, 30).map(changeLine);
   const more = found.changes.length - changes.length;
   byId("back-words").replaceChildren(
     el("p", {}, "It becomes the newest version, and the one in force."),
@@ -159,7 +160,7 @@ async function askBack(version, from) {
       ? [el("h3", {}, "It may then, and may not now"), el("ul", { class: "grants" }, ...found.widened.map(grantWords))]
       : [el("p", {}, "It may call nothing that it may not call now.")]),
     el("h3", {}, "What changes"),
-    el("ul", {}, ...(changes.length ? changes : [el("li", {}, "Nothing")])),
+    el("ul", { class: "changes" }, ...(changes.length ? changes : [el("li", {}, "Nothing")])),
     more > 0 ? el("p", { class: "soft" }, `and ${more} more`) : "",
   );
   openBack(from);

@@ -2,7 +2,7 @@
 
 import { ask } from "./page.js";
 import { el, json, numbered } from "./parts.js";
-import { boundWords, secretNames, span, usd } from "./words.js";
+import { boundWords, everyStep, secretWords, span, usd } from "./words.js";
 
 // What every script has and needs no agreement to: its own memory and its own history.
 const ITS_OWN = /^automation_(kv\.|recent_failures$)/;
@@ -22,14 +22,19 @@ export async function knowGrants(automation) {
   return found.sort((one, other) => weight(one) - weight(other));
 }
 
-// Whose secrets an automation uses, and which of them are there, as far as this person may know.
+// Whose secrets an automation uses, where each goes, and which of them are there, as far as this
+// person may know.
 export async function knowSecrets(automation, who) {
-  const names = secretNames(automation.definition);
+  const names = [...new Set(automation.secrets.map((one) => one.name))];
   if (!names.length) return [];
   const mine = automation.created_by === who.user.id;
   const told = mine ? await ask("GET", "/secrets").catch(() => null) : null;
   const there = told && new Set(told.secrets.map((one) => one.name));
-  return names.map((name) => ({ name, missing: there !== null && !there.has(name) }));
+  return names.map((name) => ({
+    name,
+    places: automation.secrets.filter((one) => one.name === name),
+    missing: there !== null && !there.has(name),
+  }));
 }
 
 function reach(grant, policy) {
@@ -60,10 +65,25 @@ function secretLine(secret) {
     "li",
     {},
     el("code", {}, secret.name),
+    ...secret.places.map((one) => el("span", { class: "soft line" }, secretWords(one))),
     secret.missing && el("span", { class: "field-problem line" },
       "It is not there yet. Its owner adds it with ",
       el("code", {}, `mainspring secrets set ${secret.name}`), "."),
   );
+}
+
+const SCRIPT_SECONDS = 60;
+
+// How long a script has, which is most often less than its run has.
+function walls(definition, whole) {
+  const scripts = [...everyStep([definition.plan, definition.execution?.on_failure])]
+    .filter((one) => one.action === "script");
+  const told = scripts.map((one) => {
+    const name = scripts.length > 1 ? ` ${one.step_id}` : "";
+    return `The script${name} is killed after ${Math.min(one.config.wall_seconds ?? SCRIPT_SECONDS, whole)} s.`;
+  });
+  const alone = scripts.length === 1 && definition.plan.length === 1 && definition.plan[0] === scripts[0];
+  return alone ? told : [`A run may work for ${span(whole)} in all.`, ...told];
 }
 
 export function bounds(definition) {
@@ -71,7 +91,7 @@ export function bounds(definition) {
   const told = [
     `At most ${usd(execution.budget_cap_usd ?? 1)} for one run, ${usd(execution.cost_cap_daily_usd ?? 1)} for all of a day.`,
     `At most ${Number(execution.max_llm_tokens ?? 200000).toLocaleString("en")} tokens of models for one run.`,
-    `A run may work for ${span(execution.timeout_seconds ?? 600)}.`,
+    ...walls(definition, execution.timeout_seconds ?? 600),
   ];
   const queued = {
     queue: "A run waits until the one before it has ended.",

@@ -21,8 +21,8 @@ class File:
 _PAGE: Final = "text/html; charset=utf-8"
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 _SCRIPTS: Final = (
-    "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "runs",
-    "inbox",
+    "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
+    "runs", "inbox",
 )  # fmt: skip
 
 FILES: Final = (

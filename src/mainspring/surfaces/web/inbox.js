@@ -2,7 +2,7 @@
 
 import { arrive, ask, byId, isAtLeast, onPress, sentence } from "./page.js";
 import { badge, el, json, link, runAddress, tell } from "./parts.js";
-import { away, moment, plain, span } from "./words.js";
+import { away, moment, plain, span, visible } from "./words.js";
 
 const LOOK_AGAIN = 10000;
 const DECIDED = 25;
@@ -19,10 +19,11 @@ async function runOf(id) {
 
 function value(given) {
   if (typeof given === "string") {
-    return given.includes("\n") ? el("pre", { class: "data" }, given) : given;
+    return given.includes("\n") ? el("pre", { class: "data" }, visible(given)) : visible(given);
   }
   const short = Array.isArray(given) && given.every((one) => typeof one === "string");
-  return short ? given.join(", ") : json(given);
+  if (!short) return json(given);
+  return el("span", {}, ...given.flatMap((one, place) => [place ? ", " : "", el("bdi", {}, visible(one))]));
 }
 
 function sent(given) {
@@ -57,7 +58,7 @@ const DEEDS = {
 };
 
 function deed(draft, verb, words, look, problem) {
-  const button = el("button", { type: "button", class: look, "aria-label": `${words}: ${draft.preview}` }, words);
+  const button = el("button", { type: "button", class: look, "aria-label": `${words}: ${visible(draft.preview)}` }, words);
   button.addEventListener("click", async () => {
     const pair = button.parentElement.querySelectorAll("button");
     for (const one of pair) one.disabled = true;
@@ -98,7 +99,7 @@ function draftCard(draft) {
   const waits = draft.status === "pending";
   const problem = el("p", { class: "problem", role: "alert", hidden: true });
   const parts = [
-    el("div", { class: "head" }, el("strong", { class: "preview" }, draft.preview), waits ? null : badge(draft.status)),
+    el("div", { class: "head" }, el("strong", { class: "preview" }, visible(draft.preview)), waits ? null : badge(draft.status)),
     el("p", { class: "soft" }, "Asked for by ", asker(draft), ` ${away(draft.created_at)}. `,
       waits ? el("span", { class: "left", "data-until": draft.expires_at }, `It ${left(draft)}.`) : ""),
   ];

@@ -1,6 +1,6 @@
 // Small parts that pages are put together from. Text only ever becomes text.
 
-import { plain, TONES } from "./words.js";
+import { plain, TONES, visible } from "./words.js";
 
 // An element with its attributes and what it holds: elements, or text.
 export function el(name, given = {}, ...held) {
@@ -28,12 +28,12 @@ export function numbered(text, label) {
     "div",
     { class: "source", tabindex: "0", role: "region", "aria-label": label },
     el("pre", { class: "numbers", "aria-hidden": "true" }, numbers),
-    el("pre", {}, el("code", {}, lines.join("\n"))),
+    el("pre", {}, el("code", {}, visible(lines.join("\n")))),
   );
 }
 
 export const json = (value) =>
-  el("pre", { class: "data", tabindex: "0" }, JSON.stringify(value, null, 2));
+  el("pre", { class: "data", tabindex: "0" }, visible(JSON.stringify(value, null, 2)));
 
 // What somebody is told in passing; a screen reader says it too.
 const IN_PASSING = 8000;

@@ -6,7 +6,7 @@ import { away, isOver, MODES, moment, outcomeWords, plain, span, usd } from "./w
 
 const SHOWN = 10;
 const LOOK_AGAIN = 5000;
-// A page that holds more text than this becomes slow; the command shows all of it.
+// A page that holds more text than this becomes slow; all of it is at another address.
 const MOST_TEXT = 200000;
 
 let automation, who;
@@ -56,7 +56,7 @@ function said(piece) {
   while (kept > MOST_TEXT && place.childNodes.length > 1) {
     kept -= place.firstChild.textContent.length;
     place.firstChild.remove();
-    byId("run-words").textContent = `Only the end of what it said is shown; mainspring runs output ${watched} shows all of it.`;
+    byId("left-out").hidden = false;
   }
   if (low) place.scrollTop = place.scrollHeight;
 }
@@ -101,7 +101,8 @@ export function watch(id, move) {
   byId("run-words").textContent = "";
   byId("output").replaceChildren();
   byId("silent").textContent = "It has said nothing so far.";
-  for (const part of ["output", "run-problem", "pretended", "answer", "cancel", "drafts"]) byId(part).hidden = true;
+  byId("all-output").href = `/api/v1/runs/${id}/output`;
+  for (const part of ["output", "left-out", "run-problem", "pretended", "answer", "cancel", "drafts"]) byId(part).hidden = true;
   byId("silent").hidden = false;
   if (move) byId("run-title").focus();
   stream = new EventSource(`/api/v1/runs/${id}/stream`);

@@ -82,7 +82,10 @@ export function capital(text) {
 }
 
 export function stateWords(automation) {
-  if (automation.state === "active") return "Its triggers start it.";
+  if (automation.state === "active") {
+    const started = (automation.triggers || []).some((one) => one.enabled);
+    return started ? "Its triggers start it." : "It has no trigger that is on: only a person starts it, by hand.";
+  }
   if (automation.state === "archived") return "It was put away; nothing starts it.";
   if (automation.paused_reason === "failures") {
     return `Paused by itself after ${automation.failures} failures in a row.`;
@@ -103,7 +106,7 @@ export const plain = (word) => word.replaceAll("_", " ");
 const OUTCOMES = {
   effects: "changed something",
   drafts_waiting: "left drafts for a person",
-  answer_only: "answered, changed nothing",
+  answer_only: "changed nothing",
   nothing_to_do: "found nothing to do",
   blocked: "was refused a call",
   over_budget: "ran out of money",
@@ -135,18 +138,15 @@ export function* everyStep(value) {
   }
 }
 
-// The names of secrets that a definition spells out.
-export function secretNames(definition) {
-  const found = new Set();
-  for (const step of everyStep([definition.plan, definition.execution])) {
-    const script = step.action === "script" ? step.config.source : "";
-    for (const [, name] of script.matchAll(/\{\{\s*([a-z0-9_]{1,64})\s*\}\}/g)) found.add(name);
-    const rest = JSON.stringify({ ...step.config, source: "" });
-    for (const [, name] of rest.matchAll(/\bsecrets\s*\.\s*([a-z0-9_]{1,64})/g)) found.add(name);
-  }
-  for (const trigger of definition.triggers || []) {
-    const name = trigger.config && trigger.config.signature && trigger.config.signature.secret;
-    if (name) found.add(name);
-  }
-  return [...found].sort();
+// Where a secret goes, as the API tells it.
+export function secretWords({ action, part, site }) {
+  if (!part) return `is used by its ${plain(action)}, for the signature`;
+  const place = action === "http_fetch" ? `the ${part} of a request` : `${plain(part)} of ${action}`;
+  if (site) return `goes to ${site}, in ${place}`;
+  return action === "http_fetch" ? `goes where a run decides, in ${place}` : `is used in ${place}`;
 }
+
+// Characters that turn text around, or are not seen at all, spelled out.
+const UNSEEN = /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+export const visible = (text) =>
+  text.replace(UNSEEN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);

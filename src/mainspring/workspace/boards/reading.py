@@ -22,6 +22,7 @@ from mainspring.workspace.boards.finding import (
     Dataset,
     datasets_of,
     find_board,
+    no_board,
     no_dataset,
 )
 from mainspring.workspace.boards.parts import shown_parts
@@ -74,6 +75,9 @@ def get_handler(limits: Limits) -> CapabilityHandler:
 
     async def get(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         board = await find_board(ctx, arguments)
+        if ctx.run is not None and arguments.get("name", board.name) != board.name:
+            # A run may have been granted a board by its name: its id must not lead elsewhere.
+            raise no_board()
         datasets = await datasets_of(ctx, board)
         name = arguments.get("dataset", DEFAULT)
         asked = next((one for one in datasets if one.name == name), None)

@@ -240,3 +240,23 @@ async def test_a_call_that_nobody_waits_for_is_made_and_recorded(bench: Bench) -
     assert run["output"] == "done", run["error"]
     assert bench.outside.order == ["left alone"]
     assert {call["capability"] for call in run["calls"]} == {"test.note", "test.hang"}
+
+
+async def test_what_follows_from_a_call_that_nobody_waits_for_is_done_too(bench: Bench) -> None:
+    source = """
+        const one = async (n) => {
+            const a = await brains["test.echo"]({ n });
+            await brains["test.note"]({ mark: String(a.n) });
+        };
+        for (const n of [1, 2, 3]) one(n);
+        return "done";
+    """
+    run = await bench.run(script(source, "test.note", "test.echo"))
+    assert run["output"] == "done", run["error"]
+    assert sorted(bench.outside.order) == ["1", "2", "3"]
+
+
+async def test_a_refusal_that_nobody_waits_for_fails_the_script(bench: Bench) -> None:
+    source = 'brains["test.flaky"]({ failures: 9, permanent: true });\nreturn "done";'
+    run = await bench.run(script(source, "test.flaky"))
+    assert (run["status"], run["error"]["code"]) == ("failed", "never")

@@ -7,9 +7,11 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest_asyncio
 
+from mainspring.definition.script import mark_of
 from mainspring.wiring import build_house
 from tests.kit.house import Bench
 from tests.kit.leaks import Haystack, add_tables
@@ -39,9 +41,8 @@ async def outward(bench: Bench) -> AsyncIterator[tuple[Bench, Echo, Echo, str, s
     async with local_server(one) as first, local_server(other) as second:
         pairs = (f"127.0.0.1:{first.port}", f"127.0.0.1:{second.port}")
         settings = replace(bench.house.settings, egress_allow=frozenset(pairs))
-        house = build_house(
-            settings, bench.house.limits, bench.house.registry, bench.house.database
-        )
+        old = bench.house
+        house = build_house(settings, old.limits, old.registry, old.database, old.workshop)
         await house.vault.set(bench.drawer, "api_key", SECRET)
         yield Bench(house, bench.outside), one, other, pairs[0], pairs[1]
         await house.waker.aclose()
@@ -109,12 +110,80 @@ async def test_a_placeholder_that_is_made_up_while_it_runs_is_refused_everywhere
         await brains.http_fetch({ url, headers: { Authorization: "Bearer {{api_key}}" } });
         const codes = [];
         for (const given of [{ method: "POST", body: made }, { query: { a: made } },
-            { headers: { "X-Other": "{" + "{other_key}" + "}" } }]) {
+            { headers: { "X-Other": made } }, { headers: { [made]: "a" } }]) {
             try { await brains.http_fetch({ url, ...given }); } catch (error) { codes.push(error.code); }
         }
         return codes;
     """.replace("HERE", here)  # noqa: E501
     run = await bench.run(_plan(source, here))
     assert run["status"] == "succeeded", run["error"]
-    assert run["output"] == ["secret_not_allowed_here"] * 3
+    assert run["output"] == ["secret_not_allowed_here"] * 4
     assert len(one.heads) == 1
+
+
+async def test_what_a_stranger_sends_never_stands_for_a_secret(outward: Outward) -> None:
+    bench, one, _, here, _ = outward
+    source = """
+        const said = [];
+        for (const subject of trigger.subjects) {
+            try {
+                await brains.http_fetch({ url: "http://HERE/", query: { token: "{{api_key}}", name: subject } });
+                said.push("sent");
+            } catch (error) { said.push(error.code + ": " + error.message); }
+        }
+        return said;
+    """.replace("HERE", here)  # noqa: E501
+    plan = _plan(source, here)
+    mark = mark_of(plan["plan"][0]["config"]["source"])
+    names = ["{{api_key}}", "{{ secrets.api_key }}", "{{" + mark + ":api_key}}"]
+    plain = ["{{other_key}}", "{{ name }} {{", "Order {{api_key"]
+    subjects = [*(f"Order for {name}" for name in names), *plain]
+    run = await bench.run(plan, payload={"subjects": subjects})
+    assert run["status"] == "succeeded", run["error"]
+    refused, sent = run["output"][:3], run["output"][3:]
+    assert all(each.startswith("secret_not_allowed_here: ") for each in refused), refused
+    assert all("data never stands for a secret" in each for each in refused)
+    assert sent == ["sent"] * 3, "braces that name no secret of the script are plain text"
+    queries = [parse_qs(urlsplit(head.split()[1]).query) for head in one.heads]
+    assert queries == [{"token": [SECRET], "name": [name]} for name in plain]
+
+
+async def test_a_client_of_the_script_s_own_has_no_secret_put_in(outward: Outward) -> None:
+    bench, one, _, here, _ = outward
+    source = """
+        const arguments_ = { url: "http://HERE/", headers: { a: "{" + "{api_key}" + "}" } };
+        const body = { jsonrpc: "2.0", id: 1, method: "tools/call",
+            params: { name: "http_fetch", arguments: arguments_ } };
+        const answer = await fetch(Deno.env.get("BRAINS_MCP_URL"), { method: "POST",
+            headers: { authorization: "Bearer " + Deno.env.get("BRAINS_RUN_TOKEN"),
+                "content-type": "application/json", accept: "application/json, text/event-stream",
+                "mcp-protocol-version": "2025-11-25" },
+            body: JSON.stringify(body) });
+        const said = await answer.text();
+        await brains.http_fetch({ url: "http://HERE/", headers: { a: "{{api_key}}" } });
+        return said;
+    """.replace("HERE", here)
+    run = await bench.run(_plan(source, here))
+    assert run["status"] == "succeeded", run["error"]
+    assert "secret_not_allowed_here" in run["output"]
+    (head,) = one.heads
+    assert f"a: {SECRET}" in head
+
+
+async def test_a_request_with_a_secret_is_not_sent_again_when_its_script_goes_on(
+    outward: Outward,
+) -> None:
+    bench, one, _, here, _ = outward
+    source = """
+        const sent = await brains.http_fetch({ url: "http://HERE/", query: { token: "{{api_key}}" } });
+        await brains["test.flaky"]({ failures: 1 });
+        return sent.status;
+    """.replace("HERE", here)  # noqa: E501
+    plan = _plan(source, here)
+    plan["plan"][0]["config"]["grants"].append({"tool": "test.flaky"})
+    plan["execution"] = {"retry_backoff": "none"}
+    run = await bench.run(plan)
+    assert run["status"] == "succeeded", run["error"]
+    assert [each["status"] for each in run["steps"]] == ["retrying", "succeeded"]
+    (head,) = one.heads
+    assert f"token={SECRET}" in head

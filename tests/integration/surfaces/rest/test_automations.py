@@ -196,6 +196,30 @@ async def test_an_automation_is_made_paused_and_read_back(api: Api) -> None:
     assert (again.status_code, again.json()["changed"]) == (200, False)
 
 
+async def test_the_secrets_of_an_automation_are_told_with_where_they_go(api: Api) -> None:
+    source = """
+    await brains.http_fetch({url: "https://a.example/", headers: {x: "{{secrets.dotted}}"}});
+    await brains.http_fetch({url: "https://a.example/", headers: {y: "{{in_script}}"}});
+    """
+    hook = {"id": "t", "type": "webhook", "config": {"signature": {"secret": "in_trigger"}}}
+    fetch = {"url": "https://b.example/", "query": {"key": "{{secrets.in_step}}"}}
+    written = document(
+        step("one", "script", {"source": source}),
+        step("two", "http_fetch", fetch),
+        triggers=[hook],
+    )
+    found = await api.client.get(f"{V1}/automations/{await _made(api, written)}")
+    shown = AutomationDetail.model_validate(found.json())
+    assert [tuple(one.model_dump().values()) for one in shown.secrets] == [
+        ("dotted", "http_fetch", "headers", "a.example:443"),
+        ("in_script", "http_fetch", "headers", "a.example:443"),
+        ("in_step", "http_fetch", "query", "b.example:443"),
+        ("in_trigger", "webhook", "", ""),
+    ]
+    none = await api.client.get(f"{V1}/automations/{await _made(api, _says(name='bare'))}")
+    assert none.json()["secrets"] == []
+
+
 async def test_a_name_that_is_taken_is_a_clash_and_makes_no_version(api: Api) -> None:
     await _made(api)
     before = await _stored(api)

@@ -11,9 +11,11 @@ import httpx2
 import pytest
 
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.shapes import RunDetail
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
+from tests.kit.people import make_person, token_of
 
 ONE = document(step("a", "transform_data", {"output": {"n": 1}}), name="one")
 SLOW = document(
@@ -97,6 +99,28 @@ async def test_a_replay_is_a_new_run_that_names_the_old(api: Api, bench: Bench) 
     bad = await api.client.post(f"/api/v1/runs/{run['id']}/replay", json={"version": "newest"})
     assert bad.status_code == 422
     assert bad.json()["errors"][0]["pointer"] == "/version"
+
+
+async def test_an_operator_cannot_replay_what_the_owner_has_taken_out(
+    api: Api, bench: Bench
+) -> None:
+    def calls(host: str) -> dict[str, Any]:
+        headers = {"X-Key": "{{ secrets.key }}"}
+        return document(step("a", "http_fetch", {"url": f"https://{host}/", "headers": headers}))
+
+    run = f"/api/v1/runs/{(await bench.dispatch(calls('one.test'))).run_id}/replay"
+    house = api.house
+    olga = await make_person(
+        house.database, "olga@example.org", workspace_id=house.workspace_id, role=Role.OPERATOR
+    )
+    hers = await token_of(house.database, house.workspace_id, olga.id)
+    assert (await api.stranger.post(run, headers=hers)).status_code == 202
+    await bench.save(calls("two.test"))
+    refused = await api.stranger.post(run, headers=hers)
+    assert (refused.status_code, refused.json()["code"]) == (403, "secrets_widened")
+    now = await api.stranger.post(run, headers=hers, json={"version": "active"})
+    assert now.status_code == 202
+    assert (await api.client.post(run)).status_code == 202
 
 
 async def test_a_run_is_watched_to_its_end_and_the_stream_closes(api: Api, bench: Bench) -> None:

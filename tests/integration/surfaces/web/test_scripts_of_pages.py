@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mainspring.actions.script.sandbox.place import find_deno
-from mainspring.contracts.limits import Limits
-from mainspring.definition.secret_use import secret_uses
 from mainspring.surfaces import web
 from tests.kit.house import document, step
 
@@ -61,27 +59,102 @@ def test_triggers_bounds_and_times_are_told_in_words(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_page_names_the_secrets_that_activation_asks_for(tmp_path: Path) -> None:
-    source = 'await brains.http_fetch({url: "https://a.example", headers: {x: "{{in_script}}"}});'
-    made = document(
-        step("one", "script", {"source": source}),
-        step("two", "slack_post", {"token": "{{ secrets.in_step }}", "text": "{{ inputs.x }}"}),
-        triggers=[
-            {"id": "t", "type": "webhook", "config": {"signature": {"secret": "in_trigger"}}}
-        ],
-        execution={
-            "on_failure": [step("late", "slack_post", {"token": "{{ secrets.in_rescue }}"})]
-        },
-    )
-    shown = _worked_out(
+def test_bounds_and_starts_are_those_of_the_automation(tmp_path: Path) -> None:
+    script = step("one", "script", {"source": "return 1;"})
+    slow = step("two", "script", {"source": "return 2;", "wall_seconds": 300})
+    plans = {
+        "alone": document(script),
+        "short": document(slow, execution={"timeout_seconds": 120}),
+        "several": document(script, slow),
+        "none": document(step("a", "transform_data", {"output": 1})),
+    }
+    told = _worked_out(
         f"""
-        import {{ secretNames }} from "@/words.js";
-        console.log(JSON.stringify(secretNames({json.dumps(made)})));
+        import {{ bounds }} from "@/definition.js";
+        import {{ secretWords, stateWords }} from "@/words.js";
+        const times = (one) => bounds(one).filter((line) => / for .* in all|killed/.test(line));
+        const plans = Object.entries({json.dumps(plans)}).map(([name, one]) => [name, times(one)]);
+        const started = (...triggers) => stateWords({{ state: "active", triggers }});
+        console.log(JSON.stringify({{
+          ...Object.fromEntries(plans),
+          states: [started({{ enabled: true }}), started({{ enabled: false }}), started()],
+          secrets: [["http_fetch", "headers", "a.example:443"], ["http_fetch", "url", ""],
+            ["slack_post", "token", ""], ["webhook", "", ""]]
+            .map(([action, part, site]) => secretWords({{ action, part, site }})),
+        }}));
         """,
         tmp_path,
     )
-    assert shown == sorted({use.secret for use in secret_uses(made, Limits())})
-    assert shown == ["in_rescue", "in_script", "in_step", "in_trigger"]
+    by_hand = "It has no trigger that is on: only a person starts it, by hand."
+    assert told == {
+        "alone": ["The script is killed after 60 s."],
+        "short": ["The script is killed after 120 s."],
+        "several": [
+            "A run may work for 10 min in all.", "The script one is killed after 60 s.",
+            "The script two is killed after 300 s.",
+        ],
+        "none": ["A run may work for 10 min in all."],
+        "states": ["Its triggers start it.", by_hand, by_hand],
+        "secrets": [
+            "goes to a.example:443, in the headers of a request",
+            "goes where a run decides, in the url of a request",
+            "is used in token of slack_post", "is used by its webhook, for the signature",
+        ],
+    }  # fmt: skip
+
+
+# As much of a document as the parts of a page need to be put together.
+_PAPER = """
+    class Paper {
+      constructor(name) { Object.assign(this, { name, held: [] }); }
+      setAttribute() {}
+      append(...more) { this.held.push(...more); }
+      get text() { return this.held.map((one) => one.text ?? one).join(""); }
+    }
+    Object.defineProperty(globalThis, "document", {
+      value: { createElement: (name) => new Paper(name) },
+    });
+"""
+
+
+def test_what_brings_a_version_back_shows_the_lines_that_go_and_come(tmp_path: Path) -> None:
+    lines = [f"line {number}" for number in range(40)]
+    source = "/plan/0/config/source"
+    changed = [*lines[:20], "new \u202e line", *lines[21:]]
+    changes = [
+        {"op": "replace", "pointer": source, "before": "\n".join(lines),
+         "after": "\n".join(changed)},
+        {"op": "replace", "pointer": "/execution/timeout_seconds", "before": 60, "after": 600},
+        {"op": "remove", "pointer": "/goal", "before": "Be good."},
+        {"op": "add", "pointer": "/plan/1",
+         "after": step("two", "script", {"source": "return 1;\nreturn 2;"})},
+        {"op": "move", "pointer": "/plan/0", "from": "/plan/1"},
+    ]  # fmt: skip
+    told = _worked_out(
+        f"""
+        import {{ changeLine, lineDiff }} from "@/diff.js";
+        {_PAPER}
+        const many = (mark) => Array.from({{ length: 3000 }}, (_, n) => mark + n).join("\\n");
+        console.log(JSON.stringify({{
+          changes: {json.dumps(changes)}.map((one) => changeLine(one).text),
+          diffs: [["a\\nb\\nc", "b\\nc\\nd"], ["", "a"], ["a\\n", "a"]].map((two) =>
+            lineDiff(...two).map((one) => one.join("")).join("|")),
+          much: lineDiff(many("x"), many("y")).length,
+        }}));
+        """,
+        tmp_path,
+    )
+    around = ["  line 17", "  line 18", "  line 19", "- line 20", "+ new \\u202e line"]
+    after = ["  line 21", "  line 22", "  line 23", "…", ""]
+    assert told["changes"] == [
+        f"Changed: {source}" + "\n".join(["…", *around, *after]),
+        "Changed: /execution/timeout_seconds 60 → 600",
+        'Gone: /goal "Be good."',
+        "New: /plan/1 two script1\n2return 1;\nreturn 2;",
+        "Moved: /plan/0 from /plan/1",
+    ]
+    assert told["diffs"] == ["-a| b| c|+d", "-|+a", " a"]
+    assert told["much"] == 6000
 
 
 def test_who_is_not_signed_in_goes_to_sign_in_and_comes_back_to_pages_of_ours_alone(

@@ -11,7 +11,7 @@ import pytest
 from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem, TooLarge
 from mainspring.contracts.roles import Role
 from tests.kit.boards import Boards
-from tests.kit.house import Bench
+from tests.kit.house import Bench, document, step
 
 NOBODY = "01900000-0000-7000-8000-0000000000ff"
 COLUMNS = [
@@ -192,3 +192,12 @@ async def test_who_may_only_look_changes_nothing(bench: Bench) -> None:
     with pytest.raises(Denied):
         await viewer.create()
     assert await viewer.rows(board) == []
+
+
+async def test_a_board_granted_by_its_name_is_not_another_one_by_its_id(bench: Bench) -> None:
+    boards = Boards(bench.house)
+    await boards.create("CRM")
+    other = await boards.create("Salaries")
+    plan = document(step("peek", "get_board", {"name": "CRM", "board_id": other}))
+    run = await bench.run(plan)
+    assert (run["status"], run["error"]["code"]) == ("failed", "no_board")

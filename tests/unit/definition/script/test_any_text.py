@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import resource
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mainspring.definition.script import (
+    LONGEST,
     derived_grants,
     grants_of_script,
     read_script,
     script_findings,
     woven,
 )
+from mainspring.definition.script.reading import MOST_ANGLES
 
 _PIECES = st.sampled_from(
     [
@@ -47,3 +52,13 @@ def test_any_text_keeps_its_lines_when_it_is_woven(source: str) -> None:
     added = 0 if read_script(source.removeprefix("\ufeff")).entry == "default" else 1
 
     assert woven(source).count("\n") == source.count("\n") + added
+
+
+@pytest.mark.parametrize("piece", ["f<a,", "f<a|", "a<a<", "f<a,a,a,a,"])
+def test_a_text_that_can_be_read_in_ever_more_ways_costs_little(piece: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for number in (MOST_ANGLES // piece.count("<"), LONGEST // len(piece)):
+        text = piece * number
+        assert read_script(text).faults
+        assert script_findings(text, None, (), ())[0].code in {"script_syntax", "script_angles"}
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000

@@ -67,6 +67,16 @@ def test_a_secret_where_none_is_put_in_is_refused_by_its_name_and_place() -> Non
     assert "headers" in (found.suggestion or "")
 
 
+@pytest.mark.parametrize(
+    "text", [r"'\x7b{key}}'", r"'{\u007bkey}}'", r"`{{k\u{65}y}}`", "'{{key\\\n}}'", r"'{{key}\}'"]
+)
+def test_a_secret_that_is_written_with_an_escape_is_told(text: str) -> None:
+    (found,) = _judged(f"brains.http_fetch({{ url: 'https://a.com/', query: {{ a: {text} }} }})")
+
+    assert found.code == "template_secret"
+    assert "{{key}}" in (found.suggestion or "")
+
+
 def test_a_name_that_no_secret_has_is_told_in_a_request() -> None:
     (found,) = _judged("brains.http_fetch({ url: 'https://a.com/{{Key}}' })")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +11,7 @@ from typing import Any, Final
 import pytest
 from deno import find_deno_bin  # type: ignore[import-untyped]
 
-from mainspring.definition.script import HEAD, read_script, woven
+from mainspring.definition.script import HEAD, mark_of, read_script, woven
 from tests.unit.definition.script.examples import EXAMPLES, HOSTILE, SDK
 
 HOST: Final = 'globalThis[Symbol.for("mainspring.sdk")]'
@@ -140,3 +141,23 @@ def test_a_file_that_exports_its_entry_is_left_as_it_is() -> None:
     source = "// {{ import }}\nexport default () => 1"
 
     assert woven(source) == source
+
+
+@pytest.mark.parametrize("head", ["", "\ufeff"])
+def test_a_secret_is_marked_where_its_request_spells_it_and_nowhere_else(head: str) -> None:
+    spelt = """export default () => brains.http_fetch({ url: `https://ä.com/${"%a{{key}}"}`,
+    query: { é: "%b{{{key}}} %c{{ secrets.key }}", b: `%d{{
+        key }}`, c: "\\x7b{key}}" }, body: "{{key}}" }) // {{key}}
+    """
+    source = head + re.sub("%[a-d]", "", spelt)
+    marks = {"%a{{": "{{M:", "%b{{{": "{{{M:", "%c{{": "{{M:", "%d{{": "{{M:"}
+    wanted = spelt
+    for at, text in marks.items():
+        wanted = wanted.replace(at, text.replace("M", mark_of(source)))
+
+    assert woven(source) == wanted
+
+
+def test_no_two_sources_have_one_mark() -> None:
+    assert mark_of("return 1") != mark_of("return 2")
+    assert re.fullmatch("[0-9a-f]{32}", mark_of("\ud800"))

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
 from mainspring.definition.model import TriggerEntry
-from mainspring.surfaces.cli.summary import described
+from mainspring.definition.script.grants import KV
+from mainspring.surfaces.cli.summary import described, grant_lines
+from mainspring.vocabulary import build_registry
 from mainspring.workspace.watched_boards import Watched
 
+WORDS = build_registry(Limits())
 BOARD = "01900000-0000-7000-8000-00000000000b"
 CASES: list[tuple[str, dict[str, Any], str]] = [
     ("board_change", {"board_id": BOARD}, f"when the board 'CRM' ({BOARD}) changes"),
@@ -54,3 +59,19 @@ def test_a_board_that_nobody_knows_is_told_by_its_id() -> None:
     )
 
     assert described(entry) == f"when the board {BOARD} changes (switched off)"
+
+
+def test_what_an_automation_has_of_its_own_is_one_line_of_what_it_may_call() -> None:
+    own = [Grant(name) for name in KV]
+    bound = Grant("automation_kv.set", {"key": "k"})
+
+    said = [str(line) for line in grant_lines([*own, Grant("list_boards"), bound], WORDS)]
+
+    assert len(said) == 3
+    assert said[0].startswith("  may call list_boards: ")
+    assert said[1].endswith('(key "k")'), "bounds that somebody wrote are shown"
+    assert said[2] == "  may use its own memory and its own record of failures"
+    assert [str(line) for line in grant_lines(own[:1], WORDS)] == ["  may use its own memory"]
+    assert [str(line) for line in grant_lines([], WORDS)] == [
+        "  calls nothing outside its own steps"
+    ]

@@ -62,6 +62,7 @@ class Host {
   #clock;
   #last = 0;
   #waiting = new Map();
+  #answers = new Set();
   #reading = false;
 
   constructor(clock) {
@@ -82,9 +83,21 @@ class Host {
   ask(message) {
     const number = ++this.#last;
     const answer = new Promise((resolve) => this.#waiting.set(number, resolve));
+    this.#answers.add(answer);
+    answer.then(() => this.#answers.delete(answer));
     this.tell({ ...message(number) });
     this.#listen();
     return answer;
+  }
+
+  // Until nothing is asked any more: a call that the script did not wait for is made all the
+  // same, and so is what follows from its answer.
+  async settled() {
+    while (this.#waiting.size > 0) {
+      await Promise.race([...this.#answers]);
+      // What hangs on the answer has its turn, and may ask again or fail.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
   }
 
   // Only while something is asked: a script that waits for nothing is then seen to do so.
@@ -412,7 +425,9 @@ async function run(frame) {
   try {
     const loaded = await loading;
     address = loaded.address;
-    ending.done(await entryOf(loaded.module)(sdk));
+    const value = await entryOf(loaded.module)(sdk);
+    await host.settled();
+    ending.done(value);
   } catch (error) {
     if (error instanceof Failed) ending.failed(error.error, error.address);
     else ending.failed(error, address);

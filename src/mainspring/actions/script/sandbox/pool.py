@@ -21,9 +21,11 @@ from mainspring.actions.script.sandbox.link import Link
 from mainspring.actions.script.sandbox.place import Place, make_place
 from mainspring.actions.script.sandbox.process import SandboxProcess
 from mainspring.actions.script.sandbox.walls import Walls, Wanted
-from mainspring.contracts.errors import Fault, Missing
+from mainspring.contracts.errors import Exhausted, Fault, Missing
 
 _PER_CORE = 4
+# Processes that wait for other scripts, beside those that have a place.
+_MOST_RESTING = 64
 _CPU_SECONDS_AT_MOST = 3600
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 # The script that has just begun gets the processor first.
@@ -69,6 +71,10 @@ class Sandboxes:
         self._link: Link | None = None
         self._idle: deque[SandboxProcess] = deque()
         self._all: set[SandboxProcess] = set()
+        # Those that wait for other scripts, each with how many times.
+        self._waits: dict[SandboxProcess, int] = {}
+        # Those that have given their place back.
+        self._resting: set[SandboxProcess] = set()
         self._filling: set[asyncio.Task[None]] = set()
         self._clearing: set[asyncio.Task[None]] = set()
         self._refill: asyncio.TimerHandle | None = None
@@ -170,6 +176,41 @@ class Sandboxes:
             process.kill()
             self._in_background(self._let_go(process))
 
+    @contextlib.asynccontextmanager
+    async def resting(self, process: SandboxProcess) -> AsyncIterator[None]:
+        """A process that waits for another script has no place meanwhile.
+
+        Those that wait would otherwise keep out those that they wait for. The place is taken
+        again before the last of what it waits for is answered.
+        """
+        if process not in self._waits and len(self._waits) >= _MOST_RESTING:
+            raise Exhausted(
+                f"{_MOST_RESTING} scripts wait for other automations here already.",
+                code="scripts_waiting",
+                retry_after=5,
+                suggestion="Start the other automation with publish_event, which waits for nobody.",
+            )
+        self._waits[process] = self._waits.get(process, 0) + 1
+        if process not in self._resting:
+            self._resting.add(process)
+            self._room.release()
+        try:
+            yield
+        finally:
+            self._waits[process] -= 1
+            if not self._waits[process]:
+                del self._waits[process]
+        if process not in self._waits and process in self._resting and process.is_alive:
+            await self._return(process)
+
+    async def _return(self, process: SandboxProcess) -> None:
+        await self._room.acquire()
+        if process in self._resting and process not in self._waits:
+            self._resting.discard(process)
+        else:
+            # Meanwhile it has begun to wait again, or another answer has taken its place.
+            self._room.release()
+
     def _take_warm(self, caps: Caps) -> SandboxProcess | None:
         if caps.memory_mb != self._caps.memory_mb:
             # Its memory was bounded when it started.
@@ -205,7 +246,10 @@ class Sandboxes:
             await process.close()
         finally:
             self._all.discard(process)
-            self._room.release()
+            if process in self._resting:
+                self._resting.discard(process)
+            else:
+                self._room.release()
             self._fill()
 
     def _in_background(self, work: Coroutine[None, None, None]) -> None:

@@ -31,7 +31,7 @@ from mainspring.actions.script.sandbox.speech import (
 
 __all__ = ["Ended", "Frame", "Piece", "Reason", "SandboxProcess"]
 
-Reason = Literal["wall", "cpu", "memory", "output", "killed", "crashed"]
+Reason = Literal["wall", "cpu", "memory", "output", "answer", "killed", "crashed"]
 
 _READ_BYTES = 1 << 16
 _MOST_PIECES_IN_A_PIPE = 32
@@ -235,7 +235,7 @@ class SandboxProcess:
                 else:
                     self._tell(voice, said)
         except TooLong:
-            self.kill("output")
+            self.kill("answer")
         except Garbled:
             self.kill("crashed")
         if self._listener.greeted and not self._ready.done():

@@ -18,6 +18,7 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field
 
+from mainspring.actions.script.checking import built
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.json_text import content_hash
@@ -34,6 +35,7 @@ from mainspring.surfaces.rest.automation_shapes import (
     StateShape,
     TriggerSummary,
     Verdict,
+    secrets_shown,
 )
 from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
 from mainspring.surfaces.rest.door import SignedIn
@@ -96,12 +98,15 @@ def routes(rooms: Rooms) -> APIRouter:
     return made
 
 
-async def judge(rooms: Rooms, document: Any, automation_id: UUID | None = None) -> Report:
+async def judge(
+    rooms: Rooms, workspace_id: UUID, document: Any, automation_id: UUID | None = None
+) -> Report:
     """The verdict on a document; a hostile one takes its time on a thread."""
     own = None if automation_id is None else str(automation_id)
-    return await asyncio.to_thread(
+    report = await asyncio.to_thread(
         validate, document, rooms.registry, rooms.limits, automation_id=own
     )
+    return await built(rooms.workshop, workspace_id, report)
 
 
 def _judging(made: APIRouter, rooms: Rooms) -> None:
@@ -113,8 +118,7 @@ def _judging(made: APIRouter, rooms: Rooms) -> None:
     )
     @needs(Permission.READ)
     async def validate_definition(request: Request, caller: SignedIn) -> Answer:
-        del caller
-        report = await judge(rooms, await read_json_body(request))
+        report = await judge(rooms, caller.workspace_id, await read_json_body(request))
         definition = report.definition
         return Answer(
             {
@@ -161,6 +165,8 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
         found["triggers"] = [
             {name: row[name] for name in TriggerSummary.model_fields} for row in found["triggers"]
         ]
+        # A large script takes its time to read.
+        found["secrets"] = await asyncio.to_thread(secrets_shown, found["definition"], rooms.limits)
         return Answer(found, headers=_etag(found["version"]))
 
 
@@ -175,9 +181,9 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
     )
     @needs(Permission.EDIT)
     async def create_automation(request: Request, caller: SignedIn) -> Answer:
-        report = await judge(rooms, await read_json_body(request))
-        definition = report.accepted()
         space = caller.workspace_id
+        report = await judge(rooms, space, await read_json_body(request))
+        definition = report.accepted()
 
         async def work(tx: Connection) -> Saved:
             saved = await create(tx, space, definition, report.grants, caller.member_id)
@@ -206,10 +212,9 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
             str | None, Header(description='The version that was edited, as in "3".')
         ] = None,
     ) -> Answer:
-        expected = _expected(if_match)
-        report = await judge(rooms, await read_json_body(request), automation_id)
+        expected, space = _expected(if_match), caller.workspace_id
+        report = await judge(rooms, space, await read_json_body(request), automation_id)
         definition = report.accepted()
-        space = caller.workspace_id
 
         async def work(tx: Connection) -> Saved:
             saved = await update(

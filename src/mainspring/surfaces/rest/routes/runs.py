@@ -201,7 +201,7 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         asked = await read_optional(request, Replay)
         started = await replay(
             caller.database, rooms.dispatcher, rooms.limits, caller.workspace_id, run_id,
-            version=asked.version, inputs=asked.inputs,
+            version=asked.version, inputs=asked.inputs, asked_by=caller.member_id,
         )  # fmt: skip
         caller.detail |= {"run_id": str(started.run_id), "version": asked.version}
         await caller.database.note()

@@ -1,0 +1,167 @@
+"""``run`` beside an automation of the same name: what it keeps, what it refuses, what it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Invalid
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.run import run_file
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.workspace.automations import set_state
+from mainspring.workspace.overview import read_automation
+from tests.kit.house import Bench, document, step
+
+CRON = {"id": "daily", "type": "schedule", "config": {"cron": "0 7 * * *", "timezone": "UTC"}}
+PLAN = document(step("a", "transform_data", {"output": 1}), name="Log invoices", triggers=[CRON])
+GRANTED = document(
+    step("s", "script", {"source": "return 1;", "grants": [{"tool": "list_boards"}]}),
+    name="Log invoices",
+)
+BARE = document(step("a", "transform_data", {"output": 1}), name="Log invoices")
+
+
+def _script(folder: Path, source: str = "return 2;") -> str:
+    file = folder / "Log invoices.ts"
+    file.write_text(source)
+    return str(file)
+
+
+def _json(folder: Path, plan: dict[str, Any]) -> str:
+    file = folder / "plan.json"
+    file.write_text(json.dumps(plan))
+    return str(file)
+
+
+async def _state(bench: Bench, automation_id: Any) -> dict[str, Any]:
+    house = bench.house
+    async with house.database.acquire() as connection:
+        return await read_automation(connection, house.workspace_id, automation_id)
+
+
+async def _runs(bench: Bench) -> int:
+    return int(await bench.house.database.fetchval("SELECT count(*) FROM runs"))
+
+
+@pytest.mark.parametrize(
+    ("there", "active", "why"),
+    [
+        (BARE, True, "It is active"),
+        (PLAN, True, "It is active"),
+        (PLAN, False, "triggers that this file does not have: daily"),
+        (GRANTED, False, "written grants that this file does not have: list_boards"),
+    ],
+)
+async def test_a_file_that_runs_never_replaces_what_others_count_on(
+    bench: Bench, desk: Desk, tmp_path: Path, there: dict[str, Any], active: bool, why: str
+) -> None:
+    saved = await bench.save(there)
+    if active:
+        async with bench.house.database.transaction() as tx:
+            await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    before = await _state(bench, saved.automation_id)
+    other = document(step("b", "transform_data", {"output": 3}), name="Log invoices")
+
+    for file in (_script(tmp_path), _json(tmp_path, other)):
+        with pytest.raises(Clash) as refused:
+            await run_file(desk, Screen(for_programs=False), file, (), None, 30, "dry_run")
+        assert why in refused.value.detail
+        assert refused.value.suggestion is not None
+        assert " save " in refused.value.suggestion
+        assert " --name OTHER " in refused.value.suggestion
+
+    odd = tmp_path / "odd.ts"
+    odd.write_text("return 4;")
+    with pytest.raises(Clash) as refused:
+        await run_file(
+            desk, Screen(for_programs=True), str(odd), (), None, 30, "live", "Log invoices"
+        )
+    assert "--to 'Log invoices' replaces it" in str(refused.value.suggestion)
+    assert await _state(bench, saved.automation_id) == before
+    assert await _runs(bench) == 0
+
+
+async def test_the_same_file_and_another_name_run_beside_what_is_active(
+    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = await bench.save(PLAN)
+    async with bench.house.database.transaction() as tx:
+        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    before = await _state(bench, saved.automation_id)
+
+    await run_file(desk, screen, _json(tmp_path, PLAN), (), None, 30, "dry_run")
+    same = json.loads(capsys.readouterr().out)
+    assert (same["automation"], same["version"], same["saved_version"]) == ("Log invoices", 1, None)
+
+    await run_file(desk, screen, _script(tmp_path), (), None, 30, "dry_run", "Another")
+    other = json.loads(capsys.readouterr().out)
+    assert (other["automation"], other["saved_version"]) == ("Another", 1)
+    after = await _state(bench, saved.automation_id)
+    assert {**after, "last_run": None} == {**before, "last_run": None}
+
+
+async def test_a_new_version_is_said_before_the_run_and_by_the_end_of_a_dry_run(
+    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await bench.save(BARE)
+    changed = document(step("b", "transform_data", {"output": 3}), name="Log invoices")
+    plain, file = Screen(for_programs=False), _json(tmp_path, changed)
+
+    await run_file(desk, plain, file, (), None, 30, "dry_run")
+    first, _, closing = capsys.readouterr().out.partition("It was a dry run: nothing was changed")
+    assert "  saved as version 2 of Log invoices\n" in first
+    assert "the file was saved as version 2 of Log invoices; that stays." in closing
+
+    await run_file(desk, plain, file, (), None, 30, "dry_run")
+    assert "saved as version" not in capsys.readouterr().out
+
+    bare = _json(tmp_path, BARE)
+    await run_file(desk, Screen(for_programs=True), bare, (), None, 30, "dry_run")
+    assert json.loads(capsys.readouterr().out)["saved_version"] == 3
+
+
+async def test_run_shows_the_warnings_that_save_shows(
+    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del bench
+    url = {"url": "https://api.example.com/", "headers": {"Authorization": "{{ secrets.prices }}"}}
+    file = _json(tmp_path, document(step("a", "http_fetch", url), name="Prices"))
+
+    await run_file(desk, Screen(for_programs=False), file, (), None, 30, "dry_run")
+    assert (
+        ": The automation's owner has no secret called prices."
+        in (capsys.readouterr().out.partition("→ a")[0])
+    )
+
+    await run_file(desk, Screen(for_programs=True), file, (), None, 30, "dry_run")
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert "no secret called prices" in warning["detail"]
+
+
+async def test_a_script_that_returns_nothing_has_run(
+    bench: Bench, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del bench
+    file = _script(tmp_path, 'console.log("here");')
+
+    code = await run_file(desk, Screen(for_programs=False), file, (), None, 30)
+
+    said = capsys.readouterr().out
+    assert code == exits.DONE
+    assert "Succeeded" in said
+    assert "It ran to its end, answered nothing and changed nothing." in said
+    assert "skipped" not in said
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "\udcff"])
+async def test_a_name_that_is_none_is_refused(desk: Desk, tmp_path: Path, name: str) -> None:
+    with pytest.raises(Invalid, match="The name must be text") as refused:
+        await run_file(
+            desk, Screen(for_programs=False), _script(tmp_path), (), None, 30, "live", name
+        )
+    assert refused.value.findings[0].pointer == "/name"

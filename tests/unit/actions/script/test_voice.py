@@ -1,0 +1,61 @@
+"""What a script says becomes few pieces, with every line in them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from mainspring.actions.script import voice
+from mainspring.contracts.context import StepContext, Stream
+
+
+class _Record:
+    """Takes pieces down."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[Stream, str]] = []
+
+    async def say(self, stream: Stream, text: str) -> None:
+        self.pieces.append((stream, text))
+
+    def of(self, stream: Stream) -> str:
+        return "".join(text for one, text in self.pieces if one == stream)
+
+
+def _voice() -> tuple[voice.Voice, _Record]:
+    record = _Record()
+    return voice.Voice(cast("StepContext", record), 1_048_576), record
+
+
+async def test_a_few_changes_between_the_streams_keep_their_order() -> None:
+    said, record = _voice()
+    for number in range(5):
+        said.hear("out", f"out {number}\n")
+        said.hear("err", f"err {number}\n")
+    await said.close()
+    assert [stream for stream, _ in record.pieces] == ["out", "err"] * 5
+
+
+async def test_a_flood_of_changes_is_told_stream_by_stream_and_whole() -> None:
+    said, record = _voice()
+    for number in range(5_000):
+        said.hear("out", f"out {number}\n")
+        said.hear("err", f"err {number}\n")
+    await said.close()
+    assert len(record.pieces) < 20
+    assert record.of("out") == "".join(f"out {number}\n" for number in range(5_000))
+    assert record.of("err") == "".join(f"err {number}\n" for number in range(5_000))
+
+
+async def test_who_has_said_plenty_is_written_down_in_larger_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(voice, "_PLENTY", 4)
+    said, record = _voice()
+    for _ in range(3):
+        for number in range(3):
+            said.hear("out", f"{number}\n")
+            said.hear("err", f"{number}\n")
+        await said.close()
+    assert [stream for stream, _ in record.pieces] == ["out", "err"] * 3 + ["out", "err"] * 2

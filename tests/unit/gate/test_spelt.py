@@ -1,0 +1,81 @@
+"""Secrets in the text of a program: put in where its source marked them, refused from data."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.secret import SecretPlace, SpeltSecrets
+from mainspring.gate.ask import Ask, plain
+from mainspring.gate.budget import Purse
+from mainspring.gate.policy import Posture
+from mainspring.gate.spelt import marked, with_secrets
+from mainspring.vocabulary import build_registry
+
+MARK, OTHER = "0123456789abcdef" * 2, "f" * 32
+URL = "https://a.com/"
+PLACES = frozenset({SecretPlace("key", "query", "a.com:443"), SecretPlace("key", "url")})
+SPELT = SpeltSecrets(PLACES, MARK)
+
+
+@pytest.fixture(scope="module")
+def fetches() -> Capability:
+    return build_registry(Limits()).capabilities["http_fetch"]
+
+
+def _ask(spelt: SpeltSecrets | None, **arguments: Any) -> Ask:
+    actor = Actor(UUID(int=1), "run", UUID(int=2))
+    purse = Purse(Decimal(1))
+    return Ask("http_fetch", {"url": URL, **arguments}, actor, None, 1, Posture(()), purse,
+               spelt=spelt)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"query": {"a": "{{key}}"}},
+        {"query": {"a": ["x", "so {{ secrets.key }}"]}},
+        {"query": {"a": "{{" + OTHER + ":key}}"}},
+        {"query": {"a": "{{" + MARK + ":key}} and {{key}}"}},
+        {"query": {"{{" + MARK + ":key}}": "a"}},
+        {"query": {"a": "{{" + MARK + ":key}}"}, "url": "https://b.com/"},
+        {"headers": {"a": "{{" + MARK + ":key}}"}},
+        {"body": "{{" + MARK + ":key}}"},
+        {"body": "{{key}}"},
+    ],
+)
+def test_a_secret_stands_only_where_the_source_spells_it(
+    given: dict[str, Any], fetches: Capability
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        with_secrets(_ask(SPELT, **given), fetches)
+
+    assert refused.value.code == "secret_not_allowed_here"
+    assert MARK not in refused.value.detail
+
+
+def test_every_try_asks_for_the_same(fetches: Capability) -> None:
+    shown = []
+    for mark in (MARK, OTHER):
+        spelt = SpeltSecrets(PLACES, mark)
+        ask = _ask(spelt, query={"a": "Bearer {{" + mark + ": secrets.key }}", "b": "{{word}}"})
+        shown.append(plain(with_secrets(ask, fetches).arguments))
+        assert plain(marked(ask.arguments, fetches, spelt)) == shown[-1]
+
+    assert shown[0] == shown[1]
+    assert shown[0] == {"url": URL, "query": {"a": "Bearer [secret key]", "b": "{{word}}"}}
+
+
+def test_nothing_is_put_in_without_a_mark(fetches: Capability) -> None:
+    for text in ("{{key}}", "{{:key}}", "{{" + MARK + ":key}}"):
+        ask = _ask(SpeltSecrets(PLACES), query={"a": text})
+        assert marked(ask.arguments, fetches, ask.spelt) == ask.arguments
+    with pytest.raises(Invalid, match="data never stands for a secret"):
+        with_secrets(_ask(SpeltSecrets(named=frozenset({"key"})), query={"a": "{{key}}"}), fetches)
