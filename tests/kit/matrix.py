@@ -195,6 +195,8 @@ async def two_workspaces(database_url: str, home: Path) -> AsyncIterator[Two]:
         async with served(house) as api:
             yield await _inhabited(api)
     finally:
+        if house.workshop is not None:
+            await house.workshop.aclose()
         await house.waker.aclose()
         await house.egress.aclose()
         await house.blobs.aclose()

@@ -149,6 +149,8 @@ async def _house(bench: Bench, parrot: Parrot) -> AsyncIterator[tuple[Bench, Api
             async with served(house) as api:
                 yield Bench(house, bench.outside), api, pair
         finally:
+            if house.workshop is not None:
+                await house.workshop.aclose()
             await house.blobs.aclose()
             await house.waker.aclose()
             await house.egress.aclose()

@@ -45,6 +45,7 @@ PUBLIC = {
     ("GET", "/assets/automation.js"),
     ("GET", "/assets/automations.js"),
     ("GET", "/assets/definition.js"),
+    ("GET", "/assets/diff.js"),
     ("GET", "/assets/home.js"),
     ("GET", "/assets/inbox.js"),
     ("GET", "/assets/page.css"),
