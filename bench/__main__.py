@@ -19,6 +19,7 @@ from bench import (
     mcp,
     pages,
     schedules,
+    scripts,
     server,
     start,
     webhooks,
@@ -52,6 +53,9 @@ def main() -> None:
     print("\nA call through the gate against its bare handler")
     found["gate"] = gate.measure()
     gate.show(found["gate"])
+    print("\nScripts against bare Deno")
+    found["scripts"] = scripts.measure(chosen.rounds)
+    scripts.show(found["scripts"])
     print("\nBoards")
     found["boards"] = boards.measure()
     boards.show(found["boards"])
