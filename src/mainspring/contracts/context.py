@@ -234,8 +234,11 @@ class StepContext(Protocol):
         """A token that calls capabilities as this run until this try at the step is over."""
         ...
 
-    async def say(self, stream: Stream, text: str) -> None:
-        """Keeps a piece of what the step says while it runs, for whoever watches."""
+    async def say(self, stream: Stream, text: str, *, last: bool = False) -> None:
+        """Keeps a piece of what the step says while it runs, for whoever watches.
+
+        What is said last is kept together with the end of the step.
+        """
         ...
 
     async def report_usage(

@@ -194,13 +194,16 @@ class Attempt:
         calls = await execution.engine.gate.calls_of(run.workspace_id, run.id)
         return recall(calls, self.run, MOST_CALLS)
 
-    async def say(self, stream: Stream, text: str) -> None:
+    async def say(self, stream: Stream, text: str, *, last: bool = False) -> None:
         """Keeps a piece of what the step says, with no secret in it."""
         self.pieces += 1
         execution = self.execution
         shown = execution.known.masked(text).replace("\x00", "\ufffd")
         piece = Piece(self.run, self.pieces, stream, shown)
-        await execution.keep(Unit(execution.run, output=[piece]))
+        if last:
+            execution.unit.output.append(piece)
+        else:
+            await execution.keep(Unit(execution.run, output=[piece]))
 
     async def report_usage(
         self, model: str, input_tokens: int, output_tokens: int, cost_usd: Decimal

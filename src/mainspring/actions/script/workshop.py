@@ -92,7 +92,7 @@ class Workshop:
                 problem = error
             finally:
                 await voice.close()
-            await ctx.say("end", await _end(process, problem))
+            await ctx.say("end", await _end(process, problem), last=True)
         if problem is not None:
             raise problem
         return value

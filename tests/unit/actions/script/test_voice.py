@@ -16,7 +16,7 @@ class _Record:
     def __init__(self) -> None:
         self.pieces: list[tuple[Stream, str]] = []
 
-    async def say(self, stream: Stream, text: str) -> None:
+    async def say(self, stream: Stream, text: str, *, last: bool = False) -> None:
         self.pieces.append((stream, text))
 
     def of(self, stream: Stream) -> str:
