@@ -60,12 +60,12 @@ class Held:
 
 
 @asynccontextmanager
-async def held_run(bench: Bench, **more: Any) -> AsyncIterator[Held]:
+async def held_run(bench: Bench, *, beats: float = 0.5, **more: Any) -> AsyncIterator[Held]:
     hand = Hand()
     async with gate_bench(bench, Market(), hand) as one:
         plan = document(step("a", "test.hand", {"grants": GRANTS}, max_retries=0), **more)
         made = await one.dispatch(plan)
-        async with one.worker():
+        async with one.worker(heartbeat_seconds=beats, lease_seconds=max(12.0, 3 * beats)):
             try:
                 token = await asyncio.wait_for(hand.tokens.get(), 20)
                 yield Held(one, hand, token, made.run_id)
@@ -210,7 +210,8 @@ async def test_a_token_dies_with_the_wish_to_cancel(bench: Bench) -> None:
 
 async def test_a_token_dies_with_the_lease_and_with_the_fence(bench: Bench) -> None:
     database = bench.house.database
-    async with held_run(bench) as held:
+    # No heartbeat of the worker mends in between what is taken away here.
+    async with held_run(bench, beats=60.0) as held:
         await database.execute("UPDATE workers SET lease_until = now() - interval '1 second'")
         assert await _is_refused(held)
         await database.execute("UPDATE workers SET lease_until = now() + interval '1 minute'")
