@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 import orjson
 
+from mainspring.contracts.base_address import read_base_address
 from mainspring.contracts.context import Http, HttpRequest, HttpResponse
 from mainspring.contracts.errors import Invalid, Upstream
 from mainspring.contracts.secret import SecretText
 
-_PORTS = {"http": 80, "https": 443}
 _SECONDS = 30.0
 _WORD = re.compile(r"[a-z0-9_]{1,80}")
 _WHOLE_SECONDS = re.compile(r"[0-9]{1,9}")
@@ -95,19 +94,15 @@ class Slack:
 
 
 def _checked(base_url: str) -> tuple[str, str]:
-    """The address without a trailing slash, and its host with the port that will be dialled."""
-    try:
-        split = urlsplit(base_url)
-        host, port = split.hostname, split.port or _PORTS.get(split.scheme)
-    except ValueError:
-        host, port = None, None
-    if not host or port is None or not set(base_url).isdisjoint("?#@\\ "):
+    """The address as it is called, and the host and port that may be dialled."""
+    found = read_base_address(base_url)
+    if found is None:
         raise Invalid(
             "The address of Slack's API is not a web address.",
             code="bad_slack_url",
             suggestion="Write MAINSPRING_SLACK_URL like https://slack.com/api.",
         )
-    return base_url.rstrip("/"), f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return found
 
 
 def _check_status(response: HttpResponse) -> None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 import orjson
 
+from mainspring.contracts.base_address import read_base_address
 from mainspring.contracts.context import Http, HttpRequest, HttpResponse
 from mainspring.contracts.errors import Invalid, Missing, Upstream
 from mainspring.contracts.secret import SecretRef, SecretText
@@ -22,7 +22,6 @@ from mainspring.contracts.secret import SecretRef, SecretText
 TOKEN: Final = SecretRef("telegram_bot_token")
 CHAT: Final = SecretRef("telegram_chat_id")
 
-_PORTS = {"http": 80, "https": 443}
 _SECONDS = 30.0
 _MOST_PAUSE = 86_400
 _SHOWN = 200
@@ -93,19 +92,15 @@ def _not_set_up(missing: Missing) -> Missing:
 
 
 def _checked(base_url: str) -> tuple[str, str]:
-    """The address without a trailing slash, and its host with the port that will be dialled."""
-    try:
-        split = urlsplit(base_url)
-        host, port = split.hostname, split.port or _PORTS.get(split.scheme)
-    except ValueError:
-        host, port = None, None
-    if not host or port is None or not set(base_url).isdisjoint("?#@\\ "):
+    """The address as it is called, and the host and port that may be dialled."""
+    found = read_base_address(base_url)
+    if found is None:
         raise Invalid(
             "The address of Telegram's API is not a web address.",
             code="bad_telegram_url",
             suggestion="Write MAINSPRING_TELEGRAM_URL like https://api.telegram.org.",
         )
-    return base_url.rstrip("/"), f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return found
 
 
 def _answer(response: HttpResponse) -> Any:
