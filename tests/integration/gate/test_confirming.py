@@ -24,6 +24,7 @@ from tests.kit.drafts import Office, office
 from tests.kit.house import Bench
 from tests.kit.members import member
 from tests.kit.neighbours import NEIGHBOUR, add_workspace
+from tests.kit.scripted import http_answer
 from tests.kit.sending import everything
 
 AN_ID = "01900000-0000-7000-8000-0000000000ff"
@@ -228,9 +229,9 @@ async def test_whoever_asked_may_go_away_and_what_was_begun_is_recorded(here: Of
 async def test_what_the_other_side_says_decides_whether_it_is_in_doubt(here: Office) -> None:
     cases = {
         "refused": (slack.refusal("channel_not_found"), "not_sent"),
-        "busy": (slack.slack_answer(429, b"{}", "Retry-After: 30"), "not_sent"),
-        "broken": (slack.slack_answer(500, b"oops"), "unknown"),
-        "a stranger": (slack.slack_answer(200, b"<html>"), "unknown"),
+        "busy": (http_answer(429, b"{}", "Retry-After: 30"), "not_sent"),
+        "broken": (http_answer(500, b"oops"), "unknown"),
+        "a stranger": (http_answer(200, b"<html>"), "unknown"),
         "cut off": (b"", "unknown"),
     }
     drafts = await here.posts(*cases)

@@ -11,8 +11,9 @@ import pytest_asyncio
 
 from mainspring.definition.validate import validate
 from tests.kit.house import Bench, document, step
+from tests.kit.scripted import http_answer
 from tests.kit.sending import SENDS, everything, outside_bench
-from tests.kit.slack import TOKEN, SlackDouble, refusal, slack_answer, slack_double
+from tests.kit.slack import TOKEN, SlackDouble, refusal, slack_double
 
 SECRET = "{{ secrets.slack_bot_token }}"
 POST = {"channel": "C0123", "text": "Grüße an {{ inputs.who }}", "token": SECRET}
@@ -85,9 +86,9 @@ async def test_a_refusal_of_slack_is_told_and_not_tried_again(world: World, erro
 @pytest.mark.parametrize(
     "busy",
     [
-        slack_answer(429, b'{"ok":false,"error":"ratelimited"}', "Retry-After: 0"),
-        slack_answer(500, b"<html>oops</html>"),
-        slack_answer(503, b""),
+        http_answer(429, b'{"ok":false,"error":"ratelimited"}', "Retry-After: 0"),
+        http_answer(500, b"<html>oops</html>"),
+        http_answer(503, b""),
         refusal("ratelimited"),
         refusal("internal_error"),
     ],
@@ -102,7 +103,7 @@ async def test_a_busy_slack_is_tried_again(world: World, busy: bytes) -> None:
 
 
 async def test_the_pause_that_slack_asks_for_is_kept(world: World) -> None:
-    asked = slack_answer(429, b'{"ok":false,"error":"ratelimited"}', "Retry-After: 30")
+    asked = http_answer(429, b'{"ok":false,"error":"ratelimited"}', "Retry-After: 30")
     world[1].script = [asked, asked]
     made = await world[0].dispatch({**_plan(), **SENDS}, inputs={"who": "Ada"})
     async with world[0].worker():
@@ -116,15 +117,15 @@ async def test_the_pause_that_slack_asks_for_is_kept(world: World) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        slack_answer(200, b"<html>Sign in</html>"),
-        slack_answer(200, b"[1, 2]"),
-        slack_answer(200, b'{"ok": "true"}'),
-        slack_answer(200, b'{"ok": true}'),
-        slack_answer(200, b'{"ok": true, "channel": 7, "ts": "1.2"}'),
-        slack_answer(200, b"[" * 100_000),
-        slack_answer(302, b"", "Location: /login"),
-        slack_answer(404, b"nothing here"),
-        slack_answer(200, json.dumps({"ok": False, "error": "No! " * 500}).encode()),
+        http_answer(200, b"<html>Sign in</html>"),
+        http_answer(200, b"[1, 2]"),
+        http_answer(200, b'{"ok": "true"}'),
+        http_answer(200, b'{"ok": true}'),
+        http_answer(200, b'{"ok": true, "channel": 7, "ts": "1.2"}'),
+        http_answer(200, b"[" * 100_000),
+        http_answer(302, b"", "Location: /login"),
+        http_answer(404, b"nothing here"),
+        http_answer(200, json.dumps({"ok": False, "error": "No! " * 500}).encode()),
     ],
     ids=["html", "list", "text", "no ts", "number", "deep", "redirect", "404", "odd error"],
 )
@@ -133,7 +134,7 @@ async def test_what_does_not_speak_as_slack_is_a_clear_failure(world: World, ans
     run = await _run(world)
 
     assert [row["status"] for row in run["steps"]] == ["failed"]
-    assert run["error"]["code"] in {"slack_answer", "slack_status", "slack_unknown_error"}
+    assert run["error"]["code"] in {"http_answer", "slack_status", "slack_unknown_error"}
     assert len(world[1].requests) == 1
 
 
@@ -149,7 +150,7 @@ async def test_a_slack_that_does_not_answer_is_left_in_time(world: World) -> Non
 
 async def test_a_token_that_slack_repeats_is_masked(world: World) -> None:
     said = {"ok": True, "channel": TOKEN, "ts": "1.2"}
-    world[1].script = [slack_answer(200, json.dumps(said).encode())]
+    world[1].script = [http_answer(200, json.dumps(said).encode())]
     run = await _run(world)
 
     assert run["output"]["channel"] == "[secret slack_bot_token]"

@@ -16,6 +16,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.validate import validate
 from mainspring.vocabulary import build_registry
 from tests.kit.house import Bench, document, step
+from tests.kit.scripted import http_answer
 from tests.kit.sending import SENDS, everything, outside_bench
 from tests.kit.telegram import (
     CHAT,
@@ -23,7 +24,6 @@ from tests.kit.telegram import (
     TelegramDouble,
     pause,
     refusal,
-    telegram_answer,
     telegram_double,
 )
 
@@ -118,17 +118,17 @@ REFUSED = {
     "blocked": (refusal(403, "Forbidden: bot was blocked by the user"), "telegram_forbidden"),
     "unknown": (refusal(404, "Not Found"), "telegram_unauthorized"),
     "conflict": (refusal(409, "Conflict: terminated by other request"), "telegram_refused"),
-    "html": (telegram_answer(200, b"<html>Sign in</html>"), "telegram_answer"),
-    "list": (telegram_answer(200, b"[1, 2]"), "telegram_answer"),
-    "text": (telegram_answer(200, b'{"ok": "true"}'), "telegram_answer"),
-    "no result": (telegram_answer(200, b'{"ok": true}'), "telegram_answer"),
-    "no number": (telegram_answer(200, b'{"ok": true, "result": {"message_id": "7"}}'),
+    "html": (http_answer(200, b"<html>Sign in</html>"), "telegram_answer"),
+    "list": (http_answer(200, b"[1, 2]"), "telegram_answer"),
+    "text": (http_answer(200, b'{"ok": "true"}'), "telegram_answer"),
+    "no result": (http_answer(200, b'{"ok": true}'), "telegram_answer"),
+    "no number": (http_answer(200, b'{"ok": true, "result": {"message_id": "7"}}'),
                   "telegram_answer"),
-    "truth": (telegram_answer(200, b'{"ok": true, "result": {"message_id": true}}'),
+    "truth": (http_answer(200, b'{"ok": true, "result": {"message_id": true}}'),
               "telegram_answer"),
-    "deep": (telegram_answer(200, b"[" * 100_000), "telegram_answer"),
-    "redirect": (telegram_answer(302, b"", "Location: /login"), "telegram_answer"),
-    "odd": (telegram_answer(403, b"no"), "telegram_answer"),
+    "deep": (http_answer(200, b"[" * 100_000), "telegram_answer"),
+    "redirect": (http_answer(302, b"", "Location: /login"), "telegram_answer"),
+    "odd": (http_answer(403, b"no"), "telegram_answer"),
 }  # fmt: skip
 
 
@@ -145,9 +145,9 @@ async def test_a_refusal_or_a_stranger_is_told_and_not_tried_again(world: World)
 
 async def test_a_busy_telegram_is_tried_again(world: World) -> None:
     busy = {
-        "429": pause(0), "500": telegram_answer(500, b"<html>oops</html>"),
+        "429": pause(0), "500": http_answer(500, b"<html>oops</html>"),
         "502": refusal(502, "Bad Gateway"),
-        "header": telegram_answer(429, b"", "Retry-After: 0"),
+        "header": http_answer(429, b"", "Retry-After: 0"),
     }  # fmt: skip
     async with world[0].worker():
         for name, answer in busy.items():
