@@ -134,7 +134,7 @@ async def test_what_does_not_speak_as_slack_is_a_clear_failure(world: World, ans
     run = await _run(world)
 
     assert [row["status"] for row in run["steps"]] == ["failed"]
-    assert run["error"]["code"] in {"http_answer", "slack_status", "slack_unknown_error"}
+    assert run["error"]["code"] in {"slack_answer", "slack_status", "slack_unknown_error"}
     assert len(world[1].requests) == 1
 
 
