@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from mainspring.contracts.action import Action
 from mainspring.contracts.context import StepContext
@@ -38,8 +39,8 @@ class FakeModels:
     )
     # How long an answer takes; None: it never comes.
     seconds: float | None = 0.0
-    default_model: str = DEFAULT_MODEL
-    connected: bool = True
+    usual: str = DEFAULT_MODEL
+    any_there: bool = True
     # Whether it writes no more than it was told to.
     obeys: bool = False
     requests: list[ModelRequest] = field(default_factory=list)
@@ -51,6 +52,12 @@ class FakeModels:
 
     def price(self, model: str) -> Price | None:
         return {DEFAULT_MODEL: PLAIN_PRICE, "small": PLAIN_PRICE, **self.prices}.get(model)
+
+    async def connected(self, workspace_id: UUID) -> bool:
+        return self.any_there
+
+    async def find(self, workspace_id: UUID, name: str) -> FakeModel:
+        return FakeModel(name or self.usual, self)
 
     async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
         self.requests.append(request)
@@ -72,6 +79,21 @@ class FakeModels:
         if self.obeys:
             return replace(said, output_tokens=min(said.output_tokens, request.max_tokens))
         return said
+
+
+@dataclass(frozen=True, slots=True)
+class FakeModel:
+    """One of them, by its name."""
+
+    name: str
+    outside: FakeModels
+
+    @property
+    def price(self) -> Price | None:
+        return self.outside.price(self.name)
+
+    async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
+        return await self.outside.complete(request, key=key)
 
 
 def asking(work: Any, name: str = "test.program", *, uses: Iterable[str] = (LLM,)) -> Action:

@@ -97,7 +97,8 @@ class Runs(RuleBasedStateMachine):
     def start(self) -> None:
         self.world.do(
             lambda tx: tx.execute(
-                "TRUNCATE runs, steps, calls, large_results, run_output, events, workers"
+                "TRUNCATE runs, steps, calls, large_results, run_output, agent_turns, events, "
+                "workers"
             )
         )
         self.workers = [self._registered(), self._registered()]

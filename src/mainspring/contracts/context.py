@@ -161,7 +161,7 @@ class CallContext(Protocol):
 
     @property
     def model(self) -> str:
-        """The model to ask when a call names none: the automation's, or the installation's."""
+        """The model to ask when a call names none: the automation's; empty: the usual one."""
         ...
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -187,7 +187,7 @@ class Start:
     seed: bytes
 
 
-Stream = Literal["out", "err", "end"]
+Stream = Literal["out", "err", "end", "agent"]
 
 
 class StepContext(Protocol):

@@ -1,4 +1,4 @@
-"""A model: text in, text out, at a price per token.
+"""A model: a conversation in, words and calls out, at a price per token.
 
 Whoever connects models to this installation fills ``Models``; everybody else asks through the
 gate, which knows what may be spent. A price that is not known is no price: nothing is asked.
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Literal, Protocol
+from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Problem, Upstream
 
@@ -19,22 +20,62 @@ _MILLION: Final = Decimal(1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
+class ModelTool:
+    """Something that a model may ask for by name."""
+
+    # As a provider takes it: letters, digits, underscores and hyphens, 64 at most.
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model asks for a tool."""
+
+    id: str
+    name: str
+    # Arguments that are no JSON object are handed on as the text they came as.
+    arguments: Mapping[str, Any] | str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of a tool that a model asked for."""
+
+    id: str
+    name: str
+    content: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ModelMessage:
     """One turn of a conversation."""
 
     role: Literal["user", "assistant"]
-    content: str
+    content: str = ""
+    # Of an assistant's turn: what it asked for.
+    calls: tuple[ToolCall, ...] = ()
+    # Of a user's turn: what came of it, before any content.
+    results: tuple[ToolResult, ...] = ()
+    # What the provider wants back with its own turn, in its own spelling; empty: nothing.
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """What a model is asked."""
 
+    # Empty: the model that is asked when nobody names one.
     model: str
     messages: tuple[ModelMessage, ...]
     system: str | None = None
     max_tokens: int = 1_024
     temperature: float | None = None
+    tools: tuple[ModelTool, ...] = ()
+    # Whether it may answer without a tool, must ask for one, or may not.
+    choice: Literal["auto", "any", "none"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +91,13 @@ class ModelReply:
     cached_tokens: int = 0
     stop_reason: str = "end_turn"
     provider: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    # What it says of its thinking, where a provider tells.
+    thoughts: str = ""
+    # How much of what it read was put aside to be read again, where that costs more.
+    stored_tokens: int = 0
+    # See ModelMessage.kept.
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +108,31 @@ class Price:
     output_usd_per_million: Decimal
     # None: what was read before costs as much as anything else.
     cached_usd_per_million: Decimal | None = None
+    # None: to put something aside for being read again costs nothing more.
+    stored_usd_per_million: Decimal | None = None
 
-    def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> Decimal:
+    def cost(
+        self, input_tokens: int, output_tokens: int, cached_tokens: int = 0, stored_tokens: int = 0
+    ) -> Decimal:
         """What this many tokens come to."""
         again = min(cached_tokens, input_tokens)
-        cached = self.cached_usd_per_million
+        aside = min(stored_tokens, input_tokens - again)
         usual = self.input_usd_per_million
+        cached, stored = self.cached_usd_per_million, self.stored_usd_per_million
         usd = (
-            (input_tokens - again) * usual
+            (input_tokens - again - aside) * usual
             + again * (usual if cached is None else cached)
+            + aside * (usual if stored is None else stored)
             + output_tokens * self.output_usd_per_million
         )
         return usd / _MILLION
+
+    def most(self, input_tokens: int, output_tokens: int) -> Decimal:
+        """The most that this many tokens can come to."""
+        return max(
+            self.cost(input_tokens, output_tokens, *asides)
+            for asides in ((0, 0), (input_tokens, 0), (0, input_tokens))
+        )
 
     def as_dict(self) -> dict[str, str]:
         """The price as it is kept beside what it was used for."""
@@ -81,6 +142,8 @@ class Price:
         }
         if self.cached_usd_per_million is not None:
             shown["cached_usd_per_million"] = str(self.cached_usd_per_million)
+        if self.stored_usd_per_million is not None:
+            shown["stored_usd_per_million"] = str(self.stored_usd_per_million)
         return shown
 
 
@@ -105,21 +168,17 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
 
-class Models(Protocol):
-    """The models that an installation can reach."""
+class Model(Protocol):
+    """One model within reach of a workspace."""
 
     @property
-    def connected(self) -> bool:
-        """Whether there is any model at all."""
+    def name(self) -> str:
+        """The name by which it was found, as the ledger keeps it."""
         ...
 
     @property
-    def default_model(self) -> str:
-        """The model of an automation that names none."""
-        ...
-
-    def price(self, model: str) -> Price | None:
-        """What a model costs; None when nobody knows. A problem when none can be asked."""
+    def price(self) -> Price | None:
+        """What it costs; None when nobody knows, and then it is not asked."""
         ...
 
     async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
@@ -127,6 +186,18 @@ class Models(Protocol):
 
         The key is the same over all attempts at one call, for providers that know such keys.
         """
+        ...
+
+
+class Models(Protocol):
+    """The models that the workspaces of an installation can reach."""
+
+    async def connected(self, workspace_id: UUID) -> bool:
+        """Whether a workspace can reach any model at all."""
+        ...
+
+    async def find(self, workspace_id: UUID, name: str) -> Model:
+        """A model by its name, or the usual one for an empty name; a problem when there is none."""
         ...
 
 
@@ -147,11 +218,10 @@ def no_model() -> Problem:
 class NoModels:
     """An installation without a model; it says so to whoever asks."""
 
-    connected = False
-    default_model = DEFAULT_MODEL
+    async def connected(self, workspace_id: UUID) -> bool:
+        del workspace_id
+        return False
 
-    def price(self, model: str) -> Price | None:
-        raise no_model()
-
-    async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
+    async def find(self, workspace_id: UUID, name: str) -> Model:
+        del workspace_id, name
         raise no_model()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol, TypeVar
+from uuid import UUID
 
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
@@ -32,6 +33,21 @@ class Vocabulary(Protocol):
     def events(self) -> Mapping[str, EventType]: ...
 
 
+class Vocabularies(Vocabulary, Protocol):
+    """What everybody can say, and beyond that what each workspace can say.
+
+    Read as a vocabulary it holds what is the same everywhere.
+    """
+
+    async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
+        """All that one workspace can say, the tools that it is connected to included.
+
+        What it is connected to may be as old as a second. One who needs a capability by its
+        name says so: it is looked for anew if it is not there.
+        """
+        ...
+
+
 class Registry:
     """Actions, capabilities, triggers and event types by name."""
 
@@ -50,6 +66,11 @@ class Registry:
         twice = self.actions.keys() & self.capabilities.keys()
         if twice:
             raise Fault(f"These names are both an action and a capability: {sorted(twice)}.")
+
+    async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
+        """The same for everybody, where nothing is connected."""
+        del workspace_id, needing
+        return self
 
 
 def _by_name(kind: str, entries: Iterable[tuple[str, Entry]]) -> Mapping[str, Entry]:

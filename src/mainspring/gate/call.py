@@ -15,14 +15,14 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from mainspring.contracts.capability import Effect
+from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, RunRef, Start
 from mainspring.contracts.errors import Exhausted, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Models, NoModels, Usage
-from mainspring.contracts.registry import Vocabulary
+from mainspring.contracts.registry import Vocabularies
 from mainspring.contracts.secret import SpeltSecrets
 from mainspring.gate.ask import Answer, Ask, digest, kept_result, plain, spelled, veiled
 from mainspring.gate.budget import ENDLESS, Purse
@@ -49,7 +49,7 @@ class Gate:
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        vocabulary: Vocabularies,
         database: Database,
         egress: Egress,
         vault: Vault,
@@ -76,9 +76,18 @@ class Gate:
         """Decides about one call and performs it if it may be performed."""
         return await self._pipeline.call(ask)
 
-    def offers(self, visitor: Visitor) -> list[Offer]:
+    async def offers(self, visitor: Visitor) -> list[Offer]:
         """Everything a visitor may call, with the schema as it stands for them."""
-        return list(offers_to(self._vocabulary, visitor))
+        words = await self._vocabulary.of(visitor.actor.workspace_id)
+        return list(offers_to(words, visitor))
+
+    async def find(self, workspace_id: UUID, capability: str) -> Capability | None:
+        """A capability by its name, the tools that the workspace is connected to included."""
+        found = self._vocabulary.capabilities.get(capability)
+        if found is None:
+            words = await self._vocabulary.of(workspace_id, needing=[capability])
+            found = words.capabilities.get(capability)
+        return found
 
     async def serve(self, visitor: Visitor, capability: str, arguments: Mapping[str, Any]) -> Any:
         """A call by anybody but a step: its value, or its problem raised; always recorded."""
@@ -89,9 +98,11 @@ class Gate:
     async def direct(self, visitor: Visitor, capability: str, arguments: Mapping[str, Any]) -> Any:
         """A call without a run: its value, or its problem raised; recorded either way."""
         self._check_rate(visitor)
-        found = self._vocabulary.capabilities.get(capability)
+        space = visitor.actor.workspace_id
+        found = await self.find(space, capability)
         if found is None or not visitor.sees(found):
-            seen = {n: c for n, c in self._vocabulary.capabilities.items() if visitor.sees(c)}
+            words = await self._vocabulary.of(space)
+            seen = {n: c for n, c in words.capabilities.items() if visitor.sees(c)}
             raise unknown(capability, seen)
         ask = Ask(
             capability, arguments, visitor.actor, None, 1, Posture(()), Purse(ENDLESS), id=new_id()
@@ -116,8 +127,8 @@ class Gate:
     async def _told(self, ask: Ask, answer: Answer) -> Any:
         """The value of an answer, or its problem, once its record is where it belongs."""
         if answer.record is not None:
-            called = self._vocabulary.capabilities[ask.capability]
-            kept = kept_result(answer.value, called)
+            called = await self.find(ask.actor.workspace_id, ask.capability)
+            kept = answer.value if called is None else kept_result(answer.value, called)
             await self._keeping.keep(ask, replace(answer.record, result=kept))
         if answer.error is not None:
             raise answer.error
@@ -147,18 +158,22 @@ class Gate:
         """A new token for one try at a step, and the moment at which the step began."""
         return await mint(self._database, workspace_id, run, fence, self._clock.now())
 
-    def hash_of(
-        self, capability: str, arguments: Mapping[str, Any], secrets: SpeltSecrets | None
+    async def hash_of(
+        self,
+        workspace_id: UUID,
+        capability: str,
+        arguments: Mapping[str, Any],
+        secrets: SpeltSecrets | None,
     ) -> bytes:
         """By what the record of a call is told from those of other calls."""
-        known = self._vocabulary.capabilities.get(capability)
+        known = await self.find(workspace_id, capability)
         if known is None:
             return digest(spelled(arguments))
         return digest(spelled(veiled(plain(marked(arguments, known, secrets)), known)))
 
-    def changes(self, capability: str) -> bool:
+    async def changes(self, workspace_id: UUID, capability: str) -> bool:
         """Whether calls of it may change anything."""
-        known = self._vocabulary.capabilities.get(capability)
+        known = await self.find(workspace_id, capability)
         return known is not None and known.annotations.effect is not Effect.READ
 
     async def calls_of(self, workspace_id: UUID, run_id: UUID) -> Journal:

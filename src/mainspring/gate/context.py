@@ -28,7 +28,7 @@ class GateContext:
     http: Http
     mail: Mailer
     owner_address: Callable[[], Coroutine[Any, Any, str | None]]
-    # The model to ask when a call names none.
+    # The model to ask when a call names none; empty: the workspace's usual one.
     model: str
     ask_model: Callable[[ModelRequest], Coroutine[Any, Any, ModelReply]]
     transaction: Transaction | None = None

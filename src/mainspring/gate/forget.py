@@ -25,6 +25,12 @@ _LARGE_RESULTS = """
     WHERE l.workspace_id = old.workspace_id AND l.run_id = old.run_id
       AND l.run_id BETWEEN $3 AND $4
 """
+_TURNS = """
+    DELETE FROM agent_turns t
+    USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
+    WHERE t.workspace_id = old.workspace_id AND t.run_id = old.run_id
+      AND t.run_id BETWEEN $3 AND $4
+"""
 _CALLS = """
     DELETE FROM calls c
     USING unnest($1::uuid[], $2::uuid[]) AS old(workspace_id, run_id)
@@ -99,7 +105,7 @@ async def forget_calls(tx: Transaction, runs: Sequence[tuple[UUID, UUID]]) -> No
     if not runs:
         return
     spaces, ids = [space for space, _ in runs], [run_id for _, run_id in runs]
-    for statement in (_LARGE_RESULTS, _CALLS):
+    for statement in (_TURNS, _LARGE_RESULTS, _CALLS):
         await tx.execute(statement, spaces, ids, min(ids), max(ids))
     for statement in (_TOKENS, _STARTS, _PROMISES):
         await tx.execute(statement, spaces, ids)

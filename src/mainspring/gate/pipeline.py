@@ -25,7 +25,7 @@ from mainspring.contracts.errors import Fault, Finding, Invalid, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Models
 from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
-from mainspring.contracts.registry import Vocabulary
+from mainspring.contracts.registry import Vocabularies
 from mainspring.definition.grants import HOSTED
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.json_text import check_value
@@ -73,7 +73,7 @@ _OUTCOME: Final = {Effect.READ: "read", Effect.KEEP: "kept", Effect.SEND: "sent"
 class Pipeline:
     """Grants, pinned arguments, drafts, budgets, secrets and records, in one place."""
 
-    vocabulary: Vocabulary
+    vocabulary: Vocabularies
     database: Database
     egress: Egress
     vault: Vault
@@ -85,16 +85,17 @@ class Pipeline:
     models: Models
     # Where the first person is reached while they have no address of their own.
     owner_mail: str | None = None
-    _validators: dict[str, tuple[Validator, Validator]] = field(default_factory=dict)
+    _validators: dict[str, tuple[Capability, Validator, Validator]] = field(default_factory=dict)
 
     async def call(self, ask: Ask) -> Answer:
         """Decides about one call and performs it if it may be performed."""
         started = self.clock.monotonic()
         capability = self.vocabulary.capabilities.get(ask.capability)
         if capability is None:
-            return Answer(
-                error=unknown(ask.capability, self.vocabulary.capabilities), outcome="denied"
-            )
+            words = await self.vocabulary.of(ask.actor.workspace_id, needing=[ask.capability])
+            capability = words.capabilities.get(ask.capability)
+            if capability is None:
+                return Answer(error=unknown(ask.capability, words.capabilities), outcome="denied")
         try:
             ask = with_secrets(ask, capability)
             shown = plain(ask.arguments)
@@ -157,19 +158,21 @@ class Pipeline:
 
     def _checks(self, capability: Capability) -> tuple[Validator, Validator]:
         found = self._validators.get(capability.id)
-        if found is None:
+        # One name may mean another tool in another workspace, or a newer one in the same.
+        if found is None or found[0] is not capability:
             found = (
+                capability,
                 compile_schema(capability.input_schema, self.limits),
                 compile_schema(capability.output_schema, self.limits),
             )
             self._validators[capability.id] = found
-        return found
+        return found[1], found[2]
 
     async def _decided(self, passage: Passage) -> Answer:
         verdict: Verdict = "perform"
         if passage.ask.agreed is None:
             verdict = decide(passage.capability, passage.effect, passage.ask.posture)
-        if verdict == "pretend" or self._nobody_to_ask(passage):
+        if verdict == "pretend" or await self._nobody_to_ask(passage):
             value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
             return self._done(passage, value, "pretended")
         if verdict == "hold":
@@ -184,11 +187,12 @@ class Pipeline:
             if passage.costs and not passage.settled:
                 await finished(self._settle(passage))
 
-    def _nobody_to_ask(self, passage: Passage) -> bool:
+    async def _nobody_to_ask(self, passage: Passage) -> bool:
         """A dry run goes on where no model is connected; any other run is told so."""
-        trial = passage.ask.posture.mode == "dry_run"
+        if passage.ask.posture.mode != "dry_run":
+            return False
         asks = passage.capability.annotations.asks_models
-        return trial and asks and not self.models.connected
+        return asks and not await self.models.connected(passage.ask.actor.workspace_id)
 
     async def _reserve(self, passage: Passage) -> None:
         """What has to be there before the handler is called: a turn to send, and money."""
@@ -293,7 +297,7 @@ class Pipeline:
         )  # fmt: skip
         context = GateContext(
             ask.actor, ask.run, self.clock, ask.key, http, self.mailer, owner_address,
-            ask.posture.model or self.models.default_model, meter.complete, tx,
+            ask.posture.model or "", meter.complete, tx,
             confirm=self._confirming(passage),
         )  # fmt: skip
         passage.begun = True

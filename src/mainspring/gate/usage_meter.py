@@ -20,8 +20,17 @@ from mainspring.contracts.clock import Clock
 from mainspring.contracts.errors import Finding, Invalid, Problem, TimedOut
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.model import CUT_OFF, ModelReply, ModelRequest, Models, Price, Usage
-from mainspring.gate.ask import Ask
+from mainspring.contracts.model import (
+    CUT_OFF,
+    Model,
+    ModelMessage,
+    ModelReply,
+    ModelRequest,
+    Models,
+    Price,
+    Usage,
+)
+from mainspring.gate.ask import Ask, spelled
 from mainspring.gate.money import (
     Promise,
     make_promise,
@@ -39,6 +48,8 @@ if TYPE_CHECKING:
 # What a provider puts around a conversation and around each message of it, at most.
 _AROUND_ALL: Final = 64
 _AROUND_ONE: Final = 16
+# What a provider says of its own to a model that is given tools, at most.
+_AROUND_TOOLS: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +70,23 @@ def reads_at_most(request: ModelRequest) -> int:
     Two plain characters make at least one token, and any other character at most as many
     tokens as it has bytes.
     """
-    texts = [message.content for message in request.messages]
+    texts = [text for message in request.messages for text in _texts_of(message)]
     if request.system is not None:
         texts.append(request.system)
-    return _AROUND_ALL + sum(_AROUND_ONE + _tokens_at_most(text) for text in texts)
+    for tool in request.tools:
+        texts += [tool.name, tool.description, spelled(tool.input_schema).decode()]
+    around = _AROUND_ALL if not request.tools else _AROUND_ALL + _AROUND_TOOLS
+    return around + sum(_AROUND_ONE + _tokens_at_most(text) for text in texts)
+
+
+def _texts_of(message: ModelMessage) -> list[str]:
+    texts = [message.content, *([message.kept] if message.kept else [])]
+    for call in message.calls:
+        given = call.arguments
+        texts += [call.id, call.name, given if isinstance(given, str) else spelled(given).decode()]
+    for result in message.results:
+        texts += [result.id, result.name, result.content]
+    return texts
 
 
 def _tokens_at_most(text: str) -> int:
@@ -85,7 +109,9 @@ class Meter:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Asks once; the answer, or the problem of the provider or of the purse."""
-        price = self._price(request.model)
+        model = await self.models.find(self.ask.actor.workspace_id, request.model)
+        price = _price(model)
+        request = replace(request, model=model.name)
         reads = reads_at_most(request)
         promise, writes = await self._promised(request, price, reads)
         request = replace(request, max_tokens=writes)
@@ -96,9 +122,9 @@ class Meter:
             known = replace(usage, price=price.as_dict(), ms=ms)
             self.asked.append(Asked(promise, self._row(promise, known)))
 
-        most = Usage(request.model, reads, writes, price.cost(reads, writes))
+        most = Usage(request.model, reads, writes, price.most(reads, writes))
         try:
-            reply = await self._answered(request)
+            reply = await self._answered(model, request)
         except Problem as problem:
             if problem.code == CUT_OFF or isinstance(problem, TimedOut):
                 took(most)
@@ -111,19 +137,6 @@ class Meter:
         took(_usage_of(reply, price) or most)
         return reply
 
-    def _price(self, model: str) -> Price:
-        price = self.models.price(model)
-        if price is None:
-            detail = f"What the model {model!r} costs is not known, so it was not asked."
-            way_out = "Name another model, or ask the operator to set a price for this one."
-            raise Invalid(
-                detail,
-                code="unknown_price",
-                findings=[Finding("/model", detail, "unknown_price", way_out)],
-                suggestion=way_out,
-            )
-        return price
-
     async def _promised(
         self, request: ModelRequest, price: Price, reads: int
     ) -> tuple[Promise, int]:
@@ -133,7 +146,7 @@ class Meter:
         try:
             async with self.database.transaction() as tx:
                 writes = await room_for_tokens(tx, ask, reads, request.max_tokens)
-                most = price.cost(reads, writes)
+                most = price.most(reads, writes)
                 ask.purse.reserve(most)
                 usd = most
                 promise = replace(promise_of(ask, new_id(), usd), tokens=reads + writes)
@@ -143,12 +156,12 @@ class Meter:
             raise
         return promise, writes
 
-    async def _answered(self, request: ModelRequest) -> ModelReply:
+    async def _answered(self, model: Model, request: ModelRequest) -> ModelReply:
         key = f"{self.ask.key}/{len(self.asked)}" if self.asked else self.ask.key
         seconds = self.limits.model_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await self.models.complete(request, key=key)
+                return await model.complete(request, key=key)
         except TimeoutError:
             raise TimedOut(
                 f"The model did not answer within {seconds} seconds.", code="model_timeout"
@@ -162,13 +175,28 @@ class Meter:
         )  # fmt: skip
 
 
+def _price(model: Model) -> Price:
+    if model.price is not None:
+        return model.price
+    detail = f"What the model {model.name!r} costs is not known, so it was not asked."
+    way_out = "Name another model, or ask the operator to set a price for this one."
+    raise Invalid(
+        detail,
+        code="unknown_price",
+        findings=[Finding("/model", detail, "unknown_price", way_out)],
+        suggestion=way_out,
+    )
+
+
 def _usage_of(reply: ModelReply, price: Price) -> Usage | None:
     """What a reply says that it took; None when that cannot be."""
-    counts = (reply.input_tokens, reply.output_tokens, reply.cached_tokens)
+    counts = (
+        reply.input_tokens, reply.output_tokens, reply.cached_tokens, reply.stored_tokens
+    )  # fmt: skip
     if any(type(count) is not int or count < 0 for count in counts):
         return None
     cached = min(reply.cached_tokens, reply.input_tokens)
-    usd = price.cost(reply.input_tokens, reply.output_tokens, cached)
+    usd = price.cost(reply.input_tokens, reply.output_tokens, cached, reply.stored_tokens)
     return Usage(reply.model, reply.input_tokens, reply.output_tokens, usd, cached, reply.provider)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_DAYS = 90
 _PAGE = 1_000
 # What points at a run goes before the run.
-_FAMILY = ("run_output", "large_results", "calls", "steps", "runs")
+_FAMILY = ("agent_turns", "run_output", "large_results", "calls", "steps", "runs")
 _FIRST = UUID(int=0)
 
 _KEPT = """

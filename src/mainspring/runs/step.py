@@ -138,7 +138,8 @@ class Attempt:
         self.calls += 1
         turn, execution = self.calls, self.execution
         gate, recalled = execution.engine.gate, await self._recall()
-        digest = gate.hash_of(capability, arguments, secrets)
+        space = execution.run.workspace_id
+        digest = await gate.hash_of(space, capability, arguments, secrets)
         name, before = recalled.name(capability, digest), recalled.take(capability, digest)
         if before is not None:
             problem = None if before.error is None else from_dict(before.error)
@@ -151,7 +152,7 @@ class Attempt:
                 code="too_many_calls",
                 retryable=False,
             )
-        changes = gate.changes(capability)
+        changes = await gate.changes(space, capability)
         if changes:
             await recalled.check_same(capability)
             await execution.keep_calls()

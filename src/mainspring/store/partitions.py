@@ -31,6 +31,7 @@ TABLES: dict[str, Period] = {
     "calls": "month",
     "large_results": "month",
     "run_output": "month",
+    "agent_turns": "month",
     "events": "week",
 }
 # The column that each is cut by.
@@ -40,6 +41,7 @@ _KEYS = {
     "calls": "run_id",
     "large_results": "run_id",
     "run_output": "run_id",
+    "agent_turns": "run_id",
     "events": "id",
 }
 # How many periods are made ahead: a machine that slept for weeks wakes up with room.

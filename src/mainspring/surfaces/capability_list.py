@@ -18,23 +18,24 @@ if TYPE_CHECKING:
     from mainspring.surfaces.rooms import Rooms
 
 
-def shown_to(rooms: Rooms, visitor: Visitor, *, everything: bool = False) -> list[Offer]:
+async def shown_to(rooms: Rooms, visitor: Visitor, *, everything: bool = False) -> list[Offer]:
     """What a visitor may call, by name; with ``everything``, what runs alone may call too."""
-    found = rooms.gate.offers(visitor)
+    found = await rooms.gate.offers(visitor)
     if not everything:
         return found
     known = {offer.capability.id for offer in found}
+    words = await rooms.registry.of(visitor.actor.workspace_id)
     more = [
         Offer(one, one.input_schema)
-        for one in rooms.registry.capabilities.values()
+        for one in words.capabilities.values()
         if one.id not in known and _for_runs(one, visitor)
     ]
     return sorted((*found, *more), key=lambda offer: offer.capability.id)
 
 
-def found_by(rooms: Rooms, visitor: Visitor, name: str) -> Offer | None:
+async def found_by(rooms: Rooms, visitor: Visitor, name: str) -> Offer | None:
     """One capability, as far as this visitor may know of it."""
-    found = rooms.registry.capabilities.get(name)
+    found = await rooms.gate.find(visitor.actor.workspace_id, name)
     if found is None or not (visitor.sees(found) or _for_runs(found, visitor)):
         return None
     return Offer(found, schema_for(found, visitor))

@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidTag
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.master_key import MasterKey
 
-Kind = Literal["automation", "publisher"]
+Kind = Literal["automation", "publisher", "connection"]
 
 _PURPOSE: Final = b"mainspring secret v2\0"
 _EARLIER_PURPOSE: Final = b"mainspring secret v1\0"
@@ -23,7 +23,7 @@ _EARLIER_PURPOSE: Final = b"mainspring secret v1\0"
 
 @dataclass(frozen=True, slots=True)
 class Drawer:
-    """Whose secrets: a member's own, or those that a workspace publishes with."""
+    """Whose secrets: a member's own, a connection's, or those that a workspace publishes with."""
 
     workspace_id: UUID
     owner_id: UUID
@@ -33,6 +33,11 @@ class Drawer:
 def publisher_drawer(workspace_id: UUID) -> Drawer:
     """The secrets that belong to a workspace itself."""
     return Drawer(workspace_id, workspace_id, "publisher")
+
+
+def connection_drawer(workspace_id: UUID, connection_id: UUID) -> Drawer:
+    """The secrets by which a connection is let in elsewhere."""
+    return Drawer(workspace_id, connection_id, "connection")
 
 
 def place(drawer: Drawer, secret_id: UUID, name: str) -> bytes:

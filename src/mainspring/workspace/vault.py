@@ -3,8 +3,9 @@
 Each value is sealed with AES-256-GCM under the master key and a fresh nonce, and bound to
 its place (``sealing``). A secret belongs to a member; an automation's runs use the secrets
 of the member who made it. What a workspace publishes with belongs to the workspace, under
-names in capitals. Nothing here answers a value but ``reveal``, which the door alone calls,
-and ``lend``, by which the secrets of somebody who has left are not used any more.
+names in capitals. What a connection is let in with belongs to the connection. Nothing here
+answers a value but ``reveal``, which the door alone calls, and ``lend``, by which the secrets
+of somebody who has left are not used any more.
 """
 
 from __future__ import annotations
@@ -25,28 +26,38 @@ from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.workspace.keyring import Keyring, Keys
 from mainspring.workspace.master_key import MasterKey
-from mainspring.workspace.sealing import Drawer, Kind, opened, place, publisher_drawer
+from mainspring.workspace.sealing import (
+    Drawer,
+    Kind,
+    connection_drawer,
+    opened,
+    place,
+    publisher_drawer,
+)
 from mainspring.workspace.secret_use import check_owner_here
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-__all__ = ["Drawer", "Kind", "StoredSecret", "Vault", "publisher_drawer"]
+__all__ = ["Drawer", "Kind", "StoredSecret", "Vault", "connection_drawer", "publisher_drawer"]
 
 MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 500
 NAME_PATTERNS: Final[dict[Kind, str]] = {
     "automation": "^[a-z0-9_]+$",
     "publisher": "^[A-Z][A-Z0-9_]*$",
+    "connection": "^[a-z0-9_]+$",
 }
 _NAMES: Final = {
     "automation": re.compile(r"[a-z0-9_]{1,64}"),
     "publisher": re.compile(r"[A-Z][A-Z0-9_]{0,63}"),
+    "connection": re.compile(r"[a-z0-9_]{1,64}"),
 }
 NAMED: Final[dict[Kind, str]] = {
     "automation": "A secret's name is 1 to 64 lower-case letters, digits and underscores.",
     "publisher": "A publisher secret's name is 1 to 64 capitals, digits and underscores, "
     "with a capital first.",
+    "connection": "What a connection keeps is named by lower-case letters and underscores.",
 }
 
 
@@ -269,7 +280,8 @@ _AT_ONCE: Final = 500
 HOLD_KEYS: Final = "SELECT pg_advisory_xact_lock_shared(hashtextextended('vault keys', 0))"
 _HOLD_NAME = "SELECT pg_advisory_xact_lock(hashtextextended('secret ' || $1 || lower($2), 0))"
 _CASE = """
-    SELECT name FROM secrets WHERE workspace_id = $1 AND kind <> $2 AND lower(name) = lower($3)
+    SELECT name FROM secrets
+    WHERE workspace_id = $1 AND kind <> $2 AND kind <> 'connection' AND lower(name) = lower($3)
 """
 _MINE = "workspace_id = $1 AND kind = $2 AND owner_id = $3"
 _FIND = f"SELECT id FROM secrets WHERE {_MINE} AND name = $4 FOR UPDATE"
@@ -298,7 +310,12 @@ SOME: Final = f"""
 
 
 async def _check_case(tx: Transaction, drawer: Drawer, name: str) -> None:
-    """One name in two spellings would sooner or later be taken for the other."""
+    """One name in two spellings would sooner or later be taken for the other.
+
+    What connections hold is named by nobody, so it cannot be mistaken.
+    """
+    if drawer.kind == "connection":
+        return
     other = await tx.fetchrow(_CASE, drawer.workspace_id, drawer.kind, name)
     if other is not None:
         detail = f"There is a secret called {other['name']} in this workspace already."

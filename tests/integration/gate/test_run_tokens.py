@@ -103,7 +103,7 @@ async def test_what_a_token_is_offered_shows_the_pins(bench: Bench) -> None:
     async with held_run(bench) as held:
         visitor = await held.visitor()
         assert visitor is not None
-        offers = {one.capability.id: one for one in held.bench.house.gate.offers(visitor)}
+        offers = {one.capability.id: one for one in await held.bench.house.gate.offers(visitor)}
         assert set(offers) == {grant["capability"] for grant in GRANTS}
         async with served(held.bench.house) as api:
             known = {"Authorization": f"Bearer {held.token}"}

@@ -142,7 +142,7 @@ async def _refused(run: At, draft: dict[str, str]) -> Denied:
 
 async def test_a_run_never_lists_or_discards_what_waits(world: World) -> None:
     async with running(world, "curious", **SAFE) as run:
-        offered = {one.capability.id for one in run.bench.house.gate.offers(run.visitor)}
+        offered = {one.capability.id for one in await run.bench.house.gate.offers(run.visitor)}
         draft = await run.draft(NUDGE)
         for capability, given in (("list_pending_actions", {}), ("discard_action", draft)):
             with pytest.raises(Denied) as refused:

@@ -26,6 +26,7 @@ async def test_partitions_are_made_once_although_many_ask_at_once(database: Data
 
     made = await asyncio.gather(*(ask() for _ in range(5)))
     assert sorted(name for names in made for name in names) == [
+        "agent_turns_2027_01", "agent_turns_2027_02", "agent_turns_2027_03",
         "calls_2027_01", "calls_2027_02", "calls_2027_03", "events_2027_w04",
         "events_2027_w05", "events_2027_w06", "events_2027_w07", "events_2027_w08",
         "large_results_2027_01", "large_results_2027_02", "large_results_2027_03",
@@ -74,7 +75,7 @@ async def test_an_ended_period_is_dropped_in_every_table_and_the_rest_stays(
     (cut,) = cuts
     assert cut.name == "2027_01"
     assert cut.start < floor_id(NOW) < cut.end
-    family = ["run_output", "large_results", "calls", "steps", "runs"]
+    family = ["agent_turns", "run_output", "large_results", "calls", "steps", "runs"]
     assert await drop_cut(database, family, cut, _everybody) == []
     dropped = await drop_cut(database, family, cut, _nobody)
     assert dropped == [f"{table}_2027_01" for table in family]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from uuid import UUID
 
 import pytest
 
@@ -71,10 +72,9 @@ def test_a_cap_is_reached_at_its_very_number(purse: Purse, code: str | None) -> 
 
 
 async def test_without_a_model_it_is_said_that_there_is_none() -> None:
-    models, request = NoModels(), ModelRequest("m", ())
-    with pytest.raises(Clash) as priced:
-        models.price("m")
-    with pytest.raises(Clash) as asked:
-        await models.complete(request, key="k")
-    assert priced.value.code == asked.value.code == "no_model"
-    assert priced.value.suggestion
+    models, workspace = NoModels(), UUID(int=1)
+    with pytest.raises(Clash) as found:
+        await models.find(workspace, "m")
+    assert found.value.code == "no_model"
+    assert found.value.suggestion
+    assert not await models.connected(workspace)

@@ -28,10 +28,12 @@ async def show_capabilities(
     async with desk.doors.open(desk.settings()) as rooms:
         visitor = await visitor_here(rooms)
         if name is not None:
-            found = found_by(rooms, visitor, name)
-            _show_one(screen, found or _unknown(shown_to(rooms, visitor, everything=True), name))
+            found = await found_by(rooms, visitor, name)
+            _show_one(
+                screen, found or _unknown(await shown_to(rooms, visitor, everything=True), name)
+            )
             return exits.DONE
-        offers = shown_to(rooms, visitor, everything=everything)
+        offers = await shown_to(rooms, visitor, everything=everything)
     if screen.for_programs:
         screen.answer({"capabilities": [as_dict(offer) for offer in offers]})
         return exits.DONE

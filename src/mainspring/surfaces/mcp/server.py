@@ -61,7 +61,7 @@ class Tools:
     """Answers the two methods about tools, in the words of any version."""
 
     def __init__(self, rooms: Rooms) -> None:
-        self._toolbox = Toolbox(rooms.registry, rooms.gate, _spelled)
+        self._toolbox = Toolbox(rooms.gate, _spelled)
         self._stamp = {SERVER_INFO_META_KEY: {"name": NAME, "title": TITLE, "version": __version__}}
 
     async def answer(
@@ -73,7 +73,7 @@ class Tools:
         validate_client_request(method, version, given)
         try:
             if method == "tools/list":
-                made = self._list(visitor, version, given.get("cursor"))
+                made = await self._list(visitor, version, given.get("cursor"))
             else:
                 arguments = given.get("arguments") or {}
                 made = await self._toolbox.call(visitor, given["name"], arguments)
@@ -84,8 +84,8 @@ class Tools:
             made |= {"resultType": "complete", "_meta": dict(self._stamp)}
         return made
 
-    def _list(self, visitor: Visitor, version: str, cursor: str | None) -> dict[str, Any]:
-        tools, following = self._toolbox.page(visitor, version, cursor)
+    async def _list(self, visitor: Visitor, version: str, cursor: str | None) -> dict[str, Any]:
+        tools, following = await self._toolbox.page(visitor, version, cursor)
         made: dict[str, Any] = {"tools": tools}
         if following is not None:
             made["nextCursor"] = following

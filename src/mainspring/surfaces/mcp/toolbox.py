@@ -17,7 +17,7 @@ from mainspring.surfaces.mcp.results import failure_of, result_of
 from mainspring.surfaces.mcp.tool import PAGE, describe, wraps
 
 if TYPE_CHECKING:
-    from mainspring.contracts.registry import Vocabulary
+    from mainspring.contracts.capability import Capability
     from mainspring.gate.call import Gate
     from mainspring.gate.direct import Visitor
     from mainspring.gate.pinned import Offer
@@ -29,17 +29,16 @@ Spelling = Callable[[str, dict[str, Any]], dict[str, Any]]
 class Toolbox:
     """Lists and calls, for any caller and any version of the protocol."""
 
-    def __init__(self, vocabulary: Vocabulary, gate: Gate, spell: Spelling) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, gate: Gate, spell: Spelling) -> None:
         self._gate = gate
         self._spell = spell
-        self._made: dict[tuple[str, str], dict[str, Any]] = {}
+        self._made: dict[tuple[str, str], tuple[Capability, dict[str, Any]]] = {}
 
-    def page(
+    async def page(
         self, visitor: Visitor, version: str, cursor: str | None
     ) -> tuple[list[dict[str, Any]], str | None]:
         """The tools after the cursor, and the cursor of the next page if there is one."""
-        offers = self._gate.offers(visitor)
+        offers = await self._gate.offers(visitor)
         begin = 0 if cursor is None else _after(offers, cursor)
         shown = offers[begin : begin + PAGE]
         more = begin + PAGE < len(offers)
@@ -50,7 +49,7 @@ class Toolbox:
         self, visitor: Visitor, name: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The result of a call, also when it failed; ``Missing`` for a tool that is not offered."""
-        found = self._vocabulary.capabilities.get(name)
+        found = await self._gate.find(visitor.actor.workspace_id, name)
         try:
             value = await self._gate.serve(visitor, name, arguments)
         except Problem as problem:
@@ -64,10 +63,11 @@ class Toolbox:
         capability = offer.capability
         if offer.input_schema is not capability.input_schema:
             return self._spell(version, describe(capability, offer.input_schema))
-        made = self._made.get((capability.id, version))
-        if made is None:
+        known, made = self._made.get((capability.id, version), (None, {}))
+        # One name may mean another tool in another workspace, or a newer one in the same.
+        if known is not capability:
             made = self._spell(version, describe(capability, offer.input_schema))
-            self._made[capability.id, version] = made
+            self._made[capability.id, version] = (capability, made)
         return made
 
 

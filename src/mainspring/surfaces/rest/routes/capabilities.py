@@ -67,7 +67,7 @@ def routes(rooms: Rooms) -> APIRouter:
             bool, Query(alias="all", description="Those too that only runs may call.")
         ] = False,
     ) -> Answer:
-        offers = shown_to(rooms, caller.visitor, everything=everything)
+        offers = await shown_to(rooms, caller.visitor, everything=everything)
         return Answer({"capabilities": [as_dict(offer) for offer in offers]})
 
     @made.get(
@@ -78,7 +78,7 @@ def routes(rooms: Rooms) -> APIRouter:
     @anyone_known
     @open_to_runs
     async def read_capability(capability_id: str, caller: SignedIn) -> Answer:
-        found = found_by(rooms, caller.visitor, capability_id)
+        found = await found_by(rooms, caller.visitor, capability_id)
         if found is None:
             raise Missing("There is no such capability.", code="unknown_capability")
         return Answer(as_dict(found))
