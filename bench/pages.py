@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
+from uuid import UUID
 
 from bench.stage import fresh_house
 from mainspring.store.database import Database
@@ -59,7 +60,8 @@ class Hashed:
     name = "bench"
     dimensions = DIMENSIONS
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
+        del workspace_id
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> list[float]:

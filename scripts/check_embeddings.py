@@ -12,9 +12,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.errors import Invalid
-from mainspring.workspace.pages.local_model import open_embedder
+from mainspring.workspace.pages.local_model import LocalModel, open_local_model
 
 # A page, and a question that it answers.
 PAIRS = (
@@ -41,11 +40,11 @@ PAIRS = (
 )
 
 
-def found_within(model: Embedder, most: int) -> float:
+def found_within(model: LocalModel, most: int) -> float:
     """The share of questions whose page is among the first so many."""
-    pages = model.embed([page for page, _ in PAIRS])
+    pages = model.computed([page for page, _ in PAIRS])
     hits = 0
-    for number, question in enumerate(model.embed([asked for _, asked in PAIRS])):
+    for number, question in enumerate(model.computed([asked for _, asked in PAIRS])):
         near = sorted(range(len(pages)), key=lambda at: -_product(question, pages[at]))
         hits += number in near[:most]
     return hits / len(PAIRS)
@@ -55,21 +54,20 @@ def _product(left: Sequence[float], right: Sequence[float]) -> float:
     return sum(one * other for one, other in zip(left, right, strict=True))
 
 
-def texts_per_second(model: Embedder, texts: Sequence[str]) -> float:
+def texts_per_second(model: LocalModel, texts: Sequence[str]) -> float:
     begun = time.perf_counter()
-    model.embed(texts)
+    model.computed(texts)
     return len(texts) / (time.perf_counter() - begun)
 
 
 def main() -> int:
     try:
-        model = open_embedder("local")
+        model = open_local_model()
     except Invalid as problem:
         print(problem.detail, problem.suggestion, sep="\n", file=sys.stderr)
         return 1
-    assert model is not None
     begun = time.perf_counter()
-    model.embed(["warm"])
+    model.computed(["warm"])
     print(f"{model.name}, {model.dimensions} dimensions")
     print(f"ready in {time.perf_counter() - begun:.1f} s")
     for most in (1, 3):
@@ -79,7 +77,7 @@ def main() -> int:
     print(f"sentences: {texts_per_second(model, short):.0f}/s")
     print(f"pieces of 900 characters: {texts_per_second(model, long):.0f}/s")
     begun = time.perf_counter()
-    model.embed(["When is the office open?"])
+    model.computed(["When is the office open?"])
     print(f"one question: {1e3 * (time.perf_counter() - begun):.0f} ms")
     return 0
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 PREFIX = "MAINSPRING_"
+# Settings that are only ever taken into the vault.
+MODEL_KEYS = ("anthropic_key", "openai_key", "groq_key")
 LIMIT_PREFIX = PREFIX + "LIMIT_"
 
 
@@ -21,7 +23,9 @@ class BadSetting(ValueError):
     """A setting has a value that cannot be used."""
 
 
-def _setting(default: Any, sentence: str) -> Any:
+def _setting(default: Any, sentence: str, *, shown: bool = True) -> Any:
+    if not shown:
+        return field(default=default, repr=False, metadata={"sentence": sentence})
     if callable(default):
         return field(default_factory=default, metadata={"sentence": sentence})
     return field(default=default, metadata={"sentence": sentence})
@@ -96,10 +100,28 @@ class Settings:
     artifacts_key_id: str | None = _setting(None, "The access key of that store.")
     artifacts_key: str | None = _setting(None, "The secret key of that store.")
     embeddings: str = _setting(
-        "none", "The model by which pages are found by meaning: none, or local."
+        "none",
+        "The model by which pages are found by meaning: none, local, or openai, which sends every "
+        "page to the connection openai and is paid by its workspace.",
     )
+    anthropic_key: str | None = _setting(
+        None,
+        "A key of Anthropic's. It goes into the vault at the start, as the connection anthropic.",
+        shown=False,
+    )
+    openai_key: str | None = _setting(
+        None, "A key of OpenAI's, for the connection openai; as above.", shown=False
+    )
+    groq_key: str | None = _setting(
+        None, "A key of Groq's, for the connection groq; as above.", shown=False
+    )
+    anthropic_url: str | None = _setting(
+        None, "Where the connection anthropic leads; none: to Anthropic."
+    )
+    openai_url: str | None = _setting(None, "Where the connection openai leads; none: to OpenAI.")
+    groq_url: str | None = _setting(None, "Where the connection groq leads; none: to Groq.")
     token: str | None = _setting(
-        None, "Whom boards, pages, capabilities, call and mcp act as; none: the local owner."
+        None, "Whom boards, pages, usage, capabilities, call and mcp act as; none: the local owner."
     )
     workspace: str | None = _setting(
         None, "The workspace that commands work in, by its id or name; none: the first one."
@@ -134,6 +156,34 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         if name.startswith(LIMIT_PREFIX)
     }
     return Settings(**values)
+
+
+def forget_model_keys() -> None:
+    """Takes the keys of models out of this process's environment, once the vault has them.
+
+    What the system shows of a process's environment is the memory it was started with, so the
+    value is wiped there too: nothing that is started or split off from here ever sees a key.
+    """
+    for entry in MODEL_KEYS:
+        name = PREFIX + entry.upper()
+        if name in os.environ:
+            _wipe(os.fsencode(name))
+            del os.environ[name]
+
+
+def _wipe(name: bytes) -> None:
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    library.getenv.restype = ctypes.c_void_p
+    held = library.getenv(name)
+    if held:
+        ctypes.memset(held, 0, len(ctypes.string_at(held)))
+
+
+def without_model_keys(settings: Settings) -> Settings:
+    """The same settings for whoever comes after the vault has the keys."""
+    return replace(settings, anthropic_key=None, openai_key=None, groq_key=None)
 
 
 def program_name(environment: Mapping[str, str] | None = None) -> str | None:
@@ -182,8 +232,20 @@ def _show(value: Any) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
+# Texts that are there or not.
+_TEXTS = frozenset(
+    {
+        "database_url", "public_url", "smtp_url", "owner_mail", "master_key_command",
+        "artifacts_url", "artifacts_key_id", "artifacts_key", "program", "token", "workspace",
+        "anthropic_url", "openai_url", "groq_url", *MODEL_KEYS,
+    }
+)  # fmt: skip
+
+
 def _read(entry: Field[Any], text: str) -> Any:
     name = PREFIX + entry.name.upper()
+    if entry.name in _TEXTS:
+        return text or None
     match entry.name:
         case "home" | "master_key_file":
             return Path(text).expanduser().absolute()
@@ -195,21 +257,10 @@ def _read(entry: Field[Any], text: str) -> Any:
             return _whole(name, text, least=0)
         case "slots" | "port" | "workers" | "proxies":
             return _whole(name, text)
-        case "database_url" | "public_url" | "smtp_url" | "owner_mail" | "master_key_command":
-            return text or None
-        case (
-            "artifacts_url"
-            | "artifacts_key_id"
-            | "artifacts_key"
-            | "program"
-            | "token"
-            | "workspace"
-        ):
-            return text or None
         case "host" | "mail_from" | "slack_url" | "telegram_url":
             return text
         case "embeddings":
-            return _one_of(name, text, ("none", "local"))
+            return _one_of(name, text, ("none", "local", "openai"))
         case _:
             return _seconds(name, text)
 

@@ -6,10 +6,14 @@ needed to run it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
+from mainspring.actions.agent.capability import agent_capability
 from mainspring.actions.script.workshop import Workshop
 from mainspring.actions.vocabulary import builtin_actions
 from mainspring.authoring.capabilities import authoring_capabilities
@@ -18,17 +22,24 @@ from mainspring.authoring.studio import Studio
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.embedding import Embedder
+from mainspring.contracts.event import EventType
 from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.registry import Registry
+from mainspring.contracts.registry import Registry, Vocabulary
+from mainspring.contracts.trigger import Trigger
 from mainspring.gate.act_on_integration import act_on_integration
 from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
 from mainspring.gate.artifacts.links import Links
 from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.gate.connection_capabilities import connection_capabilities
 from mainspring.gate.draft_capabilities import draft_capabilities
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.installs import Installs
 from mainspring.gate.llm_complete import LLM_COMPLETE
+from mainspring.gate.model_administration import model_administration
+from mainspring.gate.model_capabilities import model_capabilities
+from mainspring.gate.outside.switchboard import Switchboard
+from mainspring.gate.usage_capability import GET_USAGE
 from mainspring.integrations import email, slack, telegram
 from mainspring.runs.capabilities import capabilities as run_capabilities
 from mainspring.runs.events import EVENTS
@@ -46,18 +57,54 @@ from mainspring.workspace.secret_capabilities import secret_capabilities
 from mainspring.workspace.vault import Vault
 
 if TYPE_CHECKING:
+    from mainspring.gate.providers.desk import ProviderModels
     from mainspring.store.database import Database
+
+# Of so many workspaces what they can say is remembered.
+_MOST_SPOKEN: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What one workspace can say."""
+
+    actions: Mapping[str, Action]
+    capabilities: Mapping[str, Capability]
+    triggers: Mapping[str, Trigger]
+    events: Mapping[str, EventType]
 
 
 class Words(Registry):
-    """A registry together with the studio that its own authoring capabilities work in.
+    """A registry together with what its own capabilities work with.
 
-    The studio is opened by whoever builds a house around the registry.
+    The studio and the switchboard are opened by whoever builds a house around the registry.
     """
 
-    def __init__(self, studio: Studio, **words: Any) -> None:
+    def __init__(self, studio: Studio, switchboard: Switchboard, **words: Any) -> None:
         super().__init__(**words)
         self.studio = studio
+        self.switchboard = switchboard
+        self._spoken: dict[UUID, tuple[Mapping[str, Capability], Spoken]] = {}
+
+    async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
+        """What is ours, and the tools of one workspace; no tool ever stands for what is ours."""
+        wanted = list(needing)
+        named = [name for name in wanted if "." in name and name not in self.capabilities]
+        if not self.switchboard.is_open or (wanted and not named):
+            return self
+        tools = await self.switchboard.parts.tools.of(workspace_id, named)
+        return self._with(workspace_id, tools) if tools else self
+
+    def _with(self, workspace_id: UUID, tools: Mapping[str, Capability]) -> Vocabulary:
+        kept = self._spoken.get(workspace_id)
+        if kept is not None and kept[0] is tools:
+            return kept[1]
+        both = MappingProxyType({**tools, **self.capabilities})
+        spoken = Spoken(self.actions, both, self.triggers, self.events)
+        if len(self._spoken) >= _MOST_SPOKEN:
+            self._spoken.clear()
+        self._spoken[workspace_id] = (tools, spoken)
+        return spoken
 
 
 def build_shelf(settings: Settings) -> tuple[Integration, ...]:
@@ -79,6 +126,7 @@ def build_registry(
     vault: Vault | None = None,
     database: Database | None = None,
     workshop: Workshop | None = None,
+    providers: ProviderModels | None = None,
     actions: Iterable[Action] = (),
     capabilities: Iterable[Capability] = (),
 ) -> Words:
@@ -88,11 +136,14 @@ def build_registry(
     events = (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *joined(entry.events for entry in shelf))
     reserved = {entry.type for entry in events}
     installs = Installs(shelf, limits)
+    switchboard = Switchboard()
     studio = Studio(limits, (settings or Settings()).address, Likeness(embedder))
     known = (
         http_fetch_capability(limits),
         artifacts_capability(blobs or Nowhere(), limits, links),
         LLM_COMPLETE,
+        GET_USAGE,
+        agent_capability(limits),
         POST_NOTIFICATION,
         *workspace_capabilities.capabilities(limits, reserved),
         *page_capabilities.capabilities(limits, embedder, Discovery(installs.pages())),
@@ -100,6 +151,9 @@ def build_registry(
         *run_capabilities(),
         *authoring_capabilities(studio),
         *secret_capabilities(vault),
+        *model_capabilities(database, vault, providers),
+        *model_administration(database, vault),
+        *connection_capabilities(switchboard),
         *administration(database, (settings or Settings()).address),
         *joined(entry.capabilities for entry in shelf),
         act_on_integration(installs),
@@ -107,6 +161,7 @@ def build_registry(
     )
     return Words(
         studio,
+        switchboard,
         actions=(
             *builtin_actions(limits, workshop),
             *joined(one.actions for one in shelf),

@@ -25,6 +25,12 @@ from mainspring.gate.artifacts.place import open_blobs
 from mainspring.gate.call import Gate
 from mainspring.gate.egress import Egress
 from mainspring.gate.mail import SmtpMailer, read_smtp_url
+from mainspring.gate.outside.client import Outside, roomy_egress
+from mainspring.gate.outside.harvest import Harvester
+from mainspring.gate.outside.switchboard import Switchboard
+from mainspring.gate.providers.desk import ProviderModels
+from mainspring.gate.providers.embedder import OpenAIEmbedder
+from mainspring.gate.providers.from_settings import take_in
 from mainspring.runs.control import Control
 from mainspring.runs.dispatch import RUNS_CHANNEL, Dispatcher
 from mainspring.runs.engine import Engine
@@ -32,7 +38,7 @@ from mainspring.runs.record import Recorder
 from mainspring.runs.versions import Versions
 from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
 from mainspring.runs.worker import Worker
-from mainspring.settings import Settings
+from mainspring.settings import Settings, forget_model_keys, without_model_keys
 from mainspring.store.batch import GroupWriter
 from mainspring.store.clock import DatabaseClock
 from mainspring.store.database import Database
@@ -52,7 +58,7 @@ from mainspring.triggers.scheduler import Scheduler
 from mainspring.triggers.watch import Duty, keep_watch
 from mainspring.vocabulary import Words, build_registry
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
-from mainspring.workspace.pages.local_model import open_embedder
+from mainspring.workspace.pages.local_model import open_local_model
 from mainspring.workspace.pages.vectors import Embedding
 from mainspring.workspace.people.passwords import Passwords
 from mainspring.workspace.people.users import ensure_first_person
@@ -83,6 +89,10 @@ class House:
     vault: Vault
     passwords: Passwords
     egress: Egress
+    # The way to the servers of tools that workspaces are connected to.
+    outside: Outside
+    # Where models are asked, unless whoever built the house brought others.
+    providers: ProviderModels
     mailer: Mailer
     blobs: BlobStore
     links: Links
@@ -107,14 +117,18 @@ async def open_house(
     database = await Database.open(settings, attach=attach)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
-        house = build_house(settings, limits, registry, database, workshop)
+        house = build_house(without_model_keys(settings), limits, registry, database, workshop)
         stack.push_async_callback(house.blobs.aclose)
         stack.push_async_callback(house.egress.aclose)
+        stack.push_async_callback(house.outside.aclose)
+        stack.push_async_callback(house.providers.aclose)
         stack.push_async_callback(house.waker.aclose)
         stack.push_async_callback(house.gate.aclose)
         if house.workshop is not None:
             stack.push_async_callback(house.workshop.aclose)
         await prepare(house)
+        await take_in(database, house.vault, settings)
+        forget_model_keys()
         yield house
 
 
@@ -133,32 +147,53 @@ def build_house(
     clock = DatabaseClock()
     vault = Vault(database, settings.key_file, limits, key_command=settings.master_key_command)
     egress = Egress(limits, settings.egress_allow)
+    outside = Outside(
+        database, vault, roomy_egress(limits, settings.egress_allow), limits, clock,
+        settings.address, allow=settings.egress_allow,
+    )  # fmt: skip
+    providers = ProviderModels(database, vault, limits, settings.egress_allow)
     mailer = SmtpMailer(read_smtp_url(settings.smtp_url), settings.mail_from, limits, clock)
     blobs = open_blobs(settings, limits, clock)
     links = Links(vault, settings.address)
-    embedder = open_embedder(settings.embeddings)
+    embedder = _embedder(settings, database, providers, clock)
     words = registry or build_registry(
         limits, settings=settings, blobs=blobs, links=links, vault=vault, embedder=embedder,
-        database=database, workshop=workshop,
+        database=database, workshop=workshop, providers=providers,
     )  # fmt: skip
     gate = Gate(
         words, database, egress, vault, clock, limits, mailer=mailer,
-        owner_mail=settings.owner_mail, models=models,
+        owner_mail=settings.owner_mail, models=models or providers, blobs=blobs,
     )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)
     dispatcher = Dispatcher(database, versions, waker, limits)
     if isinstance(words, Words):
         words.studio.open(words, database, dispatcher, settings.address, embedder, workshop)
+        words.switchboard.open(
+            database, vault, outside, clock, limits, settings.address, natives=words
+        )
     return House(
         settings=settings, limits=limits, registry=words, database=database, clock=clock,
-        vault=vault, passwords=Passwords(), egress=egress, mailer=mailer, blobs=blobs,
-        links=links, gate=gate, versions=versions, waker=waker,
+        vault=vault, passwords=Passwords(), egress=egress, outside=outside, providers=providers,
+        mailer=mailer, blobs=blobs, links=links, gate=gate, versions=versions, waker=waker,
         dispatcher=dispatcher,
         control=Control(database, waker),
         embedder=embedder,
         workshop=workshop,
     )  # fmt: skip
+
+
+def _embedder(
+    settings: Settings, database: Database, providers: ProviderModels, clock: DatabaseClock
+) -> Embedder | None:
+    """The model by which texts are compared, if the installation has one."""
+    match settings.embeddings:
+        case "local":
+            return open_local_model()
+        case "openai":
+            return OpenAIEmbedder(database, providers, clock)
+        case _:
+            return None
 
 
 async def prepare(house: House) -> None:
@@ -211,6 +246,7 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
         "schedules": build_scheduler(house).run,
         "events": matcher.reader.run,
         "alerts": alerts.run,
+        "tools": Harvester(database, house.outside, house.clock, limits).run,
         "order": Housekeeper(database, house.blobs, house.clock, limits).run,
     }
     if mails(settings):
@@ -239,6 +275,7 @@ def rooms_of(house: House) -> Rooms:
         dispatcher=house.dispatcher,
         desk=WebhookDesk(house.database, house.dispatcher, house.vault, house.limits),
         control=house.control,
+        switchboard=_switchboard(house.registry),
         blobs=house.blobs,
         links=house.links,
         workspace_id=house.workspace_id,
@@ -246,3 +283,8 @@ def rooms_of(house: House) -> Rooms:
         hire=lambda watch: build_worker(house, watch=watch),
         workshop=house.workshop,
     )
+
+
+def _switchboard(registry: Registry) -> Switchboard:
+    """That of the registry; one that was brought along may have none."""
+    return registry.switchboard if isinstance(registry, Words) else Switchboard()

@@ -17,9 +17,10 @@ WHOLE = {
     # It is not known yet who is calling, and so not which workspace is meant.
     "rest/app.py": "hands it to the door, which looks tokens and sessions up",
     "rest/routes/session.py": "signs people in and out",
+    "rest/routes/connections.py": "looks the session up of whoever comes back from signing in",
     "rest/routes/artifacts.py": "finds the workspace of a signed link, and looks tokens up",
     "mcp/mount.py": "looks tokens up",
-    "cli/visiting.py": "looks tokens up",
+    "cli/visiting.py": "looks tokens up, and puts the wall up for whose token it is",
     # A person and their memberships belong to no one workspace.
     "rest/routes/account.py": "a person's own row",
     "rest/routes/workspaces.py": "the workspaces that a person is in",

@@ -24,7 +24,13 @@ WORDS = build_registry(LIMITS)
 ANTI = "x-mainspring-anti-examples"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # They read from somebody outside, which a dry run does too, or fail on purpose.
-NOT_ALONE = {"http_fetch.json", "secrets_in_headers.json", "retry_and_on_failure.json"}
+NOT_ALONE = {
+    "http_fetch.json",
+    "secrets_in_headers.json",
+    "retry_and_on_failure.json",
+    "file_added.json",
+    "weekly_report.json",
+}
 
 Schema = Mapping[str, Any]
 
@@ -141,4 +147,4 @@ async def test_a_dry_run_of_every_example_that_needs_nobody_succeeds(bench: Benc
             run = await bench.until(made.run_id)
             assert run["status"] == "succeeded", (path.name, run["error"])
             tried.add(path.name)
-    assert {"first.json", "email_report.json", "callback_webhook.json"} <= tried
+    assert {"first.json", "email_report.json", "callback_webhook.json", "digest.json"} <= tried

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+# Each worker that asks a model would load these libraries again, for longer than it then lives.
+import mainspring.gate.providers.sdk  # noqa: F401
 from tests.crash.worker_process import Orders, run
 from tests.kit.processes import ROOT
 

@@ -48,6 +48,7 @@ ID_LIKE: Final = re.compile(r"(?:^|_)(?:ids?|slugs?|names?|keys?|refs?|types?|ac
 # Names of places that are not the names of columns: the table and the column that are meant.
 _MEANT: Final[Mapping[str, tuple[str, str]]] = {
     "actor": ("members", "user_id"),
+    "connection_id": ("mcp_connections", "id"),
     "created_by": ("members", "user_id"),
     "event_type": ("event_types", "type"),
     "member_id": ("members", "user_id"),

@@ -48,6 +48,7 @@ _TOLD: Final[Mapping[tuple[str, str], Any]] = {
     ("pages", "type"): "note",
     ("artifacts", "visibility"): "workspace",
     ("artifacts", "retention"): "permanent",
+    ("mcp_connections", "server_url"): "http://localhost:9/mcp",
     ("sessions", "expires_at"): datetime(2099, 1, 1, tzinfo=UTC),
 }
 # Columns that need nothing in them, and are looked for by what they hold.

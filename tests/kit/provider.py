@@ -41,6 +41,9 @@ class FakeModels:
     seconds: float | None = 0.0
     usual: str = DEFAULT_MODEL
     any_there: bool = True
+    # How many asks are under way at once before the first of them is answered.
+    together: int = 1
+    met: asyncio.Event = field(default_factory=asyncio.Event)
     # Whether it writes no more than it was told to.
     obeys: bool = False
     requests: list[ModelRequest] = field(default_factory=list)
@@ -65,7 +68,10 @@ class FakeModels:
         self.started.set()
         self.at_work += 1
         self.most = max(self.most, self.at_work)
+        if self.at_work >= self.together:
+            self.met.set()
         try:
+            await self.met.wait()
             if self.seconds is None:
                 await asyncio.Event().wait()
             else:

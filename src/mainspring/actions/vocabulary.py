@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mainspring.actions.agent.action import AGENT_ACTION
 from mainspring.actions.callback import CALLBACK_WEBHOOK
 from mainspring.actions.delay import DELAY
 from mainspring.actions.for_each import for_each_action
@@ -22,4 +23,5 @@ def builtin_actions(limits: Limits, workshop: Workshop | None = None) -> tuple[A
         NOTIFICATION,
         CALLBACK_WEBHOOK,
         script_action(workshop),
+        AGENT_ACTION,
     )

@@ -36,8 +36,8 @@ def playbook_handler(studio: Studio) -> CapabilityHandler:
         found: list[Living] = []
         if hint is not None:
             async with studio.inside(space).acquire() as connection:
-                others = await living(connection, space, studio.vocabulary)
-            found = await alike(studio.likeness, hint, others)
+                others = await living(connection, space, studio.natives)
+            found = await alike(studio.likeness, space, hint, others)
         similar = {
             "similarity_by": None if hint is None else studio.likeness.measure,
             "automations": [
@@ -97,12 +97,12 @@ def overlap_handler(studio: Studio) -> CapabilityHandler:
         async with studio.inside(space).acquire() as connection:
             await check_boards(connection, space, given["writes_to_boards"], writing=False)
             caller = await author_of(ctx, connection)
-            others = await living(connection, space, studio.vocabulary)
+            others = await living(connection, space, studio.natives)
         same = [one for one in others if wanted.shares_board(one) and _narrow(one, kind, target)]
         intent = given.get("intent")
         known = {one.id for one in same}
         rest = [one for one in others if one.id not in known]
-        like = await alike(studio.likeness, intent, rest)
+        like = await alike(studio.likeness, space, intent, rest)
         me = caller.member_id
         matches = [one.told(me, strict=wanted.strictly(one)) for one in same]
         matches.sort(key=lambda match: not match["strict_overlap"])

@@ -206,9 +206,8 @@ async def _go_back(
             detail, code="no_version",
             findings=[Finding(f"/{_ROLLBACK}", detail, "no_version", way)], suggestion=way,
         )  # fmt: skip
-    content = await judge_version(
-        tx, space, automation_id, number, studio.vocabulary, studio.limits
-    )
+    words = await studio.words(space)
+    content = await judge_version(tx, space, automation_id, number, words, studio.limits)
     saved = await use_version(tx, space, automation_id, number, content, author.member_id)
     after = content.definition.as_dict()
     author.check_within(after, read_grants(content.grants))
@@ -231,7 +230,7 @@ async def _set_state(
             code="person_needed",
             suggestion=f"It is activated at {studio.admin_url(automation_id)}.",
         )
-    return await activate(tx, space, automation_id, studio.vocabulary, studio.limits)
+    return await activate(tx, space, automation_id, await studio.words(space), studio.limits)
 
 
 def _told(studio: Studio, automation_id: UUID, made: _Change) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from typing import Any
 from mainspring.contracts.capability import Audience
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.grants import HOSTED, NEVER_GRANTED
+from mainspring.definition.grants import NEVER_GRANTED
 from mainspring.definition.hosts import listed_site
 from mainspring.definition.pointers import under
+from mainspring.definition.tool_patterns import HOSTED
 from mainspring.definition.validate.permissions import grantable
 from mainspring.definition.words import did_you_mean
 

@@ -43,7 +43,7 @@ async def judged(
     about_grants: list[Finding] = []
     asked = is_script(document) and given.keys() & {"tool_grants", "source", HOSTS_NOTE}
     if asked:
-        about_grants = judge_grants(granted_tools(document), studio.vocabulary)
+        about_grants = judge_grants(granted_tools(document), await studio.words(workspace_id))
         findings += about_grants
     if early:
         # What the validator would say about such triggers is the same once more.
@@ -108,7 +108,7 @@ async def check_overlap(
     """Refuses a strict overlap that nobody acknowledged, and an acknowledgement of nothing."""
     found: list[Living] = []
     if wanted.boards:
-        others = await living(tx, workspace_id, studio.vocabulary)
+        others = await living(tx, workspace_id, studio.natives)
         found = [other for other in others if wanted.strictly(other)]
     if found and not acknowledged:
         names = ", ".join(repr(one.name[:80]) for one in found[:3])

@@ -134,11 +134,14 @@ async def check_boards(
         raise kind(findings[0].detail, code=findings[0].code, findings=findings)
 
 
-async def living(tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary) -> list[Living]:
-    """Every automation that is not put away, the newest first."""
+async def living(tx: Transaction, workspace_id: UUID, natives: Vocabulary) -> list[Living]:
+    """Every automation that is not put away, the newest first.
+
+    A tool from outside writes none of our boards, so natives alone are looked at.
+    """
     writing = [
         name
-        for name, one in vocabulary.capabilities.items()
+        for name, one in natives.capabilities.items()
         if one.annotations.effect is Effect.KEEP and "board_id" in _properties(one.input_schema)
     ]
     rows = await tx.fetch(_ALIVE, workspace_id, writing, _LOOKED_AT)
@@ -175,10 +178,13 @@ def _board(text: Any) -> str | None:
         return None
 
 
-async def alike(likeness: Likeness, about: str | None, others: Sequence[Living]) -> list[Living]:
+async def alike(
+    likeness: Likeness, workspace_id: UUID, about: str | None, others: Sequence[Living]
+) -> list[Living]:
     """Those of the others that mean something alike, the nearest first."""
     if not about:
         return []
     asked = others[:_COMPARED]
-    near = await likeness.near(about, [one.about for one in asked], _MOST_LIKE)
+    texts = [one.about for one in asked]
+    near = await likeness.near(workspace_id, about, texts, _MOST_LIKE)
     return [asked[one.place] for one in near]

@@ -6,14 +6,18 @@ hundred intents are compared again and again.
 
 from __future__ import annotations
 
-import asyncio
+import logging
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
+from uuid import UUID
 
 from mainspring.contracts.embedding import Embedder
+from mainspring.contracts.errors import Problem
+
+log = logging.getLogger(__name__)
 
 Measure = Literal["meaning", "words"]
 
@@ -52,21 +56,31 @@ class Likeness:
     def measure(self) -> Measure:
         return "words" if self.embedder is None else "meaning"
 
-    async def near(self, text: str, others: Sequence[str], most: int) -> list[Near]:
+    async def near(
+        self, workspace_id: UUID, text: str, others: Sequence[str], most: int
+    ) -> list[Near]:
         """The nearest of the others, the nearest first; what is far away is left out."""
         if not text.strip() or not others:
             return []
         if self.embedder is None:
             closeness, least = [shared_words(text, other) for other in others], _SHARED
         else:
-            closeness, least = await self._cosines(self.embedder, text, others), _NEAR
+            texts = [one[:_LONGEST] for one in (text, *others)]
+            try:
+                closeness, least = await self._cosines(self.embedder, workspace_id, texts), _NEAR
+            except Problem as problem:
+                # It is advice: what was asked for is done without it.
+                log.warning("Texts were not compared: %s", problem.detail)
+                return []
         found = [Near(place, one) for place, one in enumerate(closeness) if one >= least]
         return sorted(found, key=lambda one: (-one.closeness, one.place))[:most]
 
-    async def _cosines(self, model: Embedder, text: str, others: Sequence[str]) -> list[float]:
-        texts = [one[:_LONGEST] for one in (text, *others)]
+    async def _cosines(
+        self, model: Embedder, workspace_id: UUID, texts: Sequence[str]
+    ) -> list[float]:
+        """How near the first of the texts is to each of the others."""
         unknown = [one for one in dict.fromkeys(texts) if (model.name, one) not in self._vectors]
-        made = await asyncio.to_thread(model.embed, unknown) if unknown else []
+        made = await model.embed(workspace_id, unknown) if unknown else []
         known = dict(zip(unknown, made, strict=True))
         known |= {
             one: self._vectors[model.name, one]

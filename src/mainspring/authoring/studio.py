@@ -15,7 +15,7 @@ from mainspring.actions.script.checking import built
 from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.errors import Fault
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.registry import Vocabulary
+from mainspring.contracts.registry import Vocabularies, Vocabulary
 from mainspring.definition.validate import Report, validate
 from mainspring.store.walls import Walled
 
@@ -35,13 +35,13 @@ class Studio:
         self.limits = limits
         self.likeness = likeness
         self._address = address
-        self._vocabulary: Vocabulary | None = None
+        self._vocabulary: Vocabularies | None = None
         self._database: Database | None = None
         self._dispatcher: Dispatcher | None = None
         self._workshop: Workshop | None = None
 
     def open(
-        self, vocabulary: Vocabulary, database: Database, dispatcher: Dispatcher, address: str,
+        self, vocabulary: Vocabularies, database: Database, dispatcher: Dispatcher, address: str,
         embedder: Embedder | None = None, workshop: Workshop | None = None,
     ) -> None:  # fmt: skip
         """Everything stands: from here on the capabilities work."""
@@ -51,8 +51,13 @@ class Studio:
         self._workshop = workshop
 
     @property
-    def vocabulary(self) -> Vocabulary:
+    def natives(self) -> Vocabulary:
+        """What can be said in every workspace."""
         return _there(self._vocabulary)
+
+    async def words(self, workspace_id: UUID) -> Vocabulary:
+        """What one workspace can say, the tools that it is connected to included."""
+        return await _there(self._vocabulary).of(workspace_id)
 
     @property
     def database(self) -> Database:
@@ -76,7 +81,7 @@ class Studio:
         """The verdict on a definition; a hostile one takes its time on a thread."""
         own = None if automation_id is None else str(automation_id)
         report = await asyncio.to_thread(
-            validate, document, self.vocabulary, self.limits, automation_id=own
+            validate, document, await self.words(workspace_id), self.limits, automation_id=own
         )
         return await built(self._workshop, workspace_id, report)
 

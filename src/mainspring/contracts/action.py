@@ -48,6 +48,8 @@ class Action:
     uses: Callable[[Mapping[str, Any]], tuple[Grant, ...]] = uses_nothing
     # What is wrong with a config beyond its schema, each with a pointer inside the config.
     check: Check = finds_nothing
+    # What its author may want to think over; it keeps nobody from saving.
+    doubt: Check = finds_nothing
     # Its calls are answered from the record over all of its tries, so that one which is taken
     # over or tried again goes on where the last try was interrupted.
     resumes: bool = False

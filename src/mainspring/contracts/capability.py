@@ -44,6 +44,8 @@ class Annotations:
     # The handler writes our own tables: it is given a transaction, and the record of
     # the call commits in that same transaction, so the write happens exactly once.
     transactional: bool = False
+    # What a call may do out there, as words such as USER_VISIBLE; of tools from outside.
+    side_effects: frozenset[str] = frozenset()
     # How long a call usually takes; only the choice of queue reads it.
     seconds: float = 1.0
     # Argument names in which a SecretText may stand; everywhere else it is refused.
@@ -73,6 +75,9 @@ class Annotations:
     # What a call was done to, for the audit log, from its arguments and its result (None when
     # it failed). Left out: the first of the usual names, such as board_id, slug or id.
     subject: Callable[[Mapping[str, Any], Any], str | None] | None = None
+    # Of a tool from outside: which connection's, and exactly what a person agreed to there. It
+    # is another one as soon as any of that is, and no draft of the one is sent with the other.
+    pin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

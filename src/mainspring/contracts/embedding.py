@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
+from uuid import UUID
 
 
 class Embedder(Protocol):
@@ -21,6 +22,6 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of length 1 for each text. It may take long, so it is called in a thread."""
+    async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of length 1 for each text of a workspace, which pays if it costs."""
         ...

@@ -7,7 +7,7 @@ gate, which knows what may be spent. A price that is not known is no price: noth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final, Literal, Protocol
 from uuid import UUID
@@ -76,6 +76,8 @@ class ModelRequest:
     tools: tuple[ModelTool, ...] = ()
     # Whether it may answer without a tool, must ask for one, or may not.
     choice: Literal["auto", "any", "none"] = "auto"
+    # What this one ask may cost; the gate sees to it, and no provider is told. None: no bound.
+    max_usd: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +112,15 @@ class Price:
     cached_usd_per_million: Decimal | None = None
     # None: to put something aside for being read again costs nothing more.
     stored_usd_per_million: Decimal | None = None
+    # What holds instead, for all of it, when more than so many tokens are read at once.
+    above: tuple[int, Price] | None = None
 
     def cost(
         self, input_tokens: int, output_tokens: int, cached_tokens: int = 0, stored_tokens: int = 0
     ) -> Decimal:
         """What this many tokens come to."""
+        if self.above is not None and input_tokens > self.above[0]:
+            return self.above[1].cost(input_tokens, output_tokens, cached_tokens, stored_tokens)
         again = min(cached_tokens, input_tokens)
         aside = min(stored_tokens, input_tokens - again)
         usual = self.input_usd_per_million
@@ -128,15 +134,19 @@ class Price:
         return usd / _MILLION
 
     def most(self, input_tokens: int, output_tokens: int) -> Decimal:
-        """The most that this many tokens can come to."""
-        return max(
-            self.cost(input_tokens, output_tokens, *asides)
+        """The most that this many tokens, or fewer, can come to."""
+        below = replace(self, above=None)
+        dearest = max(
+            below.cost(input_tokens, output_tokens, *asides)
             for asides in ((0, 0), (input_tokens, 0), (0, input_tokens))
         )
+        if self.above is None or input_tokens <= self.above[0]:
+            return dearest
+        return max(dearest, self.above[1].most(input_tokens, output_tokens))
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """The price as it is kept beside what it was used for."""
-        shown = {
+        shown: dict[str, Any] = {
             "input_usd_per_million": str(self.input_usd_per_million),
             "output_usd_per_million": str(self.output_usd_per_million),
         }
@@ -144,6 +154,8 @@ class Price:
             shown["cached_usd_per_million"] = str(self.cached_usd_per_million)
         if self.stored_usd_per_million is not None:
             shown["stored_usd_per_million"] = str(self.stored_usd_per_million)
+        if self.above is not None:
+            shown["above"] = {"input_tokens": self.above[0], **self.above[1].as_dict()}
         return shown
 
 

@@ -42,6 +42,7 @@ class Permission(StrEnum):
     DECIDE = "decide"
     EDIT = "edit"
     SECRET = "secret"  # noqa: S105
+    CONNECT = "connect"
     MEMBERS = "members"
     AUDIT = "audit"
     OWN = "own"
@@ -66,6 +67,7 @@ _MEANINGS: Final[Mapping[Permission, str]] = MappingProxyType(
         Permission.DECIDE: "Answer what waits in the inbox.",
         Permission.EDIT: "Change definitions, boards, pages, event types, files and webhooks.",
         Permission.SECRET: "Put one's own secrets into the vault.",
+        Permission.CONNECT: "Connect the workspace to models and tools elsewhere.",
         Permission.MEMBERS: "Invite, change and remove members; end others' tokens and secrets.",
         Permission.AUDIT: "Read the audit log.",
         Permission.OWN: "Name owners and admins, and change the workspace itself.",
@@ -80,6 +82,7 @@ _DEEDS: Final[Mapping[Permission, str]] = MappingProxyType(
         Permission.DECIDE: "answer what waits in the inbox",
         Permission.EDIT: "change what is kept here",
         Permission.SECRET: "change secrets",
+        Permission.CONNECT: "connect the workspace to anything elsewhere",
         Permission.MEMBERS: "look after members and what is theirs",
         Permission.AUDIT: "read the audit log",
         Permission.OWN: "change the workspace itself",
@@ -96,6 +99,7 @@ LEAST: Final[Mapping[Permission, Role]] = MappingProxyType(
         Permission.DECIDE: Role.OPERATOR,
         Permission.EDIT: Role.EDITOR,
         Permission.SECRET: Role.EDITOR,
+        Permission.CONNECT: Role.ADMIN,
         Permission.MEMBERS: Role.ADMIN,
         Permission.AUDIT: Role.ADMIN,
         Permission.OWN: Role.OWNER,

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.hosts import grant_entry, listed_site, lists, site_of
 from mainspring.definition.json_text import canonical
 from mainspring.definition.model import Definition
+from mainspring.definition.tool_patterns import HOSTED, grants_of_agent, is_pattern, matching
 
-# A grant for one of these says where it may go; without hosts it goes nowhere.
-HOSTED: Final = frozenset({"http_fetch"})
 NEVER_GRANTED: Final = "admin_"
 
 
@@ -107,12 +107,30 @@ def effective(definition: Definition, vocabulary: Vocabulary) -> tuple[Grant, ..
 
 
 def needs(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Grant, ...]:
-    """What one step calls by itself, read from its config before it is rendered."""
+    """What one step calls by itself, read from its config before it is rendered.
+
+    A pattern is settled here, into what there is at this moment.
+    """
+    return tuple(
+        Grant(name, grant.params)
+        for grant in asks_for(action, config, vocabulary)
+        for name in _settled(grant.capability, vocabulary)
+    )
+
+
+def _settled(name: str, vocabulary: Vocabulary) -> Iterable[str]:
+    return matching(name, vocabulary.capabilities) if is_pattern(name) else (name,)
+
+
+def asks_for(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Grant, ...]:
+    """The same with patterns as they stand."""
     known = vocabulary.actions.get(action)
     if known is not None:
         return tuple(known.uses(config))
     if action not in vocabulary.capabilities:
         return ()
+    if action == AGENT_RUN:
+        return grants_of_agent(config)
     if action in HOSTED:
         return (host_grant(action, config.get("url")),)
     return (Grant(action),)

@@ -155,6 +155,9 @@ class Step(_Part):
     """How the pauses between attempts grow; default: the execution's."""
     timeout_seconds: Seconds | None = None
     """How long one attempt may take; default: the execution's."""
+    budget_cap_usd: Money | None = None
+    """What the step may spend in one run, in USD: every attempt, every item and what stands
+    inside it together; left out, the run's cap is the only one."""
 
     @property
     def output_name(self) -> str:

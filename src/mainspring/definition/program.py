@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 from mainspring.contracts.action import Action
@@ -44,10 +45,17 @@ class ProgramStep:
     max_retries: int
     backoff: Backoff
     timeout_seconds: int
+    # What it may spend in one run, with all that stands inside it; None: what the run may.
+    budget_cap_usd: Decimal | None
     nested: tuple[ProgramStep, ...]
     config_validator: Validator
     # None when the step says nothing about the shape of its output.
     output_validator: Validator | None
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """The names of the step and of all steps inside it."""
+        return (self.step_id, *(name for step in self.nested for name in step.covers))
 
     @property
     def seconds(self) -> float:
@@ -123,6 +131,7 @@ class _Maker:
             max_retries=self.execution.max_retries if retries is None else retries,
             backoff=step.retry_backoff or self.execution.retry_backoff,
             timeout_seconds=self.execution.timeout_seconds if timeout is None else timeout,
+            budget_cap_usd=step.budget_cap_usd,
             nested=self._nested(action, step.config),
             config_validator=self._config_validator(action, capability),
             output_validator=self._output_validator(action, capability, step.config),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from mainspring.gate.redact import HIDDEN
 from mainspring.workspace.sealing import Drawer
 
 NO_ID: Final = UUID(int=0)
+Say = Callable[[str], Awaitable[None]]
 _HOW_TO_NAME_ONE = "Keep it with `mainspring secrets set NAME` and write {{ secrets.NAME }} here."
 
 
@@ -59,6 +61,8 @@ class Ask:
     name: str = ""
     # It was held, and is performed now; what may be done was decided with that.
     agreed: Agreed | None = None
+    # Where an agent's thoughts are told; None: nobody watches.
+    say: Say | None = None
 
     @property
     def drawer(self) -> Drawer:
@@ -88,6 +92,8 @@ class Answer:
     at: datetime | None = None
     # The handler was called: whatever went wrong, something may have happened.
     begun: bool = False
+    # What it came to.
+    cost: Decimal = Decimal(0)
 
 
 def spelled(arguments: Any) -> bytes:

@@ -72,8 +72,12 @@ def binding(
     places: Sequence[Place],
     preview: str,
     under: Mapping[str, Any] | None,
+    pin: str = "",
 ) -> bytes:
-    """One hash of everything that a draft is bound to; ``under`` is the row of its version."""
+    """One hash of everything that a draft is bound to; ``under`` is the row of its version.
+
+    ``pin`` is what a tool from outside was when it was held; what is ours has none.
+    """
     asked = _PERSON
     if under is not None:
         asked = {
@@ -89,13 +93,16 @@ def binding(
         "preview": preview,
         "under": dict(asked),
     }
+    if pin:
+        told["pin"] = pin
     return hashlib.sha256(spelled(told)).digest()
 
 
-def changed() -> Clash:
+def changed(*, outside: bool = False) -> Clash:
     """The one answer to a draft that is not what it was when it was held."""
+    what = "This draft, or the tool that it is sent with," if outside else "This draft"
     return Clash(
-        "This draft is not what it was when it was held, so nothing was sent.",
+        f"{what} is not what it was when it was held, so nothing was sent.",
         code="draft_changed",
         suggestion="Discard it, and let it be asked for again.",
     )

@@ -13,9 +13,33 @@ from decimal import Decimal
 from mainspring.contracts.errors import OverBudget
 
 ENDLESS = Decimal("Infinity")
+RUN_WAY_OUT = "Raise execution.budget_cap_usd or make the plan cheaper."
+STEP_WAY_OUT = "Raise budget_cap_usd of the step, or let it do less."
 DAY_WAY_OUT = (
     "Raise execution.cost_cap_daily_usd or wait for the next day, which begins at midnight UTC."
 )
+SPACE_WAY_OUT = (
+    "Ask an owner to raise the workspace's daily cap, or wait for the next day, which begins at "
+    "midnight UTC."
+)
+
+
+@dataclass(slots=True)
+class StepBound:
+    """What one step of a run may spend, with its retries, its items and what stands inside."""
+
+    step: str
+    cap: Decimal
+    # The step itself and the steps inside it.
+    covers: tuple[str, ...]
+    spent: Decimal = field(default=Decimal(0))
+
+    def over(self) -> OverBudget:
+        return OverBudget(
+            f"Step {self.step!r} has spent ${self.spent} of its ${self.cap}; it ends here.",
+            code="step_budget",
+            suggestion=STEP_WAY_OUT,
+        )
 
 
 @dataclass(slots=True)
@@ -31,21 +55,38 @@ class Purse:
     # Tokens the run may use of models, read and written together, and has used; None: no cap.
     token_cap: int | None = None
     tokens: int = 0
+    # The same for the day of the whole workspace, once a call of the run has been booked.
+    space_cap: Decimal = ENDLESS
+    space_spent: Decimal = Decimal(0)
+    # The steps under way that have a cap of their own, the outermost first. Steps come one
+    # after the other, so whatever is spent or promised meanwhile is within all of them.
+    bounds: list[StepBound] = field(default_factory=list)
+    # Money and tokens used when the last words began; None: they have not.
+    parted: tuple[Decimal, int] | None = None
+
+    def part(self) -> None:
+        """The plan is over: what costs nothing may still be said, whatever was spent."""
+        if self.parted is None:
+            self.parted = (self.spent, self.tokens)
 
     def reserve(self, amount: Decimal = Decimal(0)) -> None:
         """Refuses a call that could not be paid for; a spent purse refuses every call."""
+        if self.parted is not None and not amount:
+            return
         if self.spent > self.cap or self.spent + self.reserved + amount > self.cap:
-            raise OverBudget(
-                f"The run has spent ${self.spent} of its ${self.cap}; this call was not made.",
-                code="run_budget",
-                suggestion="Raise execution.budget_cap_usd or make the plan cheaper.",
-            )
+            raise _refused("The run", self.spent, self.cap, amount, "run_budget", RUN_WAY_OUT)
+        for bound in self.bounds:
+            if bound.spent > bound.cap or bound.spent + self.reserved + amount > bound.cap:
+                who = f"Step {bound.step!r}"
+                raise _refused(who, bound.spent, bound.cap, amount, "step_budget", STEP_WAY_OUT)
         self.reserved += amount
 
     def settle(self, reserved: Decimal, spent: Decimal) -> None:
         """Takes back what was promised and books what it really cost."""
         self.reserved -= reserved
         self.spent += spent
+        for bound in self.bounds:
+            bound.spent += spent
 
     def out_of_tokens(self) -> OverBudget | None:
         """The problem of a run that has used all its tokens."""
@@ -53,8 +94,23 @@ class Purse:
             return tokens_used_up(self.tokens, self.token_cap)
         return None
 
+    def crossed(self) -> OverBudget | None:
+        """Which cap has been crossed; after that no other step begins."""
+        gone = self.out_of_tokens()
+        if gone is not None:
+            return gone
+        if self.day_spent > self.day_cap:
+            return self._day_over()
+        return self._space_over() if self.space_spent > self.space_cap else None
+
+    def step_crossed(self) -> OverBudget | None:
+        """The outermost step under way that has spent more than its own cap."""
+        return next((bound.over() for bound in self.bounds if bound.spent > bound.cap), None)
+
     def used_up(self) -> OverBudget | None:
         """Which cap has been reached; after that a program is not let go on."""
+        if self.parted is not None and (self.spent, self.tokens) == self.parted:
+            return None
         gone = self.out_of_tokens()
         if gone is not None:
             return gone
@@ -62,15 +118,43 @@ class Purse:
             return OverBudget(
                 f"The run has spent ${self.spent} of its ${self.cap}; it ends here.",
                 code="run_budget",
-                suggestion="Raise execution.budget_cap_usd or make the plan cheaper.",
+                suggestion=RUN_WAY_OUT,
             )
+        for bound in self.bounds:
+            if bound.spent and bound.spent >= bound.cap:
+                return bound.over()
         if self.day_spent and self.day_spent >= self.day_cap:
-            return OverBudget(
-                f"Today's runs have spent ${self.day_spent} of ${self.day_cap}; this ends here.",
-                code="day_budget",
-                suggestion=DAY_WAY_OUT,
-            )
+            return self._day_over()
+        # What others spend stops nobody who has spent nothing.
+        if self.spent and self.space_spent >= self.space_cap:
+            return self._space_over()
         return None
+
+    def _day_over(self) -> OverBudget:
+        return OverBudget(
+            f"Today's runs have spent ${self.day_spent} of ${self.day_cap}; this ends here.",
+            code="day_budget",
+            suggestion=DAY_WAY_OUT,
+        )
+
+    def _space_over(self) -> OverBudget:
+        return OverBudget(
+            f"The workspace has spent ${self.space_spent} of the ${self.space_cap} of its day; "
+            "this ends here.",
+            code="workspace_budget",
+            suggestion=SPACE_WAY_OUT,
+        )
+
+
+def _refused(
+    who: str, spent: Decimal, cap: Decimal, amount: Decimal, code: str, way_out: str
+) -> OverBudget:
+    need = f", and this call can cost ${amount}; it" if amount else "; this call"
+    return OverBudget(
+        f"{who} has spent ${spent} of its ${cap}{need} was not made.",
+        code=code,
+        suggestion=way_out,
+    )
 
 
 def tokens_used_up(used: int, cap: int, asked: int | None = None) -> OverBudget:

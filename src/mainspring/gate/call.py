@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, RunRef, Start
@@ -24,6 +25,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Models, NoModels, Usage
 from mainspring.contracts.registry import Vocabularies
 from mainspring.contracts.secret import SpeltSecrets
+from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
 from mainspring.gate.ask import Answer, Ask, digest, kept_result, plain, spelled, veiled
 from mainspring.gate.budget import ENDLESS, Purse
 from mainspring.gate.direct import Visitor
@@ -60,6 +62,7 @@ class Gate:
         owner_mail: str | None = None,
         draft_lifetime: timedelta = timedelta(hours=1),
         models: Models | None = None,
+        blobs: BlobStore | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._database = database
@@ -69,7 +72,7 @@ class Gate:
         self._visits = Rate(limits.direct_burst, limits.direct_per_second)
         self._pipeline = Pipeline(
             vocabulary, database, egress, vault, clock, limits, mailer, self._keeping,
-            draft_lifetime, models or NoModels(), owner_mail,
+            draft_lifetime, models or NoModels(), blobs or Nowhere(), owner_mail,
         )  # fmt: skip
 
     async def call(self, ask: Ask) -> Answer:
@@ -172,9 +175,10 @@ class Gate:
         return digest(spelled(veiled(plain(marked(arguments, known, secrets)), known)))
 
     async def changes(self, workspace_id: UUID, capability: str) -> bool:
-        """Whether calls of it may change anything."""
+        """Whether calls of it may change anything; those of an agent's tools do so for it."""
         known = await self.find(workspace_id, capability)
-        return known is not None and known.annotations.effect is not Effect.READ
+        reads = known is None or known.annotations.effect is Effect.READ
+        return not reads or capability == AGENT_RUN
 
     async def calls_of(self, workspace_id: UUID, run_id: UUID) -> Journal:
         """Every call that a run has on record."""
@@ -198,6 +202,12 @@ class Gate:
         """Ends a token; answers number, outcome and cost of each call made with it."""
         if not await self._database.run_retrying(lambda link: end_token(link, token)):
             return ()
+        return await self.made_beyond(workspace_id, run)
+
+    async def made_beyond(
+        self, workspace_id: UUID, run: RunRef
+    ) -> Sequence[tuple[int, str, Decimal]]:
+        """The same for all calls of a try that its step did not make itself."""
         return await made_with_tokens(self._database, workspace_id, run)
 
     async def aclose(self) -> None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from mainspring.contracts.agency import Agency
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Fault
@@ -34,6 +35,8 @@ class GateContext:
     transaction: Transaction | None = None
     # No handler but that of ``confirm_action`` is given it.
     confirm: Confirm | None = None
+    # No handler but that of ``agent.run`` is given it.
+    agency: Agency | None = None
     spent: Decimal = field(default=Decimal(0))
 
     @property

@@ -87,7 +87,9 @@ async def hold(
         run.item if run else "", capability.id, arguments, digest(spelled(arguments)),
         held.preview, held.expires_at, ask.actor.kind, ask.actor.id, places,
         under and under["automation_id"], under and under["version"],
-        binding(capability.id, arguments, places, held.preview, under),
+        binding(
+            capability.id, arguments, places, held.preview, under, capability.annotations.pin
+        ),
     )  # fmt: skip
     return held
 

@@ -2,10 +2,10 @@
 
 A promise is made under a lock of the workspace, where everything spent and everything
 promised is added up, so that no two calls are promised the same money. It is made at four
-places at once: the run, the automation's day, and the day of the whole workspace bound it,
-and a step can spend no more than its run. Settling books what a call really came to, also
-when that is more, and gives back the rest. A call that never came back keeps its promise
-for a while. A day is a day in UTC.
+places at once: the run, the steps under way that have a cap of their own, the automation's
+day and the day of the whole workspace bound it. Settling books what a call really came to,
+also when that is more, and gives back the rest. A call that never came back keeps its
+promise for a while. A day is a day in UTC.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Fault, OverBudget
 from mainspring.gate.ask import Ask
-from mainspring.gate.budget import DAY_WAY_OUT, tokens_used_up
+from mainspring.gate.budget import (
+    DAY_WAY_OUT,
+    RUN_WAY_OUT,
+    SPACE_WAY_OUT,
+    STEP_WAY_OUT,
+    Purse,
+    StepBound,
+    tokens_used_up,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -82,6 +90,33 @@ _TOKENS = """
             WHERE r.workspace_id = $1 AND r.run_id = $2 AND r.spent IS NULL
               AND r.expires_at > now()), 0)::int8 AS held
 """
+# What one step of a run has spent with all that stands inside it, and what is promised to it.
+_STEP = """
+    SELECT coalesce(sum(spent), 0) AS spent,
+        coalesce(sum(usd) FILTER (WHERE spent IS NULL AND expires_at > now()), 0) AS held
+    FROM reservations WHERE workspace_id = $1 AND run_id = $2 AND step = ANY($3::text[])
+"""
+# Promises are forgotten before a run that waits for long, the records of its calls are not.
+_STEP_SPENT = """
+    SELECT greatest(
+        (SELECT coalesce(sum(r.spent), 0) FROM reservations r
+         WHERE r.workspace_id = $1 AND r.run_id = $2 AND r.step = ANY($3::text[])),
+        (SELECT coalesce(sum(c.cost_usd), 0) FROM calls c
+         WHERE c.workspace_id = $1 AND c.run_id = $2 AND c.step = ANY($3::text[]))
+        + (SELECT coalesce(sum(u.cost_usd), 0) FROM llm_usage u
+           WHERE u.workspace_id = $1 AND u.run_id = $2 AND u.step = ANY($3::text[])
+             AND u.reported)) AS spent
+"""
+# A workspace without a cap of its own has no row here.
+_SPACE = """
+    SELECT w.cost_cap_daily_usd AS cap, (
+            SELECT coalesce(sum(s.usd), 0) FROM spend s
+            WHERE s.workspace_id = $1 AND s.day = (now() AT TIME ZONE 'UTC')::date)
+        + (SELECT coalesce(sum(r.spent), 0) FROM reservations r
+            WHERE r.workspace_id = $1 AND r.day = (now() AT TIME ZONE 'UTC')::date
+              AND r.automation_id IS NULL) AS spent
+    FROM workspaces w WHERE w.workspace_id = $1 AND w.cost_cap_daily_usd IS NOT NULL
+"""
 _FREE = "DELETE FROM reservations WHERE workspace_id = $1 AND id = $2 AND spent IS NULL"
 
 
@@ -119,6 +154,8 @@ async def make_promise(tx: Transaction, promise: Promise, ask: Ask, lasts: timed
     space = await tx.fetchrow(_LOCK, promise.workspace_id)
     sums = await tx.fetchrow(_SUMS, promise.workspace_id, promise.automation_id, promise.run_id)
     _check(promise, ask, sums, None if space is None else space["cap"])
+    for bound in ask.purse.bounds:
+        await _check_step(tx, promise, bound)
     await tx.execute(
         _PROMISE, promise.workspace_id, promise.id, promise.automation_id, promise.run_id,
         promise.step, promise.usd, lasts, promise.tokens,
@@ -165,6 +202,30 @@ async def settle(tx: Transaction, promise: Promise, spent: Decimal) -> Decimal |
     return None if row is None else Decimal(row["usd"])
 
 
+async def settle_for(tx: Transaction, purse: Purse, promise: Promise, spent: Decimal) -> None:
+    """Settles, and lets the purse know how far its day and that of its workspace have gone."""
+    today = await settle(tx, promise, spent)
+    if today is not None:
+        purse.day_spent = max(purse.day_spent, today)
+    if spent and promise.run_id is not None:
+        await look_at_space(tx, purse, promise.workspace_id)
+
+
+async def look_at_space(tx: Transaction, purse: Purse, workspace_id: UUID) -> None:
+    """Lets a purse know what the workspace may spend in a day, and has spent."""
+    row = await tx.fetchrow(_SPACE, workspace_id)
+    if row is not None:
+        purse.space_cap, purse.space_spent = Decimal(row["cap"]), Decimal(row["spent"])
+
+
+async def spent_by_step(
+    tx: Transaction, workspace_id: UUID, run_id: UUID, bound: StepBound
+) -> Decimal:
+    """What a step of a run has spent so far, whoever worked on it."""
+    row = await tx.fetchrow(_STEP_SPENT, workspace_id, run_id, list(bound.covers))
+    return Decimal(row["spent"])
+
+
 async def finished(work: Coroutine[Any, Any, None]) -> None:
     """Does the work to its end, also when whoever waits for it is stopped meanwhile.
 
@@ -185,10 +246,7 @@ def _check(promise: Promise, ask: Ask, sums: Any, space_cap: Decimal | None) -> 
     if promise.run_id is not None:
         # The run's own purse knows of calls that are older than these records.
         used = max(sums["run_spent"], ask.purse.spent) + sums["run_held"]
-        _refuse_over(
-            promise.usd, used, ask.purse.cap, "The run", "run_budget",
-            "Raise execution.budget_cap_usd or make the plan cheaper.",
-        )  # fmt: skip
+        _refuse_over(promise.usd, used, ask.purse.cap, "The run", "run_budget", RUN_WAY_OUT)
         _refuse_over(
             promise.usd, sums["automation"], ask.purse.day_cap, "Today's runs", "day_budget",
             DAY_WAY_OUT,
@@ -196,9 +254,14 @@ def _check(promise: Promise, ask: Ask, sums: Any, space_cap: Decimal | None) -> 
     if space_cap is not None:
         _refuse_over(
             promise.usd, sums["space"], space_cap, "The workspace", "workspace_budget",
-            "Ask an owner to raise the workspace's daily cap, or wait for the next day, which "
-            "begins at midnight UTC.",
+            SPACE_WAY_OUT,
         )  # fmt: skip
+
+
+async def _check_step(tx: Transaction, promise: Promise, bound: StepBound) -> None:
+    row = await tx.fetchrow(_STEP, promise.workspace_id, promise.run_id, list(bound.covers))
+    used = max(row["spent"], bound.spent) + row["held"]
+    _refuse_over(promise.usd, used, bound.cap, f"Step {bound.step!r}", "step_budget", STEP_WAY_OUT)
 
 
 def _refuse_over(

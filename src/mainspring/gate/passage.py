@@ -51,11 +51,13 @@ class Passage:
 
     # What it asked of models, each ask with a promise of its own.
     asked: list[Asked] = field(default_factory=list)
+    # What it came to beyond that, booked where it was spent: the turns of an agent.
+    paid: Decimal = field(default=Decimal(0))
 
     @property
     def cost(self) -> Decimal:
         """What the call has come to so far."""
-        return self.spent + sum((one.cost for one in self.asked), Decimal(0))
+        return self.spent + self.paid + sum((one.cost for one in self.asked), Decimal(0))
 
     @property
     def costs(self) -> bool:
@@ -94,6 +96,7 @@ class Passage:
             cost=self.cost,
             subject=subject,
             audit=self._audit(error),
+            name=self.ask.name,
         )
 
     def _kept_arguments(self, most_bytes: int) -> Any:
@@ -137,8 +140,9 @@ def answered_before(passage: Passage, before: RecordedCall) -> Answer:
             outcome="failed",
         )
     if before.error is not None:
-        return Answer(error=from_dict(before.error), outcome=before.outcome, at=before.at)
-    return Answer(value=before.result, outcome=before.outcome, at=before.at)
+        problem = from_dict(before.error)
+        return Answer(error=problem, outcome=before.outcome, at=before.at, cost=before.cost)
+    return Answer(value=before.result, outcome=before.outcome, at=before.at, cost=before.cost)
 
 
 def _spelt_one_way(hosts: Iterable[object]) -> frozenset[str]:

@@ -18,6 +18,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
+from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, Transaction
@@ -26,9 +27,11 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Models
 from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
 from mainspring.contracts.registry import Vocabularies
-from mainspring.definition.grants import HOSTED
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.json_text import check_value
+from mainspring.definition.tool_patterns import HOSTED
+from mainspring.gate.agency import GateAgency, House
+from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.ask import (
     Answer,
     Ask,
@@ -44,7 +47,7 @@ from mainspring.gate.drafts import hold
 from mainspring.gate.egress import CallHttp, Egress
 from mainspring.gate.fence import hold_run
 from mainspring.gate.keeping import Keeping
-from mainspring.gate.money import checked_price, finished, make_promise, promise_of, settle
+from mainspring.gate.money import checked_price, finished, make_promise, promise_of, settle_for
 from mainspring.gate.passage import (
     Passage,
     answered_before,
@@ -83,6 +86,7 @@ class Pipeline:
     keeping: Keeping
     draft_lifetime: timedelta
     models: Models
+    blobs: BlobStore
     # Where the first person is reached while they have no address of their own.
     owner_mail: str | None = None
     _validators: dict[str, tuple[Capability, Validator, Validator]] = field(default_factory=dict)
@@ -247,17 +251,14 @@ class Pipeline:
             # Nothing of it is there: the cost is booked by itself.
             passage.booked = False
             raise
-        return Answer(value=value, outcome=outcome, at=record.at)
+        return Answer(value=value, outcome=outcome, at=record.at, cost=passage.cost)
 
     async def _book(self, passage: Passage, tx: Transaction) -> None:
         """Books the cost in the transaction that records the call."""
         ask = passage.ask
         if passage.price or passage.spent:
-            today = await settle(
-                tx, promise_of(ask, passage.money_id, passage.price), passage.spent
-            )
-            if today is not None:
-                ask.purse.day_spent = max(ask.purse.day_spent, today)
+            promise = promise_of(ask, passage.money_id, passage.price)
+            await settle_for(tx, ask.purse, promise, passage.spent)
         await book(tx, ask, passage.asked)
         passage.booked = passage.costs
 
@@ -298,7 +299,7 @@ class Pipeline:
         context = GateContext(
             ask.actor, ask.run, self.clock, ask.key, http, self.mailer, owner_address,
             ask.posture.model or "", meter.complete, tx,
-            confirm=self._confirming(passage),
+            confirm=self._confirming(passage), agency=self._agency(passage),
         )  # fmt: skip
         passage.begun = True
         try:
@@ -314,6 +315,16 @@ class Pipeline:
             return None
         parts = (self.vocabulary, self.database, self.keeping, self.call, self.turned_away)
         return partial(Sending(*parts).confirm, passage.ask)
+
+    def _agency(self, passage: Passage) -> GateAgency | None:
+        """The way to turns of a model and to tools, which one capability has and no other."""
+        if passage.capability.id != AGENT_RUN:
+            return None
+        house = House(
+            self.vocabulary, self.database, self.clock, self.limits, self.models, self.keeping,
+            self.blobs, self.call,
+        )  # fmt: skip
+        return GateAgency(house, passage)
 
     def _checked(self, passage: Passage, returned: Any, http: CallHttp) -> tuple[Any, str]:
         if isinstance(returned, (Unclear, Nothing)):
@@ -370,11 +381,13 @@ class Pipeline:
         kept = kept_result(value, passage.capability)
         record = self._record(passage, outcome, None, value, result=kept)
         await self.keeping.write(tx, passage.ask, record)
-        return Answer(value=value, outcome=outcome, at=record.at)
+        return Answer(value=value, outcome=outcome, at=record.at, cost=passage.cost)
 
     def _done(self, passage: Passage, value: Any, outcome: str) -> Answer:
         record = self._record(passage, outcome, None, value)
-        return Answer(value=value, outcome=outcome, record=record, at=record.at)
+        return Answer(
+            value=value, outcome=outcome, record=record, at=record.at, cost=passage.cost
+        )
 
     def refused(self, passage: Passage, problem: Problem) -> Answer:
         passage.ask.known.hide_in(problem)
@@ -383,8 +396,9 @@ class Pipeline:
             passage = replace(passage, shown={}, text=b"")
         record = self._record(passage, outcome_of(problem), problem)
         return Answer(
-            error=problem, outcome=record.outcome, record=record, at=record.at, begun=passage.begun
-        )
+            error=problem, outcome=record.outcome, record=record, at=record.at,
+            begun=passage.begun, cost=passage.cost,
+        )  # fmt: skip
 
     def _record(
         self,

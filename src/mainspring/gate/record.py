@@ -43,6 +43,8 @@ class CallRecord:
     subject: str | None = None
     # What the audit log is told with it, in the same transaction.
     audit: tuple[Entry, ...] = ()
+    # By what a program's or an agent's call is told, whichever turn it comes at.
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +63,18 @@ class RecordedCall:
 # The columns of a call as arrays, in the order of ``call_columns``; $1 is the first.
 INSERT_CALLS = """
     INSERT INTO calls (workspace_id, run_id, step, item, attempt, call, capability, outcome,
-        arguments_hash, arguments, result, error, cost_usd, ms, result_id, at)
+        arguments_hash, arguments, result, error, cost_usd, ms, result_id, at,
+        name)
     SELECT c.workspace_id, c.run_id, c.step, c.item, c.attempt, c.call, c.capability, c.outcome,
         c.arguments_hash, c.arguments::json, c.result::json, c.error::json, c.cost_usd, c.ms,
-        c.result_id, c.at
+        c.result_id, c.at, nullif(c.name, '')
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int2[], $6::int2[],
         $7::text[], $8::text[], $9::bytea[], $10::text[], $11::text[], $12::text[],
-        $13::numeric[], $14::int4[], $15::uuid[], $16::timestamptz[])
+        $13::numeric[], $14::int4[], $15::uuid[], $16::timestamptz[],
+        $17::text[])
         AS c(workspace_id, run_id, step, item, attempt, call, capability, outcome,
-            arguments_hash, arguments, result, error, cost_usd, ms, result_id, at)
+            arguments_hash, arguments, result, error, cost_usd, ms, result_id, at,
+            name)
     ON CONFLICT DO NOTHING
 """
 
@@ -127,7 +132,7 @@ def call_columns(
     records: Sequence[tuple[UUID, CallRecord]], most_bytes: int
 ) -> tuple[list[list[Any]], list[tuple[UUID, LargeResult]]]:
     """The arrays for INSERT_CALLS, and the rows that hold results too large for it."""
-    columns: list[list[Any]] = [[] for _ in range(16)]
+    columns: list[list[Any]] = [[] for _ in range(17)]
     large: list[tuple[UUID, LargeResult]] = []
     for workspace_id, record in records:
         assert record.run is not None
@@ -139,7 +144,7 @@ def call_columns(
             workspace_id, record.run.id, record.run.step, record.run.item, record.run.attempt,
             record.number, record.capability, record.outcome, record.arguments_hash,
             dumps(record.arguments), result, error, record.cost, record.ms,
-            None if one is None else one.id, record.at,
+            None if one is None else one.id, record.at, record.name,
         )  # fmt: skip
         for column, value in zip(columns, values, strict=True):
             column.append(value)

@@ -26,15 +26,17 @@ from mainspring.definition.secret_use import has_script
 from mainspring.gate.budget import Purse
 from mainspring.gate.fence import lost
 from mainspring.gate.known import secrets_named_in
+from mainspring.gate.money import spent_by_step
 from mainspring.gate.policy import Posture
+from mainspring.gate.step_bounds import place_of
+from mainspring.gate.turns import FIRST_OF_AGENTS
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 # Calls with a token are numbered from here, apart from those that the step itself makes.
 FIRST_NUMBER: Final = 10_001
-# The largest number that the record of a call can have.
-_LAST_NUMBER: Final = 32_767
+_LAST_NUMBER: Final = FIRST_OF_AGENTS - 1
 _FORM: Final = re.compile(r"msr_[A-Za-z0-9_-]{43}")
 _USUAL: Final = Execution()
 
@@ -45,7 +47,7 @@ _MINT = """
         -- An earlier owner of the run may have come this far with the same try.
         SELECT max(c.call) - $8 + 1 FROM calls c
         WHERE c.workspace_id = r.workspace_id AND c.run_id = r.id AND c.step = $5
-          AND c.item = $6 AND c.attempt = $7 AND c.call >= $8), 0)
+          AND c.item = $6 AND c.attempt = $7 AND c.call >= $8 AND c.call < $11), 0)
     FROM runs r
     WHERE r.workspace_id = $2 AND r.id = $3 AND r.fence = $4 AND r.status = 'running'
     RETURNING workspace_id, run_id, step, item
@@ -84,8 +86,11 @@ _NUMBER = f"""
     RETURNING t.calls
 """
 _END = "DELETE FROM run_tokens WHERE hash = $1 RETURNING calls"
+# What an agent of the step itself spent is in the purse of its run already.
 _MADE = """
-    SELECT call, outcome, cost_usd FROM calls
+    SELECT call, outcome,
+        CASE WHEN call < $7 OR starts_with(name, 't') THEN cost_usd ELSE 0 END AS cost_usd
+    FROM calls
     WHERE workspace_id = $1 AND run_id = $2 AND step = $3 AND item = $4 AND attempt = $5
       AND call >= $6
 """
@@ -124,7 +129,7 @@ async def mint(
     plain = "msr_" + secrets.token_urlsafe(32)
     made = await tx.fetchrow(
         _MINT, run_token_hash(plain), workspace_id, run.id, fence, run.step, run.item,
-        run.attempt, FIRST_NUMBER, now, secrets.token_bytes(32),
+        run.attempt, FIRST_NUMBER, now, secrets.token_bytes(32), FIRST_OF_AGENTS,
     )  # fmt: skip
     if made is None:
         raise lost()
@@ -141,6 +146,18 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
         return None
     execution = _execution(row["document"])
     named = secrets_named_in(row["document"])
+    place = place_of(row["document"], row["step"])
+    purse = Purse(
+        Decimal(execution.budget_cap_usd),
+        row["spent"],
+        day_cap=Decimal(execution.cost_cap_daily_usd),
+        token_cap=execution.max_llm_tokens,
+    )
+    for bound in place.bounds:
+        bound.spent = await spent_by_step(tx, row["workspace_id"], row["run_id"], bound)
+        purse.bounds.append(bound)
+    if place.last_words:
+        purse.part()
     grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
     return RunPass(
         hash=digest,
@@ -150,12 +167,7 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
         posture=Posture(
             grants, execution.write_policy, row["mode"], row["created_by"], execution.model
         ),
-        purse=Purse(
-            Decimal(execution.budget_cap_usd),
-            row["spent"],
-            day_cap=Decimal(execution.cost_cap_daily_usd),
-            token_cap=execution.max_llm_tokens,
-        ),
+        purse=purse,
         secrets=named,
         spelt=SpeltSecrets(named=named) if has_script(row["document"]) else None,
     )
@@ -186,10 +198,11 @@ async def end_token(tx: Transaction, plain: str) -> bool:
 async def made_with_tokens(
     tx: Transaction, workspace_id: UUID, run: RunRef
 ) -> Sequence[tuple[int, str, Decimal]]:
-    """Number, outcome and cost of each call that was made with a token in one try."""
+    """Number, outcome and cost of each call of a try made with a token or by an agent."""
     rows = await tx.fetch(
-        _MADE, workspace_id, run.id, run.step, run.item, run.attempt, FIRST_NUMBER
-    )
+        _MADE, workspace_id, run.id, run.step, run.item, run.attempt, FIRST_NUMBER,
+        FIRST_OF_AGENTS,
+    )  # fmt: skip
     return [(row["call"], row["outcome"], row["cost_usd"]) for row in rows]
 
 

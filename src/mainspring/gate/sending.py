@@ -27,7 +27,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.outcome import Unchanged
-from mainspring.contracts.registry import Vocabulary
+from mainspring.contracts.registry import Vocabularies, Vocabulary
 from mainspring.gate.ask import Agreed, Answer, Ask, digest, kept_result, spelled
 from mainspring.gate.bound import binding, changed, with_places
 from mainspring.gate.drafts import OUTCOME, STATUS, no_draft, not_waiting
@@ -55,6 +55,7 @@ _REFUSED: Final = frozenset(
 _NOT_SET_UP: Final = frozenset({"mail_not_set_up", "owner_mail_missing", "secret_missing"})
 _DID_SOMETHING: Final = frozenset({"sent", "kept"})
 
+_NAMED = "SELECT capability FROM drafts WHERE workspace_id = $1 AND id = $2"
 _TAKE = f"""
     SELECT d.*, {STATUS} AS stands, {OUTCOME} AS came_to FROM drafts d
     WHERE d.workspace_id = $1 AND d.id = $2 FOR UPDATE OF d
@@ -100,13 +101,15 @@ class _Taken:
 
     capability: str
     made: Ask
+    # What performs it.
+    doing: Capability
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
     """Performs drafts; the pipeline lends it the ways to call and to turn away."""
 
-    vocabulary: Vocabulary
+    vocabulary: Vocabularies
     database: Database
     keeping: Keeping
     call: Callable[[Ask], Awaitable[Answer]]
@@ -116,21 +119,31 @@ class Sending:
         """Sends a draft, or answers what came of it before; ``ask`` is the confirming call."""
         call_id = new_id()
         inside = Walled(self.database, ask.actor.workspace_id)
-        taken = await inside.run_retrying(lambda tx: self._taken(tx, ask, draft_id, call_id))
+        # Asked before the draft is held: nobody waits for locks meanwhile.
+        words = await self._words(inside, ask.actor.workspace_id, draft_id)
+        taken = await inside.run_retrying(lambda tx: self._taken(tx, ask, draft_id, call_id, words))
         if not isinstance(taken, _Taken):
             return Unchanged(taken)
         ends: list[_End] = []
 
         async def work() -> None:
-            ends.append(await self._sent(taken.made, draft_id))
+            ends.append(await self._sent(taken.made, taken.doing, draft_id))
 
         # Whoever asked may go away meanwhile; what was begun is brought to its end.
         await finished(work())
         answer = _told(draft_id, taken.capability, ends[0])
         return Unchanged(answer) if ends[0].outcome == "not_sent" else answer
 
+    async def _words(self, inside: Walled, workspace_id: UUID, draft_id: UUID) -> Vocabulary:
+        """What the draft's workspace can say, as far as that draft asks for it."""
+        async with inside.acquire() as connection:
+            row = await connection.fetchrow(_NAMED, workspace_id, draft_id)
+        if row is None or row["capability"] in self.vocabulary.capabilities:
+            return self.vocabulary
+        return await self.vocabulary.of(workspace_id, needing=[row["capability"]])
+
     async def _taken(
-        self, tx: Transaction, ask: Ask, draft_id: UUID, call_id: UUID
+        self, tx: Transaction, ask: Ask, draft_id: UUID, call_id: UUID, words: Vocabulary
     ) -> _Taken | dict[str, Any]:
         """The call that is to be made now and by nobody else, or what came of it before."""
         await hold_run(tx, ask)
@@ -144,42 +157,15 @@ class Sending:
         ours = row["stands"] == "sending" and row["call_id"] == call_id
         if row["stands"] != "pending" and not ours:
             raise not_waiting(row["stands"])
-        made = self._made(ask, row, await _intact(tx, row), call_id)
+        held = _known(words, row["capability"])
+        outside = held.id not in self.vocabulary.capabilities
+        under = await _intact(tx, row, held.annotations.pin, outside=outside)
+        made, doing = _made(words, ask, row, under, call_id)
         actor = ask.actor
         await tx.execute(_BEGIN, actor.workspace_id, draft_id, actor.kind, actor.id, call_id)
-        return _Taken(row["capability"], made)
+        return _Taken(row["capability"], made, doing)
 
-    def _made(self, ask: Ask, row: Any, under: Any, call_id: UUID) -> Ask:
-        """The call that was held, for whoever agrees to it now."""
-        held = self._known(row["capability"])
-        made = Ask(
-            held.id, with_places(row["arguments"], row["secrets"]), ask.actor, ask.run, ask.number,
-            _posture(row, under), ask.purse, ask.fence, id=call_id, known=ask.known,
-        )  # fmt: skip
-        hosts = held.annotations.hosts
-        if under is not None:
-            hosts = granted_hosts(Passage(made, held, row["arguments"], b"", 0.0))
-        doing = held
-        if held.write is not None and held.write.performs is not None:
-            name, arguments = held.write.performs(made.arguments)
-            doing = self._known(name)
-            made, hosts = (
-                replace(made, capability=name, arguments=arguments),
-                doing.annotations.hosts,
-            )
-        if ask.run is not None and (doing.write is None or not doing.write.safe):
-            raise _needs_a_person(f"{doing.id} is not on the list of safe writes")
-        return replace(made, agreed=Agreed(row["id"], hosts))
-
-    def _known(self, name: str) -> Capability:
-        found = self.vocabulary.capabilities.get(name)
-        if found is None:
-            detail = f"{name} is not there any more, so this draft cannot be sent."
-            raise Clash(detail, code="capability_gone")
-        return found
-
-    async def _sent(self, made: Ask, draft_id: UUID) -> _End:
-        called = self._known(made.capability)
+    async def _sent(self, made: Ask, called: Capability, draft_id: UUID) -> _End:
         try:
             async with asyncio.timeout(_SECONDS):
                 answer = await self.call(made)
@@ -216,15 +202,48 @@ class Sending:
             await append_audit(tx, answer.record.audit)
 
 
-async def _intact(tx: Transaction, row: Any) -> Any:
+def _known(words: Vocabulary, name: str) -> Capability:
+    found = words.capabilities.get(name)
+    if found is None:
+        raise Clash(
+            f"{name} is not there any more, so this draft cannot be sent.",
+            code="capability_gone",
+            suggestion="Connect it again, or discard the draft.",
+        )
+    return found
+
+
+def _made(
+    words: Vocabulary, ask: Ask, row: Any, under: Any, call_id: UUID
+) -> tuple[Ask, Capability]:
+    """The call that was held, for whoever agrees to it now, and what performs it."""
+    held = _known(words, row["capability"])
+    made = Ask(
+        held.id, with_places(row["arguments"], row["secrets"]), ask.actor, ask.run, ask.number,
+        _posture(row, under), ask.purse, ask.fence, id=call_id, known=ask.known,
+    )  # fmt: skip
+    hosts = held.annotations.hosts
+    if under is not None:
+        hosts = granted_hosts(Passage(made, held, row["arguments"], b"", 0.0))
+    doing = held
+    if held.write is not None and held.write.performs is not None:
+        name, arguments = held.write.performs(made.arguments)
+        doing = _known(words, name)
+        made, hosts = replace(made, capability=name, arguments=arguments), doing.annotations.hosts
+    if ask.run is not None and (doing.write is None or not doing.write.safe):
+        raise _needs_a_person(f"{doing.id} is not on the list of safe writes")
+    return replace(made, agreed=Agreed(row["id"], hosts)), doing
+
+
+async def _intact(tx: Transaction, row: Any, pin: str, *, outside: bool) -> Any:
     """The version that a draft was asked under; refuses one that is not what it was."""
     under = None
     if row["automation_id"] is not None:
         under = await tx.fetchrow(_UNDER, row["workspace_id"], row["automation_id"], row["version"])
     arguments, places = row["arguments"], row["secrets"]
-    bound = binding(row["capability"], arguments, places, row["preview"], under)
+    bound = binding(row["capability"], arguments, places, row["preview"], under, pin)
     if bound != row["bound_hash"] or digest(spelled(arguments)) != row["arguments_hash"]:
-        raise changed()
+        raise changed(outside=outside)
     return under
 
 

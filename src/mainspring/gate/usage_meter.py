@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.errors import Finding, Invalid, Problem, TimedOut
+from mainspring.contracts.errors import Finding, Invalid, OverBudget, Problem, TimedOut
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import (
@@ -36,7 +36,7 @@ from mainspring.gate.money import (
     make_promise,
     promise_of,
     room_for_tokens,
-    settle,
+    settle_for,
     tokens_used,
 )
 from mainspring.gate.usage import UsageRow, write_usage
@@ -50,6 +50,9 @@ _AROUND_ALL: Final = 64
 _AROUND_ONE: Final = 16
 # What a provider says of its own to a model that is given tools, at most.
 _AROUND_TOOLS: Final = 1_024
+# A reply that says more than this is not believed.
+_MOST_TOKENS: Final = 1_000_000_000
+_LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ class Meter:
             known = replace(usage, price=price.as_dict(), ms=ms)
             self.asked.append(Asked(promise, self._row(promise, known)))
 
-        most = Usage(request.model, reads, writes, price.most(reads, writes))
+        most = Usage(_named(model.name), reads, writes, price.most(reads, writes))
         try:
             reply = await self._answered(model, request)
         except Problem as problem:
@@ -134,7 +137,7 @@ class Meter:
         except BaseException:
             took(most)
             raise
-        took(_usage_of(reply, price) or most)
+        took(_usage_of(reply, price, model.name) or most)
         return reply
 
     async def _promised(
@@ -142,10 +145,11 @@ class Meter:
     ) -> tuple[Promise, int]:
         """Sets the most aside that it can take; how much the model may write."""
         ask, usd = self.ask, Decimal(0)
+        wanted = _affordable(request, price, reads)
         lasts = timedelta(seconds=self.limits.reservation_seconds)
         try:
             async with self.database.transaction() as tx:
-                writes = await room_for_tokens(tx, ask, reads, request.max_tokens)
+                writes = await room_for_tokens(tx, ask, reads, wanted)
                 most = price.most(reads, writes)
                 ask.purse.reserve(most)
                 usd = most
@@ -188,16 +192,40 @@ def _price(model: Model) -> Price:
     )
 
 
-def _usage_of(reply: ModelReply, price: Price) -> Usage | None:
+def _affordable(request: ModelRequest, price: Price, reads: int) -> int:
+    """How much it may write for what the ask itself may cost, but never nothing."""
+    cap = request.max_usd
+    if cap is None:
+        return request.max_tokens
+    reading, one = price.most(reads, 0), price.most(0, 1)
+    if reading + one > cap:
+        raise OverBudget(
+            f"This call may cost ${cap}, and reading it with one token of an answer can cost "
+            f"${reading + one}; it was not made.",
+            code="call_budget",
+            suggestion="Raise max_usd, send less text, or name a cheaper model.",
+        )
+    return min(request.max_tokens, int((cap - reading) / one)) if one else request.max_tokens
+
+
+def _usage_of(reply: ModelReply, price: Price, asked: str) -> Usage | None:
     """What a reply says that it took; None when that cannot be."""
     counts = (
         reply.input_tokens, reply.output_tokens, reply.cached_tokens, reply.stored_tokens
     )  # fmt: skip
-    if any(type(count) is not int or count < 0 for count in counts):
+    if any(type(count) is not int or not 0 <= count <= _MOST_TOKENS for count in counts):
         return None
     cached = min(reply.cached_tokens, reply.input_tokens)
     usd = price.cost(reply.input_tokens, reply.output_tokens, cached, reply.stored_tokens)
-    return Usage(reply.model, reply.input_tokens, reply.output_tokens, usd, cached, reply.provider)
+    return Usage(
+        _named(reply.model, asked), reply.input_tokens, reply.output_tokens, usd, cached,
+        _named(reply.provider),
+    )  # fmt: skip
+
+
+def _named(name: str, instead: str = "") -> str:
+    """A name from outside as the ledger can keep it."""
+    return (name or instead).replace("\x00", "")[:_LONGEST_NAME]
 
 
 async def book(tx: Transaction, ask: Ask, asked: Sequence[Asked]) -> None:
@@ -207,9 +235,8 @@ async def book(tx: Transaction, ask: Ask, asked: Sequence[Asked]) -> None:
 
 
 async def book_one(tx: Transaction, ask: Ask, one: Asked) -> None:
-    today = await settle(tx, one.promise, one.cost)
-    if today is not None:
-        ask.purse.day_spent = max(ask.purse.day_spent, today)
+    """Books one ask that is over, with its row."""
+    await settle_for(tx, ask.purse, one.promise, one.cost)
     if one.row is not None:
         await write_usage(tx, one.row)
         if ask.run is not None:

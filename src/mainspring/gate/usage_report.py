@@ -18,8 +18,14 @@ from uuid import UUID
 from mainspring.contracts.context import RunRef
 from mainspring.contracts.errors import Fault, Problem
 from mainspring.contracts.model import Usage
-from mainspring.gate.budget import Purse
-from mainspring.gate.money import Promise, settle, tokens_used
+from mainspring.gate.budget import ENDLESS, Purse
+from mainspring.gate.money import (
+    Promise,
+    look_at_space,
+    settle_for,
+    spent_by_step,
+    tokens_used,
+)
 from mainspring.gate.usage import UsageRow, used_so_far, write_usage
 
 if TYPE_CHECKING:
@@ -32,12 +38,9 @@ LONGEST_MODEL: Final = 200
 _PLACES: Final = Decimal("0.000000000001")
 
 _DAY = """
-    SELECT coalesce(sum(s.usd) FILTER (WHERE s.automation_id = $2), 0) AS spent,
-        coalesce(sum(s.usd) >= (
-            SELECT w.cost_cap_daily_usd FROM workspaces w WHERE w.workspace_id = $1), false)
-            AS all_of_it
-    FROM spend s
-    WHERE s.workspace_id = $1 AND s.day = (now() AT TIME ZONE 'UTC')::date
+    SELECT coalesce(sum(s.usd), 0) AS spent FROM spend s
+    WHERE s.workspace_id = $1 AND s.automation_id = $2
+      AND s.day = (now() AT TIME ZONE 'UTC')::date
 """
 
 
@@ -80,8 +83,7 @@ async def _booked(tx: Transaction, by: Reporter, row: UsageRow) -> Decimal | Non
         promise = Promise(
             by.workspace_id, row.id, by.run.automation_id, by.run.id, by.run.step, usd
         )
-        today = await settle(tx, promise, usd)
-        by.purse.day_spent = max(by.purse.day_spent, today or Decimal(0))
+        await settle_for(tx, by.purse, promise, usd)
     return usd
 
 
@@ -91,22 +93,38 @@ async def day_spent(
     """What an automation has spent today, and whether its workspace has spent its all."""
 
     async def read(link: Connection) -> tuple[Decimal, bool]:
-        row = await link.fetchrow(_DAY, workspace_id, automation_id)
-        return (Decimal(0), False) if row is None else (row["spent"], row["all_of_it"])
+        purse = Purse(ENDLESS)
+        await look_at_space(link, purse, workspace_id)
+        spent = await link.fetchval(_DAY, workspace_id, automation_id)
+        all_of_it = purse.space_spent > 0 and purse.space_spent >= purse.space_cap
+        return Decimal(spent), all_of_it
 
     return await database.run_retrying(read)
 
 
 async def looked_up(database: Database, workspace_id: UUID, run: RunRef, purse: Purse) -> Purse:
     """A purse as the ledger knows it, with what other processes have spent for the run."""
-    used = await database.run_retrying(lambda link: used_so_far(link, workspace_id, run.id))
-    today, _ = await day_spent(database, workspace_id, run.automation_id)
-    return replace(
-        purse,
-        spent=max(purse.spent, used.settled),
-        tokens=max(purse.tokens, used.tokens),
-        day_spent=max(purse.day_spent, today),
-    )
+
+    async def read(link: Connection) -> Purse:
+        used = await used_so_far(link, workspace_id, run.id)
+        today = Decimal(await link.fetchval(_DAY, workspace_id, run.automation_id))
+        known = replace(
+            purse,
+            spent=max(purse.spent, used.settled),
+            tokens=max(purse.tokens, used.tokens),
+            day_spent=max(purse.day_spent, today),
+            bounds=[
+                replace(
+                    bound,
+                    spent=max(bound.spent, await spent_by_step(link, workspace_id, run.id, bound)),
+                )
+                for bound in purse.bounds
+            ],
+        )
+        await look_at_space(link, known, workspace_id)
+        return known
+
+    return await database.run_retrying(read)
 
 
 def _bounded(usage: Usage, purse: Purse) -> Usage:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from uuid import UUID
 
+from mainspring.contracts.capability import Capability
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
@@ -30,6 +31,8 @@ class LoadedVersion:
     secrets: frozenset[str] = frozenset()
     # Whether its runs may cost money.
     may_cost: bool = False
+    # The tools from outside that it was compiled with, by name; None for one that was not there.
+    tools: Mapping[str, Capability | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

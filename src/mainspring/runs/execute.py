@@ -8,7 +8,8 @@ step costs one commit and the last one shares it with the end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -19,7 +20,7 @@ from mainspring.contracts.errors import Exhausted, Problem, TimedOut, from_dict
 from mainspring.contracts.outcome import Wait
 from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import RunFailure, Scope, build_run_context
-from mainspring.gate.budget import Purse
+from mainspring.gate.budget import Purse, StepBound
 from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
 from mainspring.runs.admission import Allowance
@@ -189,6 +190,7 @@ class Execution:
         end.error["failed_step_id"] = failed.step
         try:
             self._after = True
+            self.purse.part()
             await self._walk(self.version.program.on_failure, told, "")
         except StepFailed as second:
             end.error["on_failure"] = {"step": second.step, **second.problem.as_dict()}
@@ -229,7 +231,28 @@ class Execution:
                 return False, None
         except Problem as problem:
             self._fail(step, item, _next(before), 0, problem)
-        return True, await self._attempts(step, scope, item, before)
+        if step.budget_cap_usd is None:
+            return True, await self._attempts(step, scope, item, before)
+        async with self._bounded(step, step.budget_cap_usd):
+            return True, await self._attempts(step, scope, item, before)
+
+    @asynccontextmanager
+    async def _bounded(self, step: ProgramStep, cap: Decimal) -> AsyncIterator[None]:
+        """The step's own cap holds while it is under way, whatever of it was done before."""
+        self.purse.bounds.append(StepBound(step.step_id, cap, step.covers))
+        try:
+            await self._look_at_bounds(step, "")
+            yield
+        finally:
+            self.purse.bounds.pop()
+
+    async def _look_at_bounds(self, step: ProgramStep, item: str) -> None:
+        """What the steps under way have spent stands in the ledger, whoever spent it."""
+        if self.purse.spent and self.purse.bounds:
+            run = self.run
+            ref = RunRef(run.id, run.automation_id, step.step_id, item, 1)
+            known = await self.engine.gate.looked_up(run.workspace_id, ref, self.purse)
+            self.purse.bounds[:] = known.bounds
 
     async def _settled(
         self, step: ProgramStep, item: str, before: RecordedStep
@@ -272,9 +295,9 @@ class Execution:
             attempt += 1
 
     def _check_purse(self) -> None:
-        """No step begins once the money or the tokens are gone; last words need no tokens."""
+        """No step begins once the money or the tokens are gone; last words cost nothing."""
         self.purse.reserve()
-        gone = None if self._after else self.purse.out_of_tokens()
+        gone = None if self._after else self.purse.crossed()
         if gone is not None:
             raise gone
 
@@ -288,6 +311,11 @@ class Execution:
             returned = await performed(attempt, config, self._seconds(step))
         finally:
             await attempt.over()
+        if attempt.begun is not None:
+            await self._look_at_bounds(step, item)
+        over = self.purse.step_crossed()
+        if over is not None:
+            raise over
         value, text = checked(attempt, returned)
         if isinstance(value, Wait):
             return await self._wait(step, item, number, value)
@@ -479,4 +507,6 @@ def _answers(step: ProgramStep, value: Any) -> bool:
     action = step.action
     if action is not None and (action.nested is not None or action.waits):
         return False
+    if isinstance(value, Mapping) and value.keys() == {"kind", "reason"}:
+        return bool(value["kind"] != "noop")
     return value is not None or (action is not None and action.type == "script")

@@ -35,7 +35,7 @@ _STEPS = """
     SELECT s.step, s.item, s.attempt, s.run_attempt, s.status, s.ms, s.finished_at, s.until,
         s.output, s.error, said.pieces, said.out_bytes, said.err_bytes, said.ended
     FROM steps s CROSS JOIN LATERAL (
-        SELECT count(*) AS pieces,
+        SELECT count(*) FILTER (WHERE o.stream <> 'agent') AS pieces,
             coalesce(sum(octet_length(o.text)) FILTER (WHERE o.stream = 'out'), 0) AS out_bytes,
             coalesce(sum(octet_length(o.text)) FILTER (WHERE o.stream = 'err'), 0) AS err_bytes,
             (array_agg(o.text ORDER BY o.seq DESC) FILTER (WHERE o.stream = 'end'))[1] AS ended

@@ -63,7 +63,9 @@ _LOG = f"""
             sum(octet_length(text)) OVER (ORDER BY {ORDER}) - octet_length(text) AS before
         FROM run_output o
         WHERE workspace_id = $1 AND run_id = $2 AND stream <> 'end'
-          AND ($3::text IS NULL OR step = $3) AND ($4::text IS NULL OR stream = $4)
+          AND ($3::text IS NULL OR step = $3)
+          -- What agents do is told piece by piece, and is no text that was printed.
+          AND CASE WHEN $4::text IS NULL THEN stream <> 'agent' ELSE stream = $4 END
           AND attempt = (
               SELECT max(n.attempt) FROM run_output n
               WHERE n.workspace_id = $1 AND n.run_id = $2 AND n.step = o.step AND n.item = o.item

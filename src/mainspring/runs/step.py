@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from mainspring.actions.call import call_directly
+from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor, Called, RunRef, Start, Stream
 from mainspring.contracts.errors import (
@@ -90,6 +91,8 @@ class Attempt:
     pieces: int = 0
     reports: int = 0
     begun: Start | None = None
+    # Whether it has let an agent work, whose calls are on record beside its own.
+    agents: bool = False
     # What earlier tries have on record; looked up when the first call is made.
     recalled: asyncio.Future[Recall] | None = None
 
@@ -118,7 +121,7 @@ class Attempt:
         ask = Ask(
             capability, arguments, self.actor, self.run, self.calls, execution.posture,
             execution.purse, execution.run.fence, execution.journal.calls.get(place),
-            known=execution.known,
+            known=execution.known, say=self._tell,
         )  # fmt: skip
         answer = await self._asked(ask)
         if answer.error is not None:
@@ -160,7 +163,7 @@ class Attempt:
             Ask(
                 capability, arguments, self.actor, self.run, number, execution.posture,
                 execution.purse, execution.run.fence, known=execution.known, spelt=secrets,
-                name=name,
+                name=name, say=self._tell,
             )
         )  # fmt: skip
         if answer.record is not None and (changes or answer.record.cost):
@@ -168,8 +171,12 @@ class Attempt:
             await execution.keep_calls()
         return Called(answer.at or self.clock.now(), answer.value, answer.error)
 
+    async def _tell(self, text: str) -> None:
+        await self.say("agent", text)
+
     async def _asked(self, ask: Ask) -> Answer:
         execution = self.execution
+        self.agents = self.agents or ask.capability == AGENT_RUN
         answer = await execution.engine.gate.call(ask)
         if answer.record is not None:
             # The result of a step that is one call is kept once, as the step's output.
@@ -239,19 +246,23 @@ class Attempt:
         return self.begun
 
     async def over(self) -> None:
-        """Ends the token of this try, if it has one, and counts what was called with it."""
-        if self.begun is None:
+        """Ends the token of this try, if it has one, and counts what it did not call itself."""
+        if self.begun is None and not self.agents:
             return
-        execution, token = self.execution, self.begun.token
-        made = await execution.engine.gate.end_token(execution.run.workspace_id, self.run, token)
+        execution = self.execution
+        gate, space = execution.engine.gate, execution.run.workspace_id
+        made: Sequence[tuple[int, str, Decimal]] = ()
+        if self.begun is not None:
+            made = await gate.end_token(space, self.run, self.begun.token)
+        if self.agents:
+            made = await gate.made_beyond(space, self.run)
         for number, outcome, cost in made:
             # What an earlier owner did in this try was counted when the run was taken over.
             place = (self.run.step, self.run.item, self.run.attempt, number)
             if place not in execution.journal.calls:
                 execution.tally.count(outcome)
-                execution.purse.spent += cost
+                execution.purse.settle(Decimal(0), cost)
         if any(cost for _, _, cost in made):
-            gate, space = execution.engine.gate, execution.run.workspace_id
             known = await gate.looked_up(space, self.run, execution.purse)
             execution.purse.tokens = known.tokens
 
@@ -310,6 +321,7 @@ def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
     """The step's value and its JSON text, if it is one that may be kept."""
     if isinstance(returned, Wait):
         return returned, None
+    nothing = isinstance(returned, Nothing)
     if isinstance(returned, Nothing):
         returned = returned.as_value()
     value = returned.value if isinstance(returned, Done) else returned
@@ -319,7 +331,8 @@ def checked(attempt: Attempt, returned: Any) -> tuple[Any, str | None]:
         # A capability's answer was judged by the gate; an action's is judged here.
         check_value(value, limits)
         judge = step.output_validator
-        findings = [] if judge is None else judge.findings(value, "")
+        # Nothing to do is no answer, so it has not the shape of one.
+        findings = [] if judge is None or nothing else judge.findings(value, "")
         if findings:
             raise Fault(
                 f"The output of step {step.step_id!r} is not what its action declares: "

@@ -1,18 +1,23 @@
-"""Versions ready to run: read once, compiled once, kept while they are in use."""
+"""Versions ready to run: read once, compiled once, kept while they are in use.
+
+One that calls tools from outside is compiled with them as they are, and once more when they
+are others. That is asked when a run begins, and only for versions that call such tools.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Missing, Problem
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.registry import Vocabulary
+from mainspring.contracts.registry import Vocabularies, Vocabulary
 from mainspring.definition.json_text import canonical
 from mainspring.definition.program import Program, ProgramStep, compile_program
 from mainspring.definition.validate import read_definition
@@ -35,15 +40,20 @@ _READ = """
 _TOGETHER = 100
 # Compiling more than this takes long enough for others to notice.
 _LARGE_BYTES = 16_384
+_UNKNOWN = frozenset({"unknown_action", "unknown_capability"})
+# Of tools that are gone, so many are told by name.
+_NAMED = 5
 
 Key = tuple[UUID, UUID, int]
+# Each with what it was when it was looked for; None when it was not there.
+Tools = Mapping[str, Capability | None]
 
 
 class Versions:
-    """A version never changes, so what was compiled stays true."""
+    """A version never changes, so what was compiled of natives alone stays true."""
 
     def __init__(
-        self, database: Database, vocabulary: Vocabulary, limits: Limits, *, most: int = 5_000
+        self, database: Database, vocabulary: Vocabularies, limits: Limits, *, most: int = 5_000
     ) -> None:
         self._database = database
         self._vocabulary = vocabulary
@@ -53,10 +63,16 @@ class Versions:
         self._kept: OrderedDict[Key, asyncio.Future[LoadedVersion]] = OrderedDict()
 
     async def load(self, run: ClaimedRun) -> LoadedVersion:
-        """The version of a claimed run."""
-        return await self.get(run.workspace_id, run.automation_id, run.version)
+        """The version of a claimed run, with the tools from outside as they are now."""
+        key = (run.workspace_id, run.automation_id, run.version)
+        loaded = await self.get(*key)
+        if loaded.tools and not await self._is_current(run.workspace_id, loaded.tools):
+            self._let_go(key, loaded)
+            loaded = await self.get(*key)
+        return loaded
 
     async def get(self, workspace_id: UUID, automation_id: UUID, version: int) -> LoadedVersion:
+        """A version for whoever asks what it is like; its tools may have changed meanwhile."""
         key = (workspace_id, automation_id, version)
         found = self._kept.get(key)
         if found is None or _failed(found):
@@ -83,6 +99,16 @@ class Versions:
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
+    async def _is_current(self, workspace_id: UUID, tools: Tools) -> bool:
+        words = await self._vocabulary.of(workspace_id, needing=tools)
+        return all(words.capabilities.get(name) is tool for name, tool in tools.items())
+
+    def _let_go(self, key: Key, loaded: LoadedVersion) -> None:
+        """Drops what is not current; what another run has put in its place stays."""
+        found = self._kept.get(key)
+        if found is not None and found.done() and not _failed(found) and found.result() is loaded:
+            del self._kept[key]
+
     def forget(self) -> None:
         """Drops what was compiled; the next use reads it anew."""
         self._kept.clear()
@@ -94,19 +120,33 @@ class Versions:
         return await self._made(row)
 
     async def _made(self, row: Any) -> LoadedVersion:
+        words, tools = await self._words(row)
         if row["size"] <= _LARGE_BYTES:
-            return self._compiled(row)
-        return await asyncio.to_thread(self._compiled, row)
+            return self._compiled(row, words, tools)
+        return await asyncio.to_thread(self._compiled, row, words, tools)
+
+    async def _words(self, row: Any) -> tuple[Vocabulary, Tools]:
+        """What a version is compiled with, and which of it comes from outside."""
+        # Whatever a plan calls is granted, so the grants name all of it.
+        called = {entry["capability"] for entry in row["grants"]}
+        outside = sorted(called - self._vocabulary.capabilities.keys())
+        if not outside:
+            return self._vocabulary, {}
+        words = await self._vocabulary.of(row["workspace_id"], needing=outside)
+        return words, {name: words.capabilities.get(name) for name in outside}
 
     async def _rows(self, keys: Sequence[Key]) -> dict[Key, Any]:
         columns = [list(column) for column in zip(*keys, strict=True)]
         rows = await self._database.fetch(_READ, *columns)
         return {(row["workspace_id"], row["automation_id"], row["version"]): row for row in rows}
 
-    def _compiled(self, row: Any) -> LoadedVersion:
+    def _compiled(self, row: Any, words: Vocabulary, tools: Tools) -> LoadedVersion:
         # It may be older than this program, or damaged; compiling judges the rest of it.
         definition = read_definition(row["document"])
-        program = compile_program(definition, self._vocabulary, self._limits)
+        try:
+            program = compile_program(definition, words, self._limits)
+        except Invalid as unfit:
+            raise _why(unfit, tools) from None
         grants = tuple(Grant(entry["capability"], entry["params"]) for entry in row["grants"])
         return LoadedVersion(
             program,
@@ -115,14 +155,31 @@ class Versions:
             row["created_by"],
             len(canonical(definition.inputs.shape)),
             secrets_named_in(row["document"]),
-            self._may_cost(program, grants),
+            _may_cost(program, grants, words.capabilities),
+            tools,
         )
 
-    def _may_cost(self, program: Program, grants: Sequence[Grant]) -> bool:
-        known = self._vocabulary.capabilities
-        granted = (known.get(grant.capability) for grant in grants)
-        steps = (*program.steps, *program.on_failure)
-        return any(one is not None and one.may_cost for one in granted) or _report(steps)
+
+def _why(unfit: Invalid, tools: Tools) -> Problem:
+    """Why a version cannot be compiled; a tool that is gone is told as what it is."""
+    gone = [name for name, tool in tools.items() if tool is None]
+    unknown = [finding for finding in unfit.findings if finding.code in _UNKNOWN]
+    if not gone or not unknown:
+        return unfit
+    named = [name for name in gone if any(name in finding.detail for finding in unknown)]
+    # A pattern names none of those that it stood for.
+    listed = ", ".join((named or gone)[:_NAMED])
+    return Clash(
+        f"This automation calls {listed}, which this workspace does not have any more.",
+        code="tool_gone",
+        suggestion="Connect it again or agree to it again, or save a version without it.",
+    )
+
+
+def _may_cost(program: Program, grants: Sequence[Grant], known: Mapping[str, Capability]) -> bool:
+    granted = (known.get(grant.capability) for grant in grants)
+    steps = (*program.steps, *program.on_failure)
+    return any(one is not None and one.may_cost for one in granted) or _report(steps)
 
 
 def _report(steps: Sequence[ProgramStep]) -> bool:

@@ -52,6 +52,7 @@ def as_dict(offer: Offer) -> dict[str, Any]:
         "audience": capability.annotations.audience.value,
         "permission": capability.permission.value,
         "confirmation": capability.write is not None,
+        "side_effects": sorted(capability.annotations.side_effects),
         "input_schema": offer.input_schema,
         "output_schema": capability.output_schema,
     }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mainspring.gate.artifacts.blobs import BlobStore
     from mainspring.gate.artifacts.links import Links
     from mainspring.gate.call import Gate
+    from mainspring.gate.outside.switchboard import Switchboard
     from mainspring.runs.control import Control
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.runs.watch import Watcher
@@ -46,6 +47,8 @@ class Rooms:
     # Where webhooks are taken in; whoever opens it for calls closes it.
     desk: WebhookDesk
     control: Control
+    # Where the servers of tools are connected.
+    switchboard: Switchboard
     blobs: BlobStore
     links: Links
     workspace_id: UUID

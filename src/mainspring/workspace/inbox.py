@@ -84,6 +84,15 @@ POST_NOTIFICATION = Capability(
 )
 
 
+async def leave_message(
+    tx: Transaction, workspace_id: UUID, *, title: str, message: str, level: str = "info"
+) -> UUID:
+    """A message of the house itself, about no one automation."""
+    made = new_id()
+    await tx.execute(_INSERT, workspace_id, made, None, None, level, title, message)
+    return made
+
+
 async def notifications(
     tx: Transaction,
     workspace_id: UUID,

@@ -163,7 +163,7 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
     class Model:
         name, dimensions = "a test", 2
 
-        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
             return [[0.0, 1.0] if "cat" in text or "pets" in text else [1.0, 0.0] for text in texts]
 
     registry: Any = bench.house.registry

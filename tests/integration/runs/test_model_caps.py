@@ -62,7 +62,7 @@ async def _booked(bench: Bench) -> Decimal:
 
 
 async def test_twenty_runs_that_race_for_a_day_s_money_never_overspend_it(bench: Bench) -> None:
-    models = FakeModels(seconds=0.02)
+    models = FakeModels(seconds=0.02, together=2)
     cap = Decimal("0.001")
     plan = _asks(1, execution={"concurrency": "allow_parallel", "cost_cap_daily_usd": "0.001"})
     async with models_bench(bench, models) as one:
@@ -81,7 +81,7 @@ async def test_twenty_runs_that_race_for_a_day_s_money_never_overspend_it(bench:
 async def test_twenty_calls_that_race_in_one_run_stay_within_its_tokens(bench: Bench) -> None:
     # One that reads and writes no more than was promised for it.
     reply = ModelReply("Hello.", "outside-1", READS, 50, provider="outside")
-    models = FakeModels(seconds=0.02, reply=reply, obeys=True)
+    models = FakeModels(seconds=0.02, together=2, reply=reply, obeys=True)
     problems: list[Problem | None] = []
 
     async def work(ctx: StepContext) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from mainspring.authoring.kinds import Wake, as_entries, wakes_of
 from mainspring.authoring.similarity import Likeness, shared_words
+from mainspring.contracts.ids import new_id
 
+SPACE = new_id()
 OTHERS = ["Log invoices to the finance board", "Feed the office cat", "Weekly revenue report"]
 
 
@@ -22,12 +25,12 @@ def test_shared_words_lie_between_nothing_and_all_and_know_no_direction(a: str, 
 
 @pytest.mark.parametrize("text", ["", "  ", "the of and"])
 async def test_a_text_that_says_nothing_is_like_nothing(text: str) -> None:
-    assert await Likeness().near(text, OTHERS, 5) == []
-    assert await Likeness().near("Weekly revenue report", [], 5) == []
+    assert await Likeness().near(SPACE, text, OTHERS, 5) == []
+    assert await Likeness().near(SPACE, "Weekly revenue report", [], 5) == []
 
 
 async def test_the_nearest_comes_first_and_what_is_far_is_left_out() -> None:
-    near = await Likeness().near("a weekly report of our revenue", OTHERS, 5)
+    near = await Likeness().near(SPACE, "a weekly report of our revenue", OTHERS, 5)
     assert [one.place for one in near] == [2]
 
 
@@ -37,7 +40,7 @@ class _Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
         self.asked += texts
         return [[1.0, 0.0] if "cat" in text else [0.0, 1.0] for text in texts]
 
@@ -47,7 +50,7 @@ async def test_a_model_is_asked_once_for_each_text() -> None:
     likeness = Likeness(model)
     assert likeness.measure == "meaning"
     for _ in range(2):
-        assert [one.place for one in await likeness.near("a cat", OTHERS, 5)] == [1]
+        assert [one.place for one in await likeness.near(SPACE, "a cat", OTHERS, 5)] == [1]
     assert sorted(model.asked) == sorted([*OTHERS, "a cat"])
 
 

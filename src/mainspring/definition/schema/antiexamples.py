@@ -129,6 +129,7 @@ _ENVELOPE: Final = (
     _shape("nothing is sent without a policy", "/execution/write_policy", "never_ask", "enum"),
     _shape("money is not negative", "/execution/budget_cap_usd", -1, "money"),
     _shape("money is not a word", "/execution/budget_cap_usd", "a lot", "money"),
+    _shape("a step's money is money too", "/plan/0/budget_cap_usd", "a lot", "money"),
     _shape("at most 100 USD a day", "/execution/cost_cap_daily_usd", 101, "money"),
     _shape("a failure is not handled twice", "/execution/on_failure/0/on_failure", [],
            "additional_properties"),

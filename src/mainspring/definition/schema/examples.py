@@ -248,7 +248,12 @@ _WINDOW: Final = _definition(
 _BOUNDED: Final = _definition(
     "Every bound",
     "Set every bound that a run can have.",
-    {"step_id": "nothing", "action": "transform_data", "config": {"output": None}},
+    {
+        "step_id": "nothing",
+        "action": "transform_data",
+        "config": {"output": None},
+        "budget_cap_usd": "0.50",
+    },
     description="Each value here differs from the default.",
     intent="Show me all the knobs.",
     execution={

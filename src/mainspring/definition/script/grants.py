@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.grant import Grant
-from mainspring.definition.grants import HOSTED, merged
+from mainspring.definition.grants import merged
 from mainspring.definition.script.reading import read_script
+from mainspring.definition.tool_patterns import HOSTED
 
 # An automation's own small memory and its own failures, which every script has.
 KV: Final = (

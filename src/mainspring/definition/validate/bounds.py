@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from mainspring.contracts.limits import Limits
@@ -88,6 +89,14 @@ def check_execution(definition: Definition, sheet: Sheet) -> None:
                     f"{execution.timeout_seconds} s.",
                     "timeout_above_run",
                     "Raise execution.timeout_seconds.",
+                )
+            if (step.budget_cap_usd or 0) > execution.budget_cap_usd:
+                sheet.doubtful(
+                    f"{at}/{place}/budget_cap_usd",
+                    f"The step may spend {show_money(step.budget_cap_usd or Decimal(0))} USD, but "
+                    f"the whole run only {show_money(execution.budget_cap_usd)} USD.",
+                    "step_budget_above_run",
+                    "Raise execution.budget_cap_usd or lower the step's.",
                 )
 
 

@@ -6,13 +6,21 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.capability import Audience
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.grants import HOSTED, NEVER_GRANTED, missing, needs, outside
+from mainspring.definition.grants import NEVER_GRANTED, asks_for, covers, missing, outside
 from mainspring.definition.hosts import listed_site, lists, literal_site
 from mainspring.definition.pointers import under
 from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.tool_patterns import (
+    HOSTED,
+    fixed_params,
+    is_pattern,
+    matching,
+    tool_name,
+)
 from mainspring.definition.validate.outline import Outline, StepOutline
 from mainspring.definition.validate.placeholders import PLACEHOLDER
 from mainspring.definition.validate.report import Sheet
@@ -31,9 +39,12 @@ def check_grants(outline: Outline, vocabulary: Vocabulary, sheet: Sheet) -> None
         if _is_never(step.action or "", vocabulary):
             _report_never(under(step.pointer, "action"), step.action or "", vocabulary, sheet)
         elif _is_sound(step, broken):
-            for need in needs(step.action or "", step.config or {}, vocabulary):
-                used.add(need.capability)
-                _check_need(step, need, given, vocabulary, sheet)
+            for need in asks_for(step.action or "", step.config or {}, vocabulary):
+                if is_pattern(need.capability):
+                    used |= _check_pattern(step, need.capability, given, vocabulary, sheet)
+                else:
+                    used.add(need.capability)
+                    _check_need(step, need, given, vocabulary, sheet)
     _check_use(given, used, sheet)
 
 
@@ -50,10 +61,30 @@ def _check_need(
         _report_url(step, sheet)
     elif given is None:
         _check_host(step, need, sheet)
+    elif step.action in (AGENT_RUN, AGENT_TASK):
+        _check_agent(step, need, given, sheet)
     elif step.capability is None:
         _check_covered(step, need, given, sheet)
-    elif not any(_may_allow(grant, step) for grant in given):
+    elif not any(_may_allow(grant, step, need.capability) for grant in given):
         _report_lack(step, need, sheet)
+
+
+def _check_pattern(
+    step: StepOutline, pattern: str, given: list[Grant] | None, vocabulary: Vocabulary, sheet: Sheet
+) -> set[str]:
+    """A pattern stands for what it finds, or for as much of that as written grants allow."""
+    found = set(matching(pattern, vocabulary.capabilities))
+    if given is None:
+        return found
+    granted = found & {grant.capability for grant in given}
+    if found and not granted:
+        sheet.wrong(
+            under(step.pointer, "config", "tools"),
+            f"Nothing that {pattern[:100]!r} stands for is covered by the grants.",
+            "not_granted",
+            "Add to grants what the step should have, or leave grants out to have them derived.",
+        )
+    return granted
 
 
 def _written(entries: list[Any], vocabulary: Vocabulary, sheet: Sheet) -> list[Grant]:
@@ -134,7 +165,7 @@ def _report_unknown(step: StepOutline, need: Grant, vocabulary: Vocabulary, shee
 
 def _secret_in_host(step: StepOutline, need: Grant) -> str | None:
     """The secret that would decide where a request goes; no grant can make that right."""
-    url = (step.config or {}).get("url")
+    url = _url(step)[1]
     found = PLACEHOLDER.search(url) if isinstance(url, str) else None
     if found is None or need.capability not in HOSTED:
         return None
@@ -148,7 +179,7 @@ def _secret_in_host(step: StepOutline, need: Grant) -> str | None:
 
 def _report_secret(step: StepOutline, secret: str, sheet: Sheet) -> None:
     sheet.wrong(
-        under(step.pointer, "config", "url"),
+        _url(step)[0],
         f"The secret {secret!r} would decide which host is called.",
         "secret_in_host",
         "Write the host as plain text, with the slash that ends it; secrets may stand after it, "
@@ -156,16 +187,28 @@ def _report_secret(step: StepOutline, secret: str, sheet: Sheet) -> None:
     )
 
 
+def _url(step: StepOutline) -> tuple[str, Any]:
+    """The place of the URL that a step calls, and the URL; an agent's stands among its tools."""
+    config = step.config or {}
+    entries = config.get("tools")
+    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if tool_name(entry) in HOSTED:
+            url = fixed_params(entry).get("url")
+            below = () if url is None else ("params", "url")
+            return under(step.pointer, "config", "tools", str(place), *below), url
+    return under(step.pointer, "config", "url"), config.get("url")
+
+
 def _leads_nowhere(step: StepOutline, need: Grant) -> bool:
     """Whether a URL is plain text and still has no host that everybody reads alike."""
-    url = (step.config or {}).get("url")
+    url = _url(step)[1]
     hostless = need.capability in HOSTED and not need.params.get("hosts")
     return hostless and isinstance(url, str) and not has_syntax(url)
 
 
 def _report_url(step: StepOutline, sheet: Sheet) -> None:
     sheet.wrong(
-        under(step.pointer, "config", "url"),
+        _url(step)[0],
         "This URL has no host that can be checked.",
         "bad_url",
         "Write it like https://example.com/path, without user names.",
@@ -175,9 +218,12 @@ def _report_url(step: StepOutline, sheet: Sheet) -> None:
 def _check_host(step: StepOutline, need: Grant, sheet: Sheet) -> None:
     """Derived grants name the hosts, so the hosts must stand in the definition."""
     if need.capability in HOSTED and not need.params.get("hosts"):
+        place, url = _url(step)
         sheet.wrong(
-            under(step.pointer, "config", "url"),
-            "The host of this URL cannot be read from the definition.",
+            place,
+            "The host of this URL cannot be read from the definition."
+            if url is not None
+            else f"Which hosts {need.capability} may reach is not said anywhere.",
             "host_unknown",
             "Write the host as plain text, or add a grant: "
             f'{{"capability": "{need.capability}", "params": {{"hosts": ["example.com"]}}}}.',
@@ -189,9 +235,22 @@ def _check_covered(step: StepOutline, need: Grant, given: list[Grant], sheet: Sh
         _report_lack(step, lack, sheet)
 
 
-def _may_allow(grant: Grant, step: StepOutline) -> bool:
-    """Whether a direct call can fit a grant; what templates will say is judged at the call."""
-    if grant.capability != step.action:
+def _check_agent(step: StepOutline, need: Grant, given: list[Grant], sheet: Sheet) -> None:
+    """What an agent calls its tools with is chosen within their grants, however narrow."""
+    own = need.capability == AGENT_RUN
+    hosts = Grant(need.capability, {"hosts": need.params.get("hosts", [])})
+    for grant in given:
+        if own and _may_allow(grant, step, AGENT_RUN):
+            return
+        reach = Grant(grant.capability, {"hosts": grant.params.get("hosts", [])})
+        if not own and covers(reach, hosts):
+            return
+    _report_lack(step, need, sheet)
+
+
+def _may_allow(grant: Grant, step: StepOutline, capability: str) -> bool:
+    """Whether a call can fit a grant; what templates will say is judged at the call."""
+    if grant.capability != capability:
         return False
     arguments = step.config or {}
     hosts = grant.params.get("hosts")

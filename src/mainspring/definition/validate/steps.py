@@ -151,6 +151,8 @@ class _Words:
             replace(finding, pointer=at + finding.pointer)
             for finding in action.check(config, self._vocabulary.capabilities)
         )
+        for doubt in action.doubt(config, self._vocabulary.capabilities):
+            self._sheet.doubt(replace(doubt, pointer=at + doubt.pointer))
 
     def _check_declared(self, schema: Any, at: str) -> None:
         """Such an action leaves the shape of its output to the step."""

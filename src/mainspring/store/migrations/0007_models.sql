@@ -39,7 +39,7 @@ CREATE TABLE model_prices (
 );
 
 -- What an agent's model has answered, turn by turn: whoever takes the run over goes on from
--- there and does not pay again.
+-- there and does not pay again. Turn 0 is the beginning, with the mark of the conversation.
 CREATE TABLE agent_turns (
     workspace_id uuid NOT NULL,
     run_id       uuid NOT NULL,
@@ -52,6 +52,8 @@ CREATE TABLE agent_turns (
     -- What was asked, in one hash: another question is another conversation.
     asked_hash   bytea NOT NULL,
     reply        json NOT NULL,
+    -- The number of the first call that it asked for; the others follow.
+    first_call   smallint NOT NULL,
     cost_usd     numeric NOT NULL,
     ms           integer NOT NULL,
     PRIMARY KEY (workspace_id, run_id, step, item, name, turn),
@@ -86,6 +88,10 @@ CREATE TABLE mcp_connections (
     state             text NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'sign_in')),
     -- Counts every change of what its tools are to the workspace.
     generation        bigint NOT NULL DEFAULT 1,
+    -- Whether its first tools wait for a person too, instead of being agreed to by connecting.
+    looks_first       boolean NOT NULL DEFAULT false,
+    -- When its tools are looked at next; whoever looks has until then to finish.
+    harvest_due_at    timestamptz NOT NULL DEFAULT now(),
     last_harvested_at timestamptz,
     harvest_error     json,
     last_ok_at        timestamptz,
@@ -107,6 +113,7 @@ CREATE TABLE mcp_tools (
     -- agreed: can be called. new, changed: waits for a person. gone: the server has it no more.
     -- refused: a person said no, or it cannot be used at all.
     state         text NOT NULL CHECK (state IN ('agreed', 'new', 'changed', 'gone', 'refused')),
+    title         text NOT NULL DEFAULT '',
     description   text NOT NULL,
     input_schema  json NOT NULL,
     output_schema json,

@@ -18,7 +18,9 @@ from mainspring.surfaces.cli import (
     automations_app,
     boards_app,
     capabilities_app,
+    connections_app,
     messages_app,
+    models_app,
     pages_app,
     people_app,
     runs_app,
@@ -42,6 +44,15 @@ Port = Annotated[
         min=0, max=65_535, help="Listen here, instead of MAINSPRING_PORT; 0 takes a free one."
     ),
 ]
+
+
+class By(StrEnum):
+    """What sums of money can be shown by."""
+
+    DAY = "day"
+    AUTOMATION = "automation"
+    MODEL = "model"
+    CALLER = "caller"
 
 
 class Schema(StrEnum):
@@ -98,6 +109,7 @@ def _add_commands(app: typer.Typer) -> None:
         "worker": _worker,
         "token": _token,
         "audit": _audit,
+        "usage": _usage,
         "doctor": _doctor,
         "schema": _schema,
         "sdk": _sdk,
@@ -105,6 +117,8 @@ def _add_commands(app: typer.Typer) -> None:
     for name, command in offered.items():
         app.command(name=name, rich_help_panel=_PANEL)(command)
     app.add_typer(secrets_app.build(), name="secrets", rich_help_panel=_PANEL)
+    models_app.add_to(app, _PANEL)
+    connections_app.add_to(app, _PANEL)
     people_app.add_to(app, _PANEL)
 
 
@@ -228,6 +242,31 @@ def _audit(
     sought = read_sought(action, since, before)
     screen = desk.screen(for_programs=for_programs)
     return finish(show_audit(desk, screen, sought, actor=actor, most=limit))
+
+
+def _usage(
+    ctx: typer.Context,
+    by: Annotated[
+        By, typer.Option(metavar="day|automation|model|caller", help="What the sums are by.")
+    ] = By.DAY,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="DAY", help="The first day, in UTC.")
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="DAY", help="The last day; left out: today.")
+    ] = None,
+    calls: Annotated[bool, typer.Option("--calls", help="Single asks, the newest first.")] = False,
+    limit: Limit = 20,
+    for_programs: Json = False,
+) -> int:
+    """Show what models were asked and what they cost; without days, the last thirty."""
+    from mainspring.surfaces.cli.ledger import read_day, show_usage
+
+    desk = desk_of(ctx)
+    named = {"from": read_day("from", first), "to": read_day("to", last)}
+    days = {name: day for name, day in named.items() if day is not None}
+    screen = desk.screen(for_programs=for_programs)
+    return finish(show_usage(desk, screen, days, by.value, calls=limit if calls else None))
 
 
 def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:

@@ -13,6 +13,7 @@ from mainspring.definition.validate import read_definition, validate
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.documents import check_text, read_definition_file
+from mainspring.surfaces.cli.elsewhere import judge_without_house
 from mainspring.surfaces.cli.finding import find_automation, find_in_use, find_name
 from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.presence import fire_url
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.contracts.context import Transaction
+    from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import TriggerEntry
     from mainspring.definition.validate import Report
     from mainspring.surfaces.cli.desk import Desk
@@ -60,27 +62,30 @@ async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> in
     limits = desk.limits()
     document = read_definition_file(file, limits)
     # Judged before the house is opened: a bad file costs nothing and makes nothing.
-    name = validate(document, desk.doors.vocabulary(limits), limits).accepted().name
+    judged = judge_without_house(document, desk.doors.vocabulary(limits), limits).report
+    name = judged.accepted().name
     async with desk.doors.open(desk.settings()) as rooms:
+        words = await rooms.registry.of(rooms.workspace_id)
         there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
-        report, saved = await _stored(rooms, document, None if there is None else there["id"])
+        own = None if there is None else there["id"]
+        report, saved = await _stored(rooms, words, document, own)
         async with local(rooms).acquire() as connection:
             rows = await read_triggers(connection, rooms.workspace_id, saved.automation_id)
             boards = await watched_boards(connection, rooms.workspace_id, rows)
     if screen.for_programs:
         screen.answer(_told(report, saved))
     else:
-        screen.say(*_saved_lines(report, saved, boards, rooms, screen))
+        screen.say(*_saved_lines(report, saved, boards, words, screen))
         screen.say(*_next_lines(report.accepted().name, rows, saved.state))
     return exits.DONE
 
 
-async def _stored(rooms: Rooms, document: Any, there: UUID | None) -> tuple[Report, Saved]:
+async def _stored(
+    rooms: Rooms, words: Vocabulary, document: Any, there: UUID | None
+) -> tuple[Report, Saved]:
     """The next version of the automation that is there, or a new one."""
     own = None if there is None else str(there)
-    report = await asyncio.to_thread(
-        validate, document, rooms.registry, rooms.limits, automation_id=own
-    )
+    report = await asyncio.to_thread(validate, document, words, rooms.limits, automation_id=own)
     report = await built(rooms.workshop, rooms.workspace_id, report)
     definition = report.accepted()
     kept = (definition, report.grants, FIRST_MEMBER)
@@ -118,26 +123,26 @@ def _told(report: Report, saved: Saved) -> dict[str, Any]:
 
 
 def _saved_lines(
-    report: Report, saved: Saved, boards: Mapping[str, Watched], rooms: Rooms, screen: Screen
+    report: Report, saved: Saved, boards: Mapping[str, Watched], words: Vocabulary, screen: Screen
 ) -> list[Text]:
     from rich.text import Text
 
     definition = report.accepted()
     sign, colour = screen.mark("succeeded")
-    words = "is saved as" if saved.changed else "is unchanged: it is still"
+    became = "is saved as" if saved.changed else "is unchanged: it is still"
     head = Text.assemble((sign, colour), " ", (one_line(definition.name), "bold"))
-    head.append(f" {words} version {saved.version}, {saved.state}.")
+    head.append(f" {became} version {saved.version}, {saved.state}.")
     lines = [head, Text(f"  id {saved.automation_id}")]
     starts = [described(entry, boards) for entry in definition.triggers]
-    lines += [Text(f"  starts {one_line(words, 400)}") for words in starts]
+    lines += [Text(f"  starts {one_line(when, 400)}") for when in starts]
     if not definition.triggers:
         lines.append(Text("  starts by hand only"))
-    lines += grant_lines(report.grants, rooms.registry)
-    lines += widened_lines(saved, rooms, screen)
+    lines += grant_lines(report.grants, words)
+    lines += widened_lines(saved, words, screen)
     return [*lines, *warning_lines([*report.warnings, *saved.warnings], screen)]
 
 
-def widened_lines(saved: Saved, rooms: Rooms, screen: Screen) -> list[Text]:
+def widened_lines(saved: Saved, words: Vocabulary, screen: Screen) -> list[Text]:
     """What a new version may do that the one before might not."""
     from rich.text import Text
 
@@ -145,7 +150,7 @@ def widened_lines(saved: Saved, rooms: Rooms, screen: Screen) -> list[Text]:
         return []
     sign, colour = screen.mark("warning")
     head = Text.assemble("  ", (sign, colour), " New in this version, not allowed before:")
-    lines = grant_lines(saved.widened, rooms.registry)
+    lines = grant_lines(saved.widened, words)
     for line in lines:
         line.pad_left(2)
     return [head, *lines]
@@ -255,7 +260,8 @@ async def show_automation(desk: Desk, screen: Screen, text: str) -> int:
         if screen.for_programs:
             screen.answer({**whole, "versions": versions})
         else:
-            screen.say(*_lines(whole, versions, boards, rooms, screen))
+            words = await rooms.registry.of(rooms.workspace_id)
+            screen.say(*_lines(whole, versions, boards, words, screen))
     return exits.DONE
 
 
@@ -272,7 +278,7 @@ def with_address(row: Mapping[str, Any], rooms: Rooms) -> dict[str, Any]:
 
 def _lines(
     whole: Mapping[str, Any], versions: list[dict[str, Any]], boards: Mapping[str, Watched],
-    rooms: Rooms, screen: Screen,
+    words: Vocabulary, screen: Screen,
 ) -> list[Text]:  # fmt: skip
     from rich.text import Text
 
@@ -280,7 +286,7 @@ def _lines(
     head = Text.assemble((one_line(whole["name"]), "bold"), "  ")
     head.append(state_words(whole), style=STATE_COLOURS[whole["state"]])
     lines = [head, Text(f"  {one_line(definition.goal)}"), Text(f"  id {whole['id']}")]
-    lines.append(Text(f"  {step_counts(definition, rooms.registry)}"))
+    lines.append(Text(f"  {step_counts(definition, words)}"))
     if whole["failures"]:
         lines.append(Text(f"  {count(whole['failures'], 'failure')} in a row", style="red"))
     if whole["last_run"] is not None:
@@ -293,7 +299,7 @@ def _lines(
     if not whole["triggers"]:
         lines.append(Text("  starts by hand only"))
     grants = [Grant(entry["capability"], entry["params"]) for entry in whole["grants"]]
-    return [*lines, *grant_lines(grants, rooms.registry), *map(_version_line, versions)]
+    return [*lines, *grant_lines(grants, words), *map(_version_line, versions)]
 
 
 def trigger_lines(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mainspring.contracts.capability import Audience
 from mainspring.contracts.errors import Finding, Invalid, Missing
 from mainspring.definition.words import did_you_mean
+from mainspring.gate.usage_ledger import history_of
 from mainspring.surfaces.capability_list import as_dict, found_by, shown_to
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.documents import STDIN, read_document, read_object
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
-from mainspring.surfaces.cli.visiting import visitor_here
+from mainspring.surfaces.cli.visiting import behind, visitor_here
+from mainspring.surfaces.cli.words import count, date_time, duration, usd
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import Capability
@@ -29,9 +33,14 @@ async def show_capabilities(
         visitor = await visitor_here(rooms)
         if name is not None:
             found = await found_by(rooms, visitor, name)
-            _show_one(
-                screen, found or _unknown(await shown_to(rooms, visitor, everything=True), name)
-            )
+            if found is None:
+                _unknown(await shown_to(rooms, visitor, everything=True), name)
+            space = visitor.actor.workspace_id
+            async with behind(rooms, visitor).acquire() as connection:
+                history = await history_of(
+                    connection, space, found.capability.id, rooms.clock.now()
+                )
+            _show_one(screen, found, history)
             return exits.DONE
         offers = await shown_to(rooms, visitor, everything=everything)
     if screen.for_programs:
@@ -74,6 +83,14 @@ async def call_capability(desk: Desk, screen: Screen, name: str, arguments: dict
     return exits.DONE
 
 
+def _history_line(history: Mapping[str, Any]) -> str:
+    """What it came to here so far, in a sentence."""
+    average = usd(round(Decimal(str(history["average_usd"])), 6))
+    took = duration(history["average_ms"] / 1000)
+    calls = count(history["calls"], "call")
+    return f"{calls} since {date_time(history['since'])}: {average} and {took} on average."
+
+
 def _unknown(offers: list[Offer], name: str) -> NoReturn:
     known = [offer.capability.id for offer in offers]
     raise Missing(
@@ -83,13 +100,15 @@ def _unknown(offers: list[Offer], name: str) -> NoReturn:
     )
 
 
-def _show_one(screen: Screen, offer: Offer) -> None:
+def _show_one(screen: Screen, offer: Offer, history: Mapping[str, Any]) -> None:
     if screen.for_programs:
-        screen.answer(as_dict(offer))
+        screen.answer({**as_dict(offer), "history": history})
         return
     one = offer.capability
     screen.say(f"{one.id}  ({one.annotations.effect.value})", "", clean(one.description.strip()))
     if _audience(one):
         screen.say("", "Only a step of an automation may call it.")
+    if history["calls"]:
+        screen.say("", _history_line(history))
     screen.say("", "It takes:", as_json(dict(offer.input_schema)))
     screen.say("", "It answers:", as_json(dict(one.output_schema)))

@@ -222,6 +222,22 @@ def _all_open(total: int) -> str:
     return "The one secret opens" if total == 1 else f"All {total} secrets open"
 
 
+def model_connections(total: int, closed: list[str]) -> Check:
+    """Whether there is a model to ask, and every key of one opens; no server is asked."""
+    if closed:
+        return Check(
+            "models",
+            "wrong",
+            f"Of {count(total, 'model connection')}, {len(closed)} cannot open its key: "
+            f"{', '.join(sorted(set(closed))[:10])}.",
+            "Put the right key file back, or connect these models again.",
+        )
+    if not total:
+        how = f"{hint('models', 'connect', 'anthropic')} connects one"
+        return Check("models", "ok", f"No model is connected; {how}")
+    return Check("models", "ok", f"{count(total, 'model connection')}, and their keys open.")
+
+
 def address(settings: Settings) -> Check:
     """Whether the server could listen, or does so already."""
     from mainspring.surfaces.cli.listening import reserved

@@ -17,6 +17,7 @@ from mainspring.surfaces.cli.screen import Screen, clean
 if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
     from mainspring.workspace.vault import Condition
 
 _KINDS = {"ok": "succeeded", "doubtful": "warning", "wrong": "failed"}
@@ -48,6 +49,7 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
     limits = desk.limits()
     # What was seen while the database was open; it is opened once.
     opened: list[Condition] = []
+    connected: list[Check] = []
     return [
         ("python", checks.python),
         ("platform", checks.machine),
@@ -63,13 +65,16 @@ def _checks(desk: Desk, settings: Settings) -> list[tuple[str, Callable[[], Chec
         ("address", lambda: checks.address(settings)),
         ("public address", lambda: checks.public_address(settings)),
         ("mail", lambda: checks.mail(settings)),
-        ("database", lambda: finish(_database(desk, settings, opened))),
+        ("database", lambda: finish(_database(desk, settings, opened, connected))),
         ("secrets", lambda: _secrets(opened)),
+        ("models", lambda: connected[0] if connected else _unknown("models")),
         ("scripts", _scripts),
     ]
 
 
-async def _database(desk: Desk, settings: Settings, opened: list[Condition]) -> Check:
+async def _database(
+    desk: Desk, settings: Settings, opened: list[Condition], connected: list[Check]
+) -> Check:
     """Starts or reaches the database, brings its tables up to date, compares the clocks."""
     # Mail has a check of its own; what is wrong with it is no fault of the database.
     async with desk.doors.open(replace(settings, smtp_url=None)) as rooms:
@@ -78,6 +83,7 @@ async def _database(desk: Desk, settings: Settings, opened: list[Condition]) -> 
         release = await rooms.database.fetchval("SHOW server_version")
         with contextlib.suppress(Problem):
             opened.append(await rooms.vault.condition())
+            connected.append(await _models(rooms))
     words = f"Postgres {release} answers and its tables are up to date"
     if apart > _CLOCK_SECONDS:
         return Check(
@@ -92,7 +98,25 @@ async def _database(desk: Desk, settings: Settings, opened: list[Condition]) -> 
 def _secrets(opened: list[Condition]) -> Check:
     if opened:
         return checks.secrets(opened[0])
-    return Check("secrets", "doubtful", "Unknown, because the database or the key is not there.")
+    return _unknown("secrets")
+
+
+def _unknown(name: str) -> Check:
+    return Check(name, "doubtful", "Unknown, because the database or the key is not there.")
+
+
+async def _models(rooms: Rooms) -> Check:
+    """How many connections to models there are, and whether their keys open."""
+    from mainspring.workspace.model_connections import API_KEY, all_connections
+
+    found = await all_connections(rooms.database)
+    closed: list[str] = []
+    for one in found:
+        try:
+            await rooms.vault.reveal(one.drawer, [API_KEY] if one.has_key else [])
+        except Problem:
+            closed.append(one.name)
+    return checks.model_connections(len(found), closed)
 
 
 def _scripts() -> Check:

@@ -32,10 +32,12 @@ _CAME_TO: Final = {
 
 
 async def show_drafts(desk: Desk, screen: Screen, status: str | None, *, most: int) -> int:
-    async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
-        found = await list_drafts(
-            connection, rooms.workspace_id, rooms.registry, status=status, most=most
-        )
+    async with desk.doors.open(desk.settings()) as rooms:
+        words = await rooms.registry.of(rooms.workspace_id)
+        async with local(rooms).acquire() as connection:
+            found = await list_drafts(
+                connection, rooms.workspace_id, words, status=status, most=most
+            )
     if screen.for_programs:
         screen.answer({"drafts": found})
     elif found:
@@ -82,12 +84,11 @@ async def discard_draft(desk: Desk, screen: Screen, text: str, reason: str | Non
 
 
 async def _found(rooms: Rooms, text: str) -> dict[str, Any]:
+    words = await rooms.registry.of(rooms.workspace_id)
     async with local(rooms).acquire() as connection:
 
         async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
-            return await list_drafts(
-                connection, rooms.workspace_id, rooms.registry, after=before, most=2
-            )
+            return await list_drafts(connection, rooms.workspace_id, words, after=before, most=2)
 
         return await find_one(text, page, _id_of, kind="draft")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.documents import read_definition_file, shown_name
+from mainspring.surfaces.cli.elsewhere import judge_without_house
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.summary import as_answer, judgement
@@ -46,9 +47,7 @@ def validate_files(desk: Desk, screen: Screen, files: Sequence[str]) -> int:
 
 
 def _report(file: str, vocabulary: Vocabulary, limits: Limits) -> Report:
-    from mainspring.definition.validate import validate
-
-    return validate(read_definition_file(file, limits), vocabulary, limits)
+    return judge_without_house(read_definition_file(file, limits), vocabulary, limits).report
 
 
 def _refusal(report: Report) -> Problem:

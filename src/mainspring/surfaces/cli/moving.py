@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Clash, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automations import token_hints
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.documents import read_document
+from mainspring.surfaces.cli.elsewhere import Listening
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.local import Deed, local
@@ -34,6 +35,8 @@ from mainspring.workspace.switches import read_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
@@ -69,10 +72,13 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
     """All that the file holds or nothing of it, paused."""
     limits = desk.limits()
     document = read_document(file, replace(limits, json_bytes=limits.import_bytes))
-    judged = await judge_import(document, desk.doors.vocabulary(limits), limits)
+    judged = await _judged(document, Listening(desk.doors.vocabulary(limits)), limits)
     async with desk.doors.open(desk.settings()) as rooms:
+        words = await rooms.registry.of(rooms.workspace_id)
+        if judged is None:
+            judged = await judge_import(document, words, limits)
         try:
-            made = await _imported(rooms, judged, on_clash)
+            made = await _imported(rooms, words, judged, on_clash)
         except Clash as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (
@@ -105,8 +111,20 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
     return exits.DONE
 
 
-async def _imported(rooms: Rooms, judged: Sequence[Judged], on_clash: OnClash) -> list[Imported]:
-    space, words, limits = rooms.workspace_id, rooms.registry, rooms.limits
+async def _judged(document: Any, words: Listening, limits: Limits) -> list[Judged] | None:
+    """Before the house is opened: a bad file costs nothing. None: tools need its judgement."""
+    try:
+        return await judge_import(document, words, limits)
+    except Invalid as unfit:
+        if not words.tools(unfit.findings):
+            raise
+        return None
+
+
+async def _imported(
+    rooms: Rooms, words: Vocabulary, judged: Sequence[Judged], on_clash: OnClash
+) -> list[Imported]:
+    space, limits = rooms.workspace_id, rooms.limits
     if on_clash == "rename":
         async with local(rooms).acquire() as connection:
             judged = await with_spares(connection, space, judged, words, limits)

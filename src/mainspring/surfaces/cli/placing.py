@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SERVERS: Final = frozenset({"up", "api", "scheduler", "worker", "doctor", "token"})
 # These show the token that is set and act as its holder.
-_BY_TOKEN: Final = frozenset({"boards", "pages", "call", "capabilities", "mcp"})
+_BY_TOKEN: Final = frozenset({"boards", "pages", "usage", "call", "capabilities", "mcp"})
 UNUSED: Final = "MAINSPRING_TOKEN is not used here: this command acts as the local owner."
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, Missing
+from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import find_run, list_runs, read_run
 from mainspring.runs.rows import FINAL
 from mainspring.runs.story import MODES, tell
@@ -20,6 +21,7 @@ from mainspring.surfaces.cli.closing import (
 )
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.finding import SHORTEST_PREFIX, find_automation
+from mainspring.surfaces.cli.ledger import usage_lines
 from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.timeline import paint, step_line
@@ -129,10 +131,14 @@ async def show_logs(
         if follow:
             run = await Watching(rooms, run_id, screen).until_end()
         in_force = await version_in_force(rooms, run)
+        async with local(rooms).acquire() as connection:
+            usage = await usage_of_run(connection, rooms.workspace_id, run_id)
     if screen.for_programs:
-        screen.answer({**run, "story": tell(run)})
+        screen.answer({**run, "usage": usage, "story": tell(run)})
     else:
         _say_rest(screen, run, calls=calls, steps=not follow)
+        if usage:
+            screen.say("", "models asked:", *usage_lines(usage))
         if run["status"] in FINAL:
             screen.say(*move_lines(run, in_force=in_force))
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE

@@ -21,6 +21,7 @@ from mainspring.runs.rows import FINAL
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.closing import closing_lines, failed_row, version_in_force
 from mainspring.surfaces.cli.documents import read_definition_file, read_inputs
+from mainspring.surfaces.cli.elsewhere import judge_without_house
 from mainspring.surfaces.cli.follow import Follower
 from mainspring.surfaces.cli.local import Deed, local
 from mainspring.surfaces.cli.reading import find
@@ -53,6 +54,8 @@ class Wanted:
 
     report: Report
     inputs: dict[str, Any]
+    # The names in it that may be tools of a connection.
+    tools: tuple[str, ...] = ()
 
     @property
     def definition(self) -> Definition:
@@ -75,8 +78,10 @@ async def run_file(
     seconds: float | None, mode: Mode = "live", name: str | None = None,
 ) -> int:  # fmt: skip
     """Judges the file and the inputs, saves, runs, and shows how it goes."""
-    wanted = _judged(desk, screen, read_definition_file(file, desk.limits(), name), words, whole)
+    document = read_definition_file(file, desk.limits(), name)
+    wanted = _judged(desk, screen, document, words, whole)
     async with _open(desk, screen) as rooms:
+        wanted = await _with_tools(rooms, wanted, document)
         await _tell_of_earlier_runs(rooms, screen)
         saved = await _saved(rooms, wanted, Handed(file, renamed=name is not None))
         version = _version_words(wanted, saved)
@@ -100,15 +105,25 @@ def _judged(
 ) -> Wanted:
     limits = desk.limits()
     vocabulary = desk.doors.vocabulary(limits)
-    report = validate(document, vocabulary, limits)
-    definition = report.accepted()
+    judged = judge_without_house(document, vocabulary, limits)
+    report, definition = judged.report, judged.report.accepted()
     inputs = read_inputs(words, whole, definition.inputs.shape, limits)
     # Judged again when the run is accepted; here so that nothing is stored before.
     now = datetime.now(UTC)
     tokens = Tokens(None, now, str(FIRST_MEMBER), str(FIRST_WORKSPACE))
     resolve_inputs(definition.inputs.shape, {}, inputs, tokens, limits)
     screen.say(*introduction(definition, report.grants, vocabulary), "")
-    return Wanted(report, inputs)
+    return Wanted(report, inputs, judged.tools)
+
+
+async def _with_tools(rooms: Rooms, wanted: Wanted, document: Any) -> Wanted:
+    """Judged anew where it calls tools, which the house alone knows; nothing is stored before."""
+    if not wanted.tools:
+        return wanted
+    words = await rooms.registry.of(rooms.workspace_id)
+    report = await asyncio.to_thread(validate, document, words, rooms.limits)
+    report.accepted()
+    return replace(wanted, report=report)
 
 
 async def _saved(rooms: Rooms, wanted: Wanted, handed: Handed) -> Saved:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from mainspring.surfaces.cli.agent_lines import agent_line
 from mainspring.surfaces.cli.screen import Screen, clean
 
 if TYPE_CHECKING:
@@ -42,7 +43,17 @@ class Saying:
             whole, left = [*whole, left], ""
         if left:
             self._open[at] = left
-        return [self._painted(line, made[1], at[1]) for line in whole]
+        return self._lines([(line, made[1], at[1]) for line in whole])
+
+    def _lines(self, said: list[tuple[str, str, str]]) -> list[Text]:
+        """What an agent does is put into words; the rest is said as it stands."""
+        plain = "utf" not in self._screen.console.encoding
+        shown: list[Text] = []
+        for line, item, stream in said:
+            words = agent_line(line, plain=plain) if stream == "agent" else line
+            if words is not None:
+                shown.append(self._painted(words, item, stream))
+        return shown
 
     def _news(self, at: tuple[Try, str], text: str) -> str:
         known = min(self._again.get(at, 0), len(text))
@@ -53,16 +64,17 @@ class Saying:
     def rest(self, made: Try | None = None) -> list[Text]:
         """The lines that nothing more can be added to; of all steps if none is named."""
         over = [at for at in self._open if made is None or at[0] == made]
-        return [self._painted(self._open.pop(at), at[0][1], at[1]) for at in over]
+        return self._lines([(self._open.pop(at), at[0][1], at[1]) for at in over])
 
     def _painted(self, line: str, item: str, stream: str) -> Text:
         from rich.text import Text
 
-        faint = "bright_black" if stream == "err" else ""
+        faint = "" if stream == "out" else "bright_black"
         text = Text(overflow="fold")
         if not self._bare:
             utf = "utf" in self._screen.console.encoding
             text.append("      " + "  " * (item.count(".") + 1 if item else 0))
-            text.append(("│ " if utf else "| ") if stream == "out" else "! ", style="bright_black")
+            edge = "! " if stream == "err" else "│ " if utf else "| "
+            text.append(edge, style="bright_black")
         text.append(clean(line), style=faint)
         return text

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.contracts.context import Transaction
+    from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
@@ -43,8 +44,10 @@ async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text, archived_first=act == "restore")
 
+        words = await rooms.registry.of(rooms.workspace_id)
+
         async def work(tx: Transaction) -> dict[str, Any]:
-            await _done(tx, rooms, act, found["id"])
+            await _done(tx, rooms, words, act, found["id"])
             return await read_automation(tx, rooms.workspace_id, found["id"])
 
         held = [found["id"]] if act in ("pause", "archive") else ()
@@ -58,9 +61,11 @@ async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
     return exits.DONE
 
 
-async def _done(tx: Transaction, rooms: Rooms, act: str, automation_id: UUID) -> None:
+async def _done(
+    tx: Transaction, rooms: Rooms, words: Vocabulary, act: str, automation_id: UUID
+) -> None:
     if act == "activate":
-        await states.activate(tx, rooms.workspace_id, automation_id, rooms.registry, rooms.limits)
+        await states.activate(tx, rooms.workspace_id, automation_id, words, rooms.limits)
     else:
         await _ACTS[act](tx, rooms.workspace_id, automation_id)
 

@@ -56,7 +56,8 @@ async def create_token(
         now = rooms.clock.now()
         expires = None if days is None else now + timedelta(days=days)
         bounds = Bounds(role, None if named is None else tuple(named), expires)
-        check_bounds(bounds, local_owner(rooms), rooms.registry.capabilities, now, None)
+        words = await rooms.registry.of(rooms.workspace_id, needing=named or ())
+        check_bounds(bounds, local_owner(rooms), words.capabilities, now, None)
         deed = Deed("create_token", detail={"role": role.value})
         async with local(rooms, deed).transaction() as tx:
             stored, plain = await make_token(tx, rooms.workspace_id, FIRST_MEMBER, name, bounds)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Problem
+from mainspring.settings import without_model_keys
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.surfaces.cli import exits, parts
 from mainspring.surfaces.cli.children import Part
@@ -72,7 +73,8 @@ def _up(desk: Desk, screen: Screen, wishes: Wishes) -> int:
             server, reached = found
             token, link = _prepare(desk, reached)
             shown = Shown(screen, settings, token, wishes.show_token, link)
-            in_order = _supervise(desk, reached, server, shown)
+            # The vault has the keys of models now, and the parts are born without them.
+            in_order = _supervise(desk, without_model_keys(reached), server, shown)
     finally:
         # All that could be stopped has stopped; only words are left.
         for sign in STOPPING:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.contracts.context import Transaction
+    from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.desk import Desk
-    from mainspring.surfaces.rooms import Rooms
 
 _VALUE = 100
 # How much of what is alike is shown before the first difference.
@@ -68,12 +68,13 @@ async def show_diff(
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
         old, new = _chosen(found, before, after)
+        words = await rooms.registry.of(rooms.workspace_id)
         async with local(rooms).acquire() as connection:
             told = await diff(connection, rooms.workspace_id, found["id"], old, new)
     if screen.for_programs:
         screen.answer({"id": found["id"], "name": found["name"], **told})
     else:
-        screen.say(*_diff_lines(found["name"], told, rooms))
+        screen.say(*_diff_lines(found["name"], told, words))
     return exits.DONE
 
 
@@ -88,7 +89,7 @@ def _chosen(found: Mapping[str, Any], before: int | None, after: int | None) -> 
     return before or in_force - 1, after or in_force
 
 
-def _diff_lines(name: str, told: Mapping[str, Any], rooms: Rooms) -> list[Text]:
+def _diff_lines(name: str, told: Mapping[str, Any], vocabulary: Vocabulary) -> list[Text]:
     from rich.text import Text
 
     lines = [Text(f"{one_line(name)}: version {told['from']} to {told['to']}", style="bold")]
@@ -98,7 +99,7 @@ def _diff_lines(name: str, told: Mapping[str, Any], rooms: Rooms) -> list[Text]:
     for key, words in (("widened", "more may be called"), ("narrowed", "less may be called")):
         if told[key]:
             grants = [Grant(entry["capability"], entry["params"]) for entry in told[key]]
-            lines += [Text(f"  {words}:", style="bold"), *grant_lines(grants, rooms.registry)]
+            lines += [Text(f"  {words}:", style="bold"), *grant_lines(grants, vocabulary)]
     return lines
 
 
@@ -140,12 +141,13 @@ async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
         automation_id: UUID = found["id"]
+        words = await rooms.registry.of(rooms.workspace_id)
 
         deed = Deed("roll_back", automation_id)
 
         async def work(tx: Transaction) -> tuple[Saved, dict[str, Any]]:
             made = await rollback(
-                tx, rooms.workspace_id, automation_id, version, FIRST_MEMBER, rooms.registry,
+                tx, rooms.workspace_id, automation_id, version, FIRST_MEMBER, words,
                 rooms.limits,
             )  # fmt: skip
             now = await read_automation(tx, rooms.workspace_id, automation_id)
@@ -172,7 +174,7 @@ async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
         screen.say(
             f"{one_line(now['name'])} says again what version {version} said, as version "
             f"{saved.version}, {saved.state}.",
-            *widened_lines(saved, rooms, screen),
+            *widened_lines(saved, words, screen),
         )
     else:
         screen.say(f"{one_line(now['name'])} says that already, as version {saved.version}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mainspring.gate.direct import Visitor
+from mainspring.store.walls import Walled
 from mainspring.surfaces.cli.local import local_owner
 
 if TYPE_CHECKING:
@@ -22,3 +23,8 @@ async def visitor_here(rooms: Rooms) -> Visitor:
 
     shown = Headers({"authorization": f"Bearer {token}"})
     return (await caller_of(rooms.database, shown, runs=True)).visitor
+
+
+def behind(rooms: Rooms, visitor: Visitor) -> Walled:
+    """The workspace of whoever a command acts as, behind its wall."""
+    return Walled(rooms.database, visitor.actor.workspace_id)

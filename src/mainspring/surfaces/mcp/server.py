@@ -50,7 +50,7 @@ INSTRUCTIONS: Final = (
     "A tool that reaches outside may answer with a draft (kind: draft), which a person must "
     "confirm before anything leaves."
 )
-# A list stays as it is for the life of the server, unless somebody's role or token changes.
+# A list changes seldom: with somebody's role or token, or with what the workspace connects to.
 _LIST_MS: Final = 60_000
 # What a message has around the arguments of a call.
 _AROUND: Final = 65_536
@@ -95,7 +95,10 @@ class Tools:
 
 
 def message_limits(limits: Limits, vocabulary: Vocabulary) -> Limits:
-    """Room for the largest arguments that any capability takes, and for what is around them."""
+    """Room for the largest arguments that any capability takes, and for what is around them.
+
+    It is the same for everybody, so natives alone count: a tool from outside takes no more.
+    """
     largest = (one.annotations.arguments_bytes or 0 for one in vocabulary.capabilities.values())
     most = max(limits.json_bytes, *largest) + _AROUND
     return replace(limits, json_bytes=most, json_depth=limits.json_depth + _LEVELS_AROUND)

@@ -56,8 +56,9 @@ class Toolbox:
             if found is None or not visitor.sees(found):
                 raise unknown_tool(name) from None
             return failure_of(problem)
-        assert found is not None
-        return result_of(value, wrapped=wraps(found))
+        # A tool that has come only while it was called is asked for anew.
+        found = found or await self._gate.find(visitor.actor.workspace_id, name)
+        return result_of(value, wrapped=found is None or wraps(found))
 
     def _tool(self, offer: Offer, version: str) -> dict[str, Any]:
         capability = offer.capability

@@ -32,10 +32,12 @@ from mainspring.surfaces.rest.routes import (
     account,
     administration,
     artifacts,
+    asked_models,
     audit,
     automations,
     boards,
     capabilities,
+    connections,
     events,
     health,
     inbox,
@@ -47,6 +49,7 @@ from mainspring.surfaces.rest.routes import (
     streams,
     tokens,
     triggers,
+    usage,
     versions,
     webhooks,
     workspaces,
@@ -59,8 +62,8 @@ from mainspring.surfaces.rooms import Rooms
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
     webhooks, automations, versions, triggers, runs, streams, events, artifacts, inbox,
-    boards, page_routes, audit, capabilities, secrets, session, account, members, tokens,
-    workspaces, administration, schemas, health,
+    boards, page_routes, audit, usage, capabilities, connections, secrets, session, account,
+    members, tokens, workspaces, administration, asked_models, schemas, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]

@@ -97,8 +97,9 @@ class PieceShape(_Shape):
     item: str
     attempt: int
     seq: int = Field(description="Its number within one try at a step, from 1 on.")
-    stream: Literal["out", "err", "end"] = Field(
-        description="The last piece of a try is of the stream 'end': JSON that says how it ended."
+    stream: Literal["out", "err", "end", "agent"] = Field(
+        description="The last piece of a try is of the stream 'end': JSON that says how it ended. "
+        "A piece of 'agent' is JSON too: what an agent thinks, calls and answers."
     )
     text: str
     at: datetime
@@ -120,6 +121,21 @@ class CallShape(_Shape):
     result: Any
     result_id: UUID | None
     error: dict[str, Any] | None
+
+
+class RunUsage(_Shape):
+    """What one step of a run asked of one model."""
+
+    step: str
+    caller: str = Field(description="The capability that asked; script: a script's own word.")
+    provider: str
+    model: str
+    reported: bool = Field(description="The script said so of a model of its own.")
+    asks: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float
 
 
 class Suppressed(_Shape):
@@ -155,4 +171,5 @@ class RunDetail(RunSummary):
     error: dict[str, Any] | None
     steps: list[StepShape]
     calls: list[CallShape]
+    usage: list[RunUsage] = Field(description="What it asked of models, by step and model.")
     story: Story

@@ -6,6 +6,7 @@ optional extra, so they are looked for when the setting asks for them and not be
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import math
@@ -14,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
-from mainspring.contracts.embedding import Embedder
 from mainspring.contracts.errors import Invalid
 from mainspring.workspace.pages.wordpiece import WordPieces
 
@@ -31,14 +32,12 @@ _BATCH: Final = 16
 _EPSILON: Final = 1e-12
 
 
-def open_embedder(chosen: str) -> Embedder | None:
-    """The model that a setting names; a missing package is said at once, with the way out."""
-    if chosen == "none":
-        return None
+def open_local_model() -> LocalModel:
+    """The model; a missing package is said at once, with the way out."""
     missing = [name for name in ("numpy", _WEIGHTS) if find_spec(name) is None]
     if missing:
         raise Invalid(
-            f"MAINSPRING_EMBEDDINGS={chosen} needs {' and '.join(missing)}, which is not here.",
+            f"MAINSPRING_EMBEDDINGS=local needs {' and '.join(missing)}, which is not here.",
             code="embeddings_not_installed",
             suggestion=f"Install it with: {INSTALL}",
         )
@@ -59,8 +58,13 @@ class LocalModel:
         self._one_at_a_time = threading.Lock()
         self._net: _Net | None = None
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector for each text, in the order of the texts."""
+    async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in the order of the texts; beside the loop."""
+        del workspace_id
+        return await asyncio.to_thread(self.computed, texts)
+
+    def computed(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors, by whoever waits for them."""
         with self._one_at_a_time:
             if self._net is None:
                 self._net = _Net(self._folder)

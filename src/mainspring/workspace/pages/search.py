@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.errors import Problem
 from mainspring.workspace.pages.fusion import Fused, Hits, fuse
 from mainspring.workspace.pages.read import summary
 from mainspring.workspace.pages.snippets import snippet, words_of
@@ -100,7 +101,7 @@ class Finder:
         depth = min(max(asked.most * 2, _LEAST_DEPTH), _MOST_DEPTH)
         ways: dict[str, Hits] = {}
         there = await tx.fetchrow(_WAYS)
-        note = await self._by_meaning(tx, asked, depth, ways, there["dimensions"])
+        note = await self._by_meaning(tx, workspace_id, asked, depth, ways, there["dimensions"])
         ways[TEXT] = await _by_words(tx, asked, depth)
         # Pages with only some of the words are noise beside those that mean the same, and
         # beside enough of those that have all words.
@@ -122,8 +123,8 @@ class Finder:
         return {"pages": shown, "used": used, "model": model, "note": note}
 
     async def _by_meaning(
-        self, tx: Transaction, asked: Question, depth: int, ways: dict[str, Hits],
-        dimensions: int | None,
+        self, tx: Transaction, workspace_id: UUID, asked: Question, depth: int,
+        ways: dict[str, Hits], dimensions: int | None,
     ) -> str | None:  # fmt: skip
         """Adds what is near in meaning; answers why not, where that way is closed."""
         model = self._embedder
@@ -134,7 +135,9 @@ class Finder:
         if dimensions != model.dimensions:
             return "The model is new and has no vectors yet; words and titles were used alone."
         try:
-            [vector] = await asyncio.to_thread(model.embed, [asked.text])
+            [vector] = await model.embed(workspace_id, [asked.text])
+        except Problem as problem:
+            return f"Pages were found by words and titles alone. {problem.detail}"
         except Exception:
             log.exception("The question could not be embedded.")
             return "The embedding model failed, so pages were found by words and titles alone."

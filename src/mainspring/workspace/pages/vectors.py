@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from mainspring.contracts.errors import Problem
 from mainspring.workspace.pages.search import as_text
@@ -98,11 +100,17 @@ class Embedding:
             rows = await tx.fetch(_WAITING, BATCH, PIECE * MOST_PIECES)
             if not rows:
                 return 0
-            texts = [list(pieces(row["title"], row["opening"])) for row in rows]
-            flat = [piece for page in texts for piece in page]
-            vectors = await asyncio.to_thread(self._model.embed, flat)
-            await self._keep(tx, rows, [len(page) for page in texts], vectors)
+            # Each workspace's pages for themselves: a model that costs is paid by whose they are.
+            rows.sort(key=lambda row: row["workspace_id"])
+            for space, own in groupby(rows, key=lambda row: row["workspace_id"]):
+                await self._embedded(tx, space, list(own))
         return len(rows)
+
+    async def _embedded(self, tx: Connection, space: UUID, rows: Sequence[Any]) -> None:
+        texts = [list(pieces(row["title"], row["opening"])) for row in rows]
+        flat = [piece for page in texts for piece in page]
+        vectors = await self._model.embed(space, flat)
+        await self._keep(tx, rows, [len(page) for page in texts], vectors)
 
     async def _keep(
         self, tx: Connection, rows: Sequence[Any], counts: Sequence[int],

@@ -220,7 +220,7 @@ async def test_one_model_made_all_vectors_that_are_compared(bench: Bench, shelf:
 
 async def test_a_model_that_fails_leaves_words_and_says_so(bench: Bench, shelf: Shelf) -> None:
     class Broken(BagOfWords):
-        def embed(self, texts: Any) -> Any:
+        async def embed(self, workspace_id: UUID, texts: Any) -> Any:
             raise RuntimeError(f"no {len(texts)}")
 
     house = with_model(bench.house, Broken(dimensions=384))
@@ -287,7 +287,7 @@ _CROWD = """
 
 async def _crowd(house: House, workspace_id: UUID, near: str, many: int) -> None:
     """Very many vectors of one workspace, all of them close to one question."""
-    [vector] = BagOfWords().embed([near])
+    [vector] = BagOfWords().vectors([near])
     page_id = new_id()
     await house.database.execute(_CROWD_PAGE, workspace_id, page_id)
     await house.database.execute(_CROWD, workspace_id, page_id, vector, many)
@@ -339,7 +339,7 @@ async def test_nobody_inside_may_open_what_the_owner_opens(bench: Bench) -> None
 
 
 def _vector() -> str:
-    [numbers] = BagOfWords().embed(["budget"])
+    [numbers] = BagOfWords().vectors(["budget"])
     return str(numbers)
 
 

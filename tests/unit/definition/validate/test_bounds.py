@@ -55,6 +55,7 @@ def test_templates_are_measured_together_and_plain_texts_are_not() -> None:
 def test_bounds_that_can_never_be_reached_are_pointed_out() -> None:
     report = judged(
         step("a", timeout_seconds=700),
+        step("c", budget_cap_usd="2.01"),
         execution={
             "budget_cap_usd": 2,
             "concurrency": "allow_parallel",
@@ -68,9 +69,12 @@ def test_bounds_that_can_never_be_reached_are_pointed_out() -> None:
         ("/execution/concurrency_key", "key_without_effect"),
         ("/execution/on_failure/0/timeout_seconds", "timeout_above_run"),
         ("/plan/0/timeout_seconds", "timeout_above_run"),
+        ("/plan/1/budget_cap_usd", "step_budget_above_run"),
     ]
 
 
 def test_bounds_that_fit_together_are_not_mentioned() -> None:
-    report = judged(step("a", timeout_seconds=600), execution={"cost_cap_daily_usd": 1})
+    report = judged(
+        step("a", timeout_seconds=600, budget_cap_usd=1), execution={"cost_cap_daily_usd": 1}
+    )
     assert report.warnings == ()

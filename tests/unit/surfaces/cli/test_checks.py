@@ -125,3 +125,13 @@ def test_scripts_behind_the_first_wall_alone_are_doubtful_and_the_way_out_is_tol
     strong = checks.scripts(Walls(landlock=4, filtered=True, user=OwnUser.NOBODY))
     assert (strong.verdict, strong.suggestion) == ("ok", None)
     assert "Landlock (version 4)" in strong.detail
+
+
+def test_model_connections_are_counted_and_keys_that_do_not_open_are_named() -> None:
+    none, two = checks.model_connections(0, []), checks.model_connections(2, [])
+    closed = checks.model_connections(3, ["openai", "groq"])
+
+    assert (none.verdict, "models connect anthropic" in none.detail) == ("ok", True)
+    assert (two.verdict, two.detail) == ("ok", "2 model connections, and their keys open.")
+    assert (closed.verdict, "groq, openai" in closed.detail) == ("wrong", True)
+    assert "connect these models again" in str(closed.suggestion)

@@ -36,3 +36,15 @@ def test_what_a_step_says_again_after_a_takeover_is_not_shown_again() -> None:
 def test_a_terminal_shows_what_a_script_says_and_does_not_obey() -> None:
     saying = Saying(Screen(), bare=True)
     assert heard(saying, piece(1, "\x1b[2Jgone\r\n")) == ["\\u001b[2Jgone\\u000d"]
+
+
+def test_what_an_agent_does_is_put_into_words_and_said_once() -> None:
+    saying = Saying(Screen(), bare=True)
+    look = '{"kind":"call","tool":"search","arguments":{"query":"x"}}\n'
+    done = '{"kind":"answer","how":"done","output":{"n":1},"text":""}\n'
+    first = heard(saying, piece(1, look, "agent"), piece(2, "printed\n"))
+    assert [line.split(" ", 1)[1] for line in first[:1]] == ['search {"query": "x"}']
+    assert first[1:] == ["printed"]
+    again = heard(saying, piece(1, look, "agent"), piece(2, done, "agent"))
+    assert again == ['answers: {"n": 1}']
+    assert heard(saying, piece(3, "no JSON\n", "agent")) == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mainspring.contracts.errors import Invalid
 from mainspring.settings import BadSetting, read_settings
 from mainspring.workspace.pages.fusion import fuse
-from mainspring.workspace.pages.local_model import open_embedder
+from mainspring.workspace.pages.local_model import open_local_model
 from mainspring.workspace.pages.search import last_word, tidied
 from mainspring.workspace.pages.slugs import is_slug, slug_of
 from mainspring.workspace.pages.snippets import SNIPPET, snippet, words_of
@@ -133,14 +133,14 @@ def test_a_model_that_is_not_installed_is_said_with_the_way_to_get_it(
 ) -> None:
     monkeypatch.setattr("mainspring.workspace.pages.local_model.find_spec", lambda name: None)
 
-    assert open_embedder("none") is None
     with pytest.raises(Invalid) as caught:
-        open_embedder("local")
+        open_local_model()
     assert caught.value.code == "embeddings_not_installed"
     assert "pip install" in str(caught.value.suggestion)
 
 
 def test_a_model_that_nobody_knows_is_refused_as_a_setting() -> None:
     assert read_settings({"MAINSPRING_EMBEDDINGS": "local"}).embeddings == "local"
-    with pytest.raises(BadSetting, match="none or local"):
-        read_settings({"MAINSPRING_EMBEDDINGS": "openai"})
+    assert read_settings({"MAINSPRING_EMBEDDINGS": "openai"}).embeddings == "openai"
+    with pytest.raises(BadSetting, match="none or local or openai"):
+        read_settings({"MAINSPRING_EMBEDDINGS": "cohere"})

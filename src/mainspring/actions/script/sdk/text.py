@@ -57,6 +57,12 @@ declare global {
   }
 }
 """
+# What a workspace is connected to is its own, so the file that everybody may read has no more
+# than this. A name that stands above it keeps its own type.
+_TOOLS: Final = (
+    "/** A tool of one of the workspace's connections, by its whole name: `alias.tool`. */",
+    "[tool: `${string}.${string}`]: (given?: any) => Promise<any>;",
+)
 # The parts of the runtime that are types and nothing else.
 _INTERFACE: Final = re.compile(
     r"(?:^/\*\*[^\n]*\*/\n)?^export (?:interface (?:Problem|Kv|Whoami) \{\n.*?^\}\n|type [^\n]*\n)",
@@ -113,7 +119,7 @@ def _brains(capabilities: Sequence[Capability]) -> str:
         *path, last = one.id.split(".")
         if path:
             top.at(path).methods[last] = one
-    inner = "\n".join(indented(top.lines()))
+    inner = "\n".join(indented([*top.lines(), *_TOOLS]))
     said = "/** Every capability, as an async method of the same name. */"
     return f"{said}\nexport interface Brains {{\n{inner}\n}}\n"
 

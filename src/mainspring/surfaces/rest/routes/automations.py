@@ -103,9 +103,8 @@ async def judge(
 ) -> Report:
     """The verdict on a document; a hostile one takes its time on a thread."""
     own = None if automation_id is None else str(automation_id)
-    report = await asyncio.to_thread(
-        validate, document, rooms.registry, rooms.limits, automation_id=own
-    )
+    words = await rooms.registry.of(workspace_id)
+    report = await asyncio.to_thread(validate, document, words, rooms.limits, automation_id=own)
     return await built(rooms.workshop, workspace_id, report)
 
 
@@ -232,12 +231,9 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
 
 
 def _changing(made: APIRouter, rooms: Rooms) -> None:
-    async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
-        return await activate(tx, workspace_id, automation_id, rooms.registry, rooms.limits)
-
     may_switch, may_edit = needs(Permission.SWITCH), needs(Permission.EDIT)
     offered = (
-        ("activate", "Let triggers start an automation", may_switch(_acting(rooms, start))),
+        ("activate", "Let triggers start an automation", may_switch(_acting(rooms, None))),
         ("pause", "Keep triggers from starting an automation; runs under way go on",
          may_switch(_acting(rooms, pause))),
         ("archive", "Put an automation away; its name is free and its history stays",
@@ -258,12 +254,15 @@ def _changing(made: APIRouter, rooms: Rooms) -> None:
         )
 
 
-def _acting(rooms: Rooms, act: Act) -> Callable[..., Awaitable[Answer]]:
+def _acting(rooms: Rooms, act: Act | None) -> Callable[..., Awaitable[Answer]]:
+    """An endpoint that does one of these things; none is to activate."""
+
     async def act_on(automation_id: UUID, caller: SignedIn) -> Answer:
         space = caller.workspace_id
+        doing = act or await _activation(rooms, space)
 
         async def work(tx: Connection) -> tuple[State, tuple[Finding, ...]]:
-            state = await act(tx, space, automation_id)
+            state = await doing(tx, space, automation_id)
             doubts = await _doubts(tx, space, automation_id) if state == "active" else ()
             return state, doubts
 
@@ -279,6 +278,16 @@ def _acting(rooms: Rooms, act: Act) -> Callable[..., Awaitable[Answer]]:
         return Answer({"id": automation_id, "state": state, "warnings": warnings})
 
     return act_on
+
+
+async def _activation(rooms: Rooms, workspace_id: UUID) -> Act:
+    """What activates an automation; its words are asked for before anything is held."""
+    words = await rooms.registry.of(workspace_id)
+
+    async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
+        return await activate(tx, workspace_id, automation_id, words, rooms.limits)
+
+    return start
 
 
 async def _doubts(tx: Connection, workspace_id: UUID, automation_id: UUID) -> tuple[Finding, ...]:

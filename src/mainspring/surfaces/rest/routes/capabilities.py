@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.gate.usage_ledger import history_of
 from mainspring.surfaces.capability_list import as_dict, found_by, shown_to
 from mainspring.surfaces.rest.answers import Answer
 from mainspring.surfaces.rest.bodies import limits_for, read_json_body, takes_schema
@@ -33,8 +35,31 @@ class CapabilityShape(BaseModel):
     )
     permission: str = Field(description="What a member's role must allow.")
     confirmation: bool = Field(description="Whether a call waits for a person's yes.")
+    side_effects: list[str] = Field(
+        description="Of a tool from outside, what a call may do there, such as USER_VISIBLE."
+    )
     input_schema: dict[str, Any]
     output_schema: dict[str, Any]
+
+
+class CapabilityHistory(BaseModel):
+    """What calls of a capability came to here, as far as the newest records of runs tell."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    calls: int
+    average_usd: float | None = Field(description="Null when there was no call.")
+    average_ms: int | None
+    since: datetime | None = Field(description="The oldest call that is counted.")
+
+
+class CapabilityDetail(CapabilityShape):
+    """One capability, and what it has cost so far."""
+
+    history: CapabilityHistory | None = Field(
+        description="Cost is measured, never declared; null for a run, which is told of nothing "
+        "but what it may call."
+    )
 
 
 class CapabilityList(BaseModel):
@@ -73,7 +98,7 @@ def routes(rooms: Rooms) -> APIRouter:
     @made.get(
         "/capabilities/{capability_id}",
         summary="Read what a capability takes and answers",
-        response_model=CapabilityShape,
+        response_model=CapabilityDetail,
     )
     @anyone_known
     @open_to_runs
@@ -81,7 +106,13 @@ def routes(rooms: Rooms) -> APIRouter:
         found = await found_by(rooms, caller.visitor, capability_id)
         if found is None:
             raise Missing("There is no such capability.", code="unknown_capability")
-        return Answer(as_dict(found))
+        history = None
+        if caller.visitor.held is None:
+            async with caller.database.acquire() as connection:
+                history = await history_of(
+                    connection, caller.workspace_id, found.capability.id, rooms.clock.now()
+                )
+        return Answer({**as_dict(found), "history": history})
 
     @made.post(
         "/capabilities/{capability_id}",
@@ -93,7 +124,7 @@ def routes(rooms: Rooms) -> APIRouter:
     @anyone_known
     @open_to_runs
     async def call_capability(capability_id: str, request: Request, caller: SignedIn) -> Answer:
-        found = rooms.registry.capabilities.get(capability_id)
+        found = await rooms.gate.find(caller.workspace_id, capability_id)
         arguments = await read_json_body(request, limits_for(request, found))
         if not isinstance(arguments, dict):
             detail = "The arguments must be an object."

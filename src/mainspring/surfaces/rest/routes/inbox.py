@@ -135,9 +135,10 @@ def _drafts(made: APIRouter, rooms: Rooms) -> None:
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> Answer:
+        words = await rooms.registry.of(caller.workspace_id)
         async with caller.database.acquire() as connection:
             rows = await list_drafts(
-                connection, caller.workspace_id, rooms.registry,
+                connection, caller.workspace_id, words,
                 status=status, after=cursor, most=limit + 1,
             )  # fmt: skip
         return Answer(page(rows, limit))
@@ -145,7 +146,6 @@ def _drafts(made: APIRouter, rooms: Rooms) -> None:
     @made.get("/drafts/{draft_id}", summary="Read a draft", response_model=DraftShape)
     @needs(Permission.READ)
     async def get_draft(draft_id: UUID, caller: SignedIn) -> Answer:
+        words = await rooms.registry.of(caller.workspace_id)
         async with caller.database.acquire() as connection:
-            return Answer(
-                await read_draft(connection, caller.workspace_id, rooms.registry, draft_id)
-            )
+            return Answer(await read_draft(connection, caller.workspace_id, words, draft_id))

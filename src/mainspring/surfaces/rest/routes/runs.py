@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from mainspring.contracts.context import Stream
 from mainspring.contracts.roles import Permission
+from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.output import (
     Place,
@@ -112,7 +113,8 @@ def _reading(made: APIRouter) -> None:
     async def get_run(run_id: UUID, caller: SignedIn) -> Answer:
         async with caller.database.acquire() as connection:
             run = await read_run(connection, caller.workspace_id, run_id)
-        return Answer({**run, "story": tell(run)})
+            usage = await usage_of_run(connection, caller.workspace_id, run_id)
+        return Answer({**run, "usage": usage, "story": tell(run)})
 
 
 def _listening(made: APIRouter) -> None:

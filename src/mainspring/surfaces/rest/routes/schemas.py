@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from mainspring.contracts.capability import Audience
-from mainspring.contracts.registry import Registry
+from mainspring.contracts.registry import Vocabulary
 from mainspring.contracts.roles import Permission
 from mainspring.definition.filters import FILTER_SCHEMA
 from mainspring.definition.schema import definition_schema
@@ -101,7 +101,8 @@ def routes(rooms: Rooms) -> APIRouter:
     @needs(Permission.READ)
     async def read_vocabulary(caller: SignedIn) -> Response:
         declared = await caller.database.fetch(_DECLARED, caller.workspace_id)
-        shown = _words(rooms.registry, administrator=caller.actor.administrator)
+        words = await rooms.registry.of(caller.workspace_id)
+        shown = _words(words, administrator=caller.actor.administrator)
         built_in = {entry["type"] for entry in shown["event_types"]}
         more = [dict(row) for row in declared if row["type"] not in built_in]
         return Answer({**shown, "event_types": [*shown["event_types"], *more]})
@@ -113,7 +114,7 @@ def _schema_answer(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-def _words(registry: Registry, *, administrator: bool) -> dict[str, list[Mapping[str, Any]]]:
+def _words(words: Vocabulary, *, administrator: bool) -> dict[str, list[Mapping[str, Any]]]:
     """Everything but what exists for administrators alone, which nobody else is told of."""
     return {
         "actions": [
@@ -123,7 +124,7 @@ def _words(registry: Registry, *, administrator: bool) -> dict[str, list[Mapping
                 "config_schema": entry.config_schema,
                 "output_schema": entry.output_schema,
             }
-            for entry in registry.actions.values()
+            for entry in words.actions.values()
         ],
         "capabilities": [
             {
@@ -133,7 +134,7 @@ def _words(registry: Registry, *, administrator: bool) -> dict[str, list[Mapping
                 "input_schema": entry.input_schema,
                 "output_schema": entry.output_schema,
             }
-            for entry in registry.capabilities.values()
+            for entry in words.capabilities.values()
             if administrator or entry.annotations.audience is not Audience.ADMINISTRATORS
         ],
         "triggers": [
@@ -143,7 +144,7 @@ def _words(registry: Registry, *, administrator: bool) -> dict[str, list[Mapping
                 "config_schema": entry.config_schema,
                 "payload_schema": entry.payload_schema,
             }
-            for entry in registry.triggers.values()
+            for entry in words.triggers.values()
         ],
         "event_types": [
             {
@@ -151,6 +152,6 @@ def _words(registry: Registry, *, administrator: bool) -> dict[str, list[Mapping
                 "description": entry.description,
                 "payload_schema": entry.payload_schema,
             }
-            for entry in registry.events.values()
+            for entry in words.events.values()
         ],
     }

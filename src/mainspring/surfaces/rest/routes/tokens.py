@@ -63,8 +63,8 @@ def routes(rooms: Rooms) -> APIRouter:
         assert caller.actor.role is not None
         named = None if asked.capabilities is None else tuple(asked.capabilities)
         bounds = Bounds(asked.role or caller.actor.role, named, asked.expires_at)
-        known = rooms.registry.capabilities
-        check_bounds(bounds, caller.actor, known, rooms.clock.now(), caller.ends)
+        words = await rooms.registry.of(caller.workspace_id, needing=named or ())
+        check_bounds(bounds, caller.actor, words.capabilities, rooms.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
             stored, plain = await make_token(
                 tx, caller.workspace_id, caller.member_id, asked.name, bounds

@@ -132,10 +132,11 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
     async def roll_back(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, Rollback)
         space = caller.workspace_id
+        words = await rooms.registry.of(space)
 
         async with caller.database.acquire() as connection:
             content = await judge_version(
-                connection, space, automation_id, asked.version, rooms.registry, rooms.limits
+                connection, space, automation_id, asked.version, words, rooms.limits
             )
 
         async def go_back(tx: Connection) -> tuple[Saved, dict[str, Any]]:
@@ -197,15 +198,16 @@ def _importing(made: APIRouter, rooms: Rooms) -> None:
     ) -> Answer:
         bounds = replace(rooms.limits, json_bytes=rooms.limits.import_bytes)
         bundle = await read_json_body(request, bounds)
-        judged = await judge_import(bundle, rooms.registry, rooms.limits)
         space = caller.workspace_id
+        words = await rooms.registry.of(space)
+        judged = await judge_import(bundle, words, rooms.limits)
         if on_clash == "rename":
             async with caller.database.acquire() as connection:
-                judged = await with_spares(connection, space, judged, rooms.registry, rooms.limits)
+                judged = await with_spares(connection, space, judged, words, rooms.limits)
 
         async def work(tx: Connection) -> list[Imported]:
             made_of = await import_judged(
-                tx, space, judged, caller.member_id, rooms.registry, rooms.limits, on_clash
+                tx, space, judged, caller.member_id, words, rooms.limits, on_clash
             )
             caller.detail["imported"] = [tell_saved(one.saved, one.name) for one in made_of]
             return made_of

@@ -1,0 +1,99 @@
+"""agent.run: a model works on a task with exactly the tools that it was given."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from mainspring.actions.agent.loop import Ending, Loop
+from mainspring.actions.agent.material import read_material
+from mainspring.actions.agent.sample import pretended
+from mainspring.actions.agent.schema import input_schema, output_schema
+from mainspring.actions.agent.transcript import Transcript, ending_of
+from mainspring.actions.agent.words import opening
+from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Fault, Problem, TimedOut, as_problem
+from mainspring.contracts.limits import Limits
+from mainspring.gate.context import GateContext
+
+
+def agent_capability(limits: Limits) -> Capability:
+    """The capability, within the limits of this installation."""
+
+    async def run(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(ctx, GateContext) or ctx.agency is None:
+            raise Fault("Only the gate can run an agent.", retryable=False)
+        material = read_material(arguments, ctx.model, limits)
+        loop = Loop(ctx.agency, material, limits, Transcript(material))
+        try:
+            ending = await loop.run()
+        except asyncio.CancelledError:
+            stopped = TimedOut("It was stopped while it was at work.", code="agent_stopped")
+            await _kept(loop, ctx.key, ending_of(stopped), limits)
+            raise
+        except Problem as problem:
+            await _kept(loop, ctx.key, ending_of(problem), limits)
+            raise
+        except Exception as error:
+            await _kept(loop, ctx.key, ending_of(as_problem(error)), limits)
+            raise
+        return await _answer(loop, ctx.key, ending, limits)
+
+    return Capability(
+        id=AGENT_RUN,
+        description="Let an agent do a task\n\n"
+        "A model works on the prompt with the tools that it is given, turn by turn, until it has "
+        "an answer of the shape that was asked for, finds nothing to do, or says that it cannot "
+        "be done. Its tools are capabilities within the run's own grants; what writes outside "
+        "waits for a person as always. After a crash it goes on where it was. Only runs may call "
+        "it.",
+        input_schema=input_schema(),
+        output_schema=output_schema(),
+        handler=run,
+        annotations=Annotations(
+            # What its tools do is theirs, and each is judged by itself: a trial asks too, and pays.
+            effect=Effect.READ,
+            seconds=60.0,
+            audience=Audience.RUNS,
+            asks_models=True,
+            secret_arguments=frozenset({"tools"}),
+            stub=lambda arguments: pretended(arguments, limits),
+        ),
+    )
+
+
+async def _answer(loop: Loop, key: str, ending: Ending, limits: Limits) -> dict[str, Any]:
+    shown = {"kind": ending.kind, "text": ending.text, "output": ending.output}
+    artifact = await _kept(loop, key, shown, limits)
+    said = loop.transcript
+    return {
+        "output": ending.output,
+        "text": ending.text,
+        "kind": ending.kind,
+        "turns": len(said.turns),
+        "usage": {
+            "input_tokens": said.input_tokens,
+            "output_tokens": said.output_tokens,
+            "cost_usd": float(loop.agency.spent),
+        },
+        "model": said.model,
+        "transcript": artifact,
+    }
+
+
+async def _kept(
+    loop: Loop, key: str, ending: Mapping[str, Any], limits: Limits
+) -> dict[str, str] | None:
+    """The transcript, whatever the end was; one that never began has none."""
+    if not loop.messages:
+        return None
+    whole = loop.transcript.whole(
+        key, loop.system, opening(loop.material, loop.marks),
+        [handle.tool.id for handle in loop.desk.handles.values()], ending, loop.agency.spent,
+        limits.artifact_bytes // 2,
+    )  # fmt: skip
+    kept = await loop.agency.keep(whole)
+    return None if kept is None else {"artifact_id": str(kept)}

@@ -1,0 +1,94 @@
+"""What is wrong with an agent_task beyond its schema, told when it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Finding
+from mainspring.definition.tool_patterns import fixed_params, is_pattern, matching, tool_name
+from mainspring.definition.words import did_you_mean
+
+
+def config_findings(
+    config: Mapping[str, Any], capabilities: Mapping[str, Capability]
+) -> Sequence[Finding]:
+    """Judges each tool by its name, and by what is fixed for it."""
+    given = config.get("tools")
+    entries = given if isinstance(given, list) else []
+    found: list[Finding] = []
+    seen: set[str] = set()
+    for place, entry in enumerate(entries):
+        name = tool_name(entry)
+        if name is None:
+            continue
+        at = f"/tools/{place}" + ("/tool" if isinstance(entry, Mapping) else "")
+        if name in seen:
+            found.append(Finding(at, f"The tool {name[:100]!r} is listed twice.", "tool_twice"))
+        seen.add(name)
+        found += _of_tool(name, fixed_params(entry), at, f"/tools/{place}", capabilities)
+    return found
+
+
+def config_doubts(
+    config: Mapping[str, Any], capabilities: Mapping[str, Capability]
+) -> Sequence[Finding]:
+    """An answer without a shape is text, which later steps can only quote."""
+    del capabilities
+    if "output_schema" in config:
+        return ()
+    return [
+        Finding(
+            "",
+            "This agent_task has no output_schema, so its answer is any text.",
+            "no_output_schema",
+            "Declare the shape of the answer: it is then checked, and later steps can rely on it.",
+        )
+    ]
+
+
+def _of_tool(
+    name: str,
+    params: Mapping[str, Any],
+    at: str,
+    entry: str,
+    capabilities: Mapping[str, Capability],
+) -> Iterator[Finding]:
+    shown = repr(name[:100])
+    may = sorted(known for known, one in capabilities.items() if one.grantable)
+    if name == AGENT_RUN:
+        yield Finding(at, "An agent is never the tool of another agent.", "agent_in_agent")
+    elif is_pattern(name):
+        if not any(matching(name, capabilities)):
+            near = did_you_mean(name.replace("*", ""), may)
+            yield Finding(at, f"No capability is called like {shown}.", "unknown_capability", near)
+        if params:
+            detail = "Arguments are fixed for one tool, and a pattern stands for several."
+            yield Finding(f"{entry}/params", detail, "params_of_pattern", "Name the tool.")
+    elif name not in capabilities:
+        detail = f"There is no capability called {shown}."
+        yield Finding(at, detail, "unknown_capability", did_you_mean(name, may))
+    elif not capabilities[name].grantable:
+        yield Finding(at, f"{shown} can never be granted to an automation.", "never_granted")
+    else:
+        yield from _of_params(capabilities[name], params, entry)
+
+
+def _of_params(capability: Capability, params: Mapping[str, Any], entry: str) -> Iterator[Finding]:
+    known = capability.input_schema.get("properties", {})
+    open_ended = capability.input_schema.get("additionalProperties", True) is not False
+    for key in params:
+        if key not in known and not open_ended:
+            detail = f"{capability.id} has no argument called {key[:100]!r}."
+            yield Finding(f"{entry}/params", detail, "unknown_argument", did_you_mean(key, known))
+    wanted = set(capability.input_schema.get("required", ()))
+    for key in sorted((wanted & capability.annotations.only_secrets) - params.keys()):
+        yield Finding(
+            entry,
+            f"{capability.id} needs the secret {key!r}, which a model can never give.",
+            "tool_needs_secret",
+            f'Fix it: {{"tool": "{capability.id}", "params": '
+            f'{{"{key}": "{{{{ secrets.NAME }}}}"}}}}.',
+        )

@@ -1,0 +1,361 @@
+"""The loop: ask the model, do what it asks for, tell it what came of it, until it ends.
+
+It knows nothing of grants, records or money. What it is handed answers from the record after a
+crash, so the loop runs again from its beginning and has to ask the same things again: all that
+it tells the model follows from the material and from what turns and calls answered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+import orjson
+
+from mainspring.actions.agent.desk import Desk, lay
+from mainspring.actions.agent.material import Material, Shape
+from mainspring.actions.agent.transcript import Transcript
+from mainspring.actions.agent.words import (
+    CANNOT,
+    CUT_OFF,
+    FINAL,
+    LAST_TURN,
+    NO_ANSWER,
+    NOTHING,
+    SILENCE,
+    TOO_MANY,
+    WAITS,
+    Marks,
+    not_offered,
+    opening,
+    spelled,
+    system_text,
+    told,
+)
+from mainspring.contracts.agency import Agency, ToolAnswer
+from mainspring.contracts.errors import Clash, Finding, Invalid, OverBudget, Problem
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
+
+# How often in a row a model may be told to do better.
+MENDS: Final = 3
+_CALLS_AT_ONCE: Final = 32
+_CUT: Final = frozenset({"max_tokens", "length"})
+_REFUSED: Final = frozenset({"refusal", "content_filter"})
+_SHOWN: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an agent came to an end of its own."""
+
+    kind: Literal["done", "nothing"]
+    text: str = ""
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one call, as the model is told it."""
+
+    content: str
+    failed: bool = False
+    # What it follows from; empty for words of our own, which another release may put otherwise.
+    raw: str = ""
+    # What was wrong, if it was the model's own mistake.
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(slots=True)
+class Loop:
+    """One conversation."""
+
+    agency: Agency
+    material: Material
+    limits: Limits
+    transcript: Transcript
+    marks: Marks = field(default_factory=lambda: Marks("untrusted", 0))
+    desk: Desk = field(default_factory=Desk)
+    messages: list[ModelMessage] = field(default_factory=list)
+    # A hash of everything that led to the next question.
+    chain: bytes = b""
+    mends: int = 0
+
+    async def run(self) -> Ending:
+        """To its end: an answer, nothing to do, or a problem."""
+        material = self.material
+        mark = await self.agency.begin(material.digest)
+        self.marks = Marks(f"untrusted-{mark}", self.limits.agent_result_characters)
+        tools = await self.agency.tools(list(material.tools))
+        self.desk = lay(tools, material.tools, material.shape)
+        self.messages = [ModelMessage("user", opening(material, self.marks))]
+        self.chain = material.digest
+        for number in range(1, material.bounds.turns + 1):
+            ending = await self._turn(number)
+            if ending is not None:
+                await self.agency.say({"kind": "answer", "turn": number, **_shown(ending)})
+                return ending
+        raise OverBudget(
+            f"The agent was asked {material.bounds.turns} times and has not come to an end.",
+            code="agent_turns",
+            suggestion="Raise max_turns, or give it a smaller task.",
+        )
+
+    @property
+    def system(self) -> str:
+        return system_text(self.material, self.marks.mark)
+
+    async def _turn(self, number: int) -> Ending | None:
+        if not self.agency.recorded(number):
+            self._check_bounds()
+        reply = await self._asked(number)
+        if reply.stop_reason in _REFUSED:
+            said = f" It said: {reply.text[:500]}" if reply.text else ""
+            raise Clash(
+                f"The model's provider refused to go on with this task.{said}",
+                code="agent_refused",
+                suggestion="Say the task in another way, or name another model.",
+            )
+        if reply.stop_reason in _CUT:
+            self._tell(number, replace(reply, kept=""), self._none_done(reply), CUT_OFF)
+            self._mend("agent_truncated", "Its answers were longer than max_tokens allows.")
+            return None
+        if reply.calls:
+            return await self._calls(number, reply)
+        if self.material.shape is None and reply.text.strip():
+            return Ending("done", reply.text)
+        words = SILENCE if self.material.shape is None else NO_ANSWER
+        self._tell(number, reply, [], words)
+        self._mend("agent_answer", "It did not answer in the way it was asked to.")
+        return None
+
+    async def _asked(self, number: int) -> ModelReply:
+        bounds, spent = self.material.bounds, self.agency.spent
+        request = ModelRequest(
+            model=self.material.model,
+            messages=tuple(self.messages),
+            system=self.system,
+            max_tokens=bounds.tokens,
+            tools=self.desk.tools,
+            max_usd=None if bounds.usd is None else bounds.usd - spent,
+        )
+        room = None if bounds.total_tokens is None else bounds.total_tokens - self.transcript.tokens
+        try:
+            turn = await self.agency.turn(number, request, self.chain, room)
+        except OverBudget as over:
+            raise _own(over, bounds.usd) from None
+        self.transcript.hear(number, turn)
+        reply = turn.reply
+        self._link([reply.text, [[one.id, one.name, one.arguments] for one in reply.calls]])
+        thought = "\n".join(filter(None, (reply.thoughts, reply.text if reply.calls else "")))
+        if thought:
+            await self.agency.say({"kind": "thought", "turn": number, "text": thought[:_SHOWN]})
+        await self.agency.say(
+            {
+                "kind": "turn",
+                "turn": number,
+                "model": reply.model,
+                "input_tokens": reply.input_tokens,
+                "output_tokens": reply.output_tokens,
+                "cost_usd": float(turn.cost),
+                "total_usd": float(self.agency.spent),
+            }
+        )
+        return reply
+
+    async def _calls(self, number: int, reply: ModelReply) -> Ending | None:
+        """Every call in its turn; what ends the task ends the turn as well."""
+        results: list[Result] = []
+        for place, call in enumerate(reply.calls, 1):
+            if place > _CALLS_AT_ONCE:
+                results.append(self._refused(call, TOO_MANY.format(most=_CALLS_AT_ONCE)))
+                continue
+            done = self._ended(call) if call.name in (FINAL, NOTHING, CANNOT) else None
+            if isinstance(done, Ending):
+                return done
+            results.append(done or await self._call(number, place, call))
+        self._tell(number, reply, results)
+        wrong = [finding for result in results for finding in result.findings]
+        if all(result.failed for result in results) and wrong:
+            self._mend("agent_answer", "What it gave does not fit what was asked for.", wrong)
+        else:
+            self.mends = 0
+        return None
+
+    def _ended(self, call: ToolCall) -> Ending | Result | None:
+        """The end that a call asks for, or what is wrong with it."""
+        given = call.arguments
+        shape = self.material.shape
+        if call.name == FINAL:
+            return None if shape is None else self._answered(call, shape)
+        reason = given.get("reason") if isinstance(given, Mapping) else None
+        if not isinstance(reason, str) or not reason.strip():
+            return self._refused(call, "Say why, in reason.", "/reason")
+        if call.name == NOTHING:
+            return Ending("nothing", reason)
+        raise Clash(
+            f"The agent could not do it: {reason[:1_000]}",
+            code="agent_cannot",
+            suggestion="Its transcript says what it tried.",
+        )
+
+    def _answered(self, call: ToolCall, shape: Shape) -> Ending | Result:
+        given = call.arguments
+        if not isinstance(given, Mapping):
+            return self._refused(call, "An answer is a JSON object.", "")
+        findings = shape.validator.findings(dict(given), "")
+        if not findings:
+            return Ending("done", output=shape.value_of(given))
+        problem = Invalid("This answer does not fit its schema:", findings=findings)
+        text = told(problem)
+        self.transcript.called(call.name, None, given, text, failed=True)
+        return Result(text, failed=True, findings=tuple(findings))
+
+    def _refused(self, call: ToolCall, text: str, pointer: str = "") -> Result:
+        """A call that goes no further, by a mistake of the model's own."""
+        self.transcript.called(call.name, None, call.arguments, text, failed=True)
+        return Result(text, failed=True, findings=(Finding(pointer, text, "agent_call"),))
+
+    async def _call(self, number: int, place: int, call: ToolCall) -> Result:
+        handle = self.desk.handles.get(call.name)
+        if handle is None:
+            return self._refused(call, not_offered(call.name, self.desk.names))
+        given = call.arguments
+        if not isinstance(given, Mapping):
+            return self._refused(call, "The arguments of a tool are a JSON object.")
+        extra = sorted(handle.fixed.keys() & given.keys())
+        if extra:
+            return self._refused(call, f"{call.name} has no argument called {extra[0]!r}.")
+        if not self.agency.made(number, place):
+            return self._refused(call, not_offered(call.name, self.desk.names))
+        if not self.agency.recorded(number, place):
+            self._check_bounds()
+        tool = handle.tool.id
+        at = {"turn": number, "place": place, "tool": tool}
+        await self.agency.say({"kind": "call", **at, "arguments": _brief(given)})
+        answer = await self.agency.call(number, place, tool, {**given, **handle.fixed})
+        result = self._result(tool, answer)
+        self.transcript.called(
+            call.name, tool, given, result.content, failed=result.failed, answer=answer
+        )
+        await self.agency.say(
+            {
+                "kind": "result",
+                **at,
+                "outcome": answer.outcome,
+                "failed": result.failed,
+                "text": _brief(answer.value if answer.problem is None else told(answer.problem)),
+                "cost_usd": float(answer.cost),
+                "total_usd": float(self.agency.spent),
+            }
+        )
+        return result
+
+    def _result(self, tool: str, answer: ToolAnswer) -> Result:
+        problem = answer.problem
+        if problem is not None:
+            raw = told(problem)
+            text = f"This did not work.\n{self.marks.around(tool, raw)}"
+            wrong = isinstance(problem, Invalid)
+            found = (Finding("", problem.detail, problem.code),)
+            return Result(text, failed=True, raw=raw, findings=found if wrong else ())
+        raw = spelled(answer.value)
+        quoted = self.marks.around(tool, raw)
+        return Result(f"{WAITS}\n{quoted}" if answer.outcome == "held" else quoted, raw=raw)
+
+    def _none_done(self, reply: ModelReply) -> list[Result]:
+        return [self._refused(call, CUT_OFF) for call in reply.calls]
+
+    def _tell(
+        self, number: int, reply: ModelReply, results: Sequence[Result], words: str = ""
+    ) -> None:
+        """Adds the model's turn and ours to the conversation."""
+        said = reply.text if reply.text or reply.calls else "…"
+        self.messages.append(
+            ModelMessage("assistant", said, calls=reply.calls, kept=reply.kept)
+        )  # fmt: skip
+        self._link([[result.failed, result.raw] for result in results])
+        if results:
+            words = ""
+        if number + 1 == self.material.bounds.turns:
+            words = f"{words}\n{LAST_TURN}".strip()
+        if words:
+            self.transcript.said(words)
+        told_of = tuple(
+            ToolResult(call.id, call.name, result.content, result.failed)
+            for call, result in zip(reply.calls, results, strict=False)
+        )
+        self.messages.append(ModelMessage("user", words, results=told_of))
+
+    def _link(self, said: Any) -> None:
+        """What was said is part of what the next question follows from."""
+        text = orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
+        self.chain = hashlib.blake2b(self.chain + text, digest_size=16).digest()
+
+    def _mend(self, code: str, detail: str, findings: Sequence[Finding] = ()) -> None:
+        self.mends += 1
+        if self.mends > MENDS:
+            raise Invalid(
+                f"The model was told {MENDS} times to do better and did not. {detail}",
+                code=code,
+                findings=findings,
+                suggestion="Its transcript shows what it gave. Raise max_tokens, ask for a "
+                "simpler shape, or name another model.",
+            )
+
+    def _check_bounds(self) -> None:
+        """What is gone is gone before anything else is done."""
+        gone = self.agency.used_up() or self._own_bound()
+        if gone is not None:
+            raise gone
+
+    def _own_bound(self) -> Problem | None:
+        bounds, spent = self.material.bounds, self.agency.spent
+        if bounds.usd is not None and spent >= bounds.usd:
+            return _budget(bounds.usd, spent)
+        used = self.transcript.tokens
+        if bounds.total_tokens is not None and used >= bounds.total_tokens:
+            return OverBudget(
+                f"The agent has used {used} of its {bounds.total_tokens} tokens.",
+                code="agent_tokens",
+                suggestion="Raise max_total_tokens, or give it a smaller task.",
+            )
+        if bounds.seconds is not None and self.agency.seconds >= bounds.seconds:
+            return OverBudget(
+                f"The agent was at work for its {bounds.seconds:g} seconds.",
+                code="agent_seconds",
+                suggestion="Raise max_seconds, or give it a smaller task.",
+            )
+        return None
+
+
+def _own(over: OverBudget, usd: Decimal | None) -> OverBudget:
+    """An ask that the agent's own money does not pay for is told as that."""
+    if over.code != "call_budget" or usd is None:
+        return over
+    return OverBudget(
+        f"The agent may spend ${usd}, and what is left of it does not pay for another turn.",
+        code="agent_budget",
+        suggestion="Raise max_usd, or give it a smaller task.",
+    )
+
+
+def _budget(usd: Decimal, spent: Decimal) -> OverBudget:
+    return OverBudget(
+        f"The agent has spent ${spent} of its ${usd}.",
+        code="agent_budget",
+        suggestion="Raise max_usd, or give it a smaller task.",
+    )
+
+
+def _brief(value: Any) -> Any:
+    """A value as the live view shows it."""
+    text = spelled(value)
+    return value if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
+
+
+def _shown(ending: Ending) -> dict[str, Any]:
+    return {"how": ending.kind, "text": _brief(ending.text), "output": _brief(ending.output)}

@@ -1,0 +1,233 @@
+"""What agent.run and agent_task take and give, as JSON Schema with examples of both kinds."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.actions.agent.material import DEFAULT_TOKENS, DEFAULT_TURNS
+
+MOST_TURNS: Final = 100
+MOST_TOKENS: Final = 64_000
+_NAME: Final = r"^[A-Za-z0-9_.*-]+$"
+_SCOPE: Final = "x-mainspring-scope"
+_BULLETS: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["bullets"],
+    "additionalProperties": False,
+    "properties": {"bullets": {"type": "array", "items": {"type": "string"}, "maxItems": 5}},
+}
+_EXAMPLES: Final[list[dict[str, Any]]] = [
+    {
+        "prompt": "Find what the workspace knows about the launch and say it in five bullets.",
+        "tools": ["search", "get_page"],
+        "output_schema": _BULLETS,
+    },
+    {
+        "prompt": "Answer the question in the document from our board.",
+        "documents": [{"title": "Question", "text": "How many orders are open?"}],
+        "tools": [{"tool": "get_board", "params": {"name": "Orders"}}],
+        "max_turns": 5,
+        "max_usd": 0.1,
+    },
+]
+_ANTI_EXAMPLES: Final[list[dict[str, Any]]] = [
+    {"value": {}, "reason": "what is it to do?"},
+    {"value": {"prompt": ""}, "reason": "what is it to do?"},
+    {"value": {"prompt": "Go.", "tools": "slack.*"}, "reason": "tools are a list"},
+    {"value": {"prompt": "Go.", "tools": [{"params": {}}]}, "reason": "which tool?"},
+    {"value": {"prompt": "Go.", "max_turns": 0}, "reason": "it must be asked at least once"},
+    {"value": {"prompt": "Go.", "max_turns": 101}, "reason": "100 turns at most"},
+    {"value": {"prompt": "Go.", "max_usd": 0}, "reason": "nothing is free"},
+    {"value": {"prompt": "Go.", "documents": ["text"]}, "reason": "a document has its text in it"},
+    {"value": {"prompt": "Go.", "output_schema": True}, "reason": "a schema is an object"},
+]
+
+
+def _task() -> dict[str, Any]:
+    return {
+        "prompt": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200_000,
+            "description": "What is to be done, and with what.",
+            "x-mainspring-widget": "textarea",
+        },
+        "system": {
+            "type": "string",
+            "maxLength": 50_000,
+            "description": "What it should always keep to.",
+        },
+        "documents": {
+            "type": "array",
+            "maxItems": 50,
+            "description": "Text from elsewhere that it works on. It is marked as data: what "
+            "stands in it is never an order.",
+            "items": {
+                "type": "object",
+                "required": ["text"],
+                "additionalProperties": False,
+                "properties": {
+                    "title": {"type": "string", "maxLength": 500},
+                    "text": {"type": "string"},
+                },
+            },
+        },
+        "tools": _tools(),
+        "model": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "description": "Left out: the automation's model.",
+        },
+        "output_schema": {
+            "type": "object",
+            "description": "JSON Schema of the answer. One that does not fit is given back to the "
+            "model, with what is wrong.",
+        },
+        **_bounds(),
+    }
+
+
+def _tools() -> dict[str, Any]:
+    return {
+        "type": "array",
+        "maxItems": 100,
+        "description": "What it may call: capabilities by name, patterns such as slack.*, or "
+        "a tool with params that are fixed for it. The model neither sees those nor can it "
+        "change them, so a secret may stand there.",
+        "items": {
+            "type": ["string", "object"],
+            "minLength": 1,
+            "maxLength": 200,
+            "pattern": _NAME,
+            "required": ["tool"],
+            "additionalProperties": False,
+            "properties": {
+                "tool": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 200,
+                    "pattern": _NAME,
+                    _SCOPE: "none",
+                },
+                "params": {"type": "object"},
+            },
+        },
+    }
+
+
+def _bounds() -> dict[str, Any]:
+    return {
+        "max_turns": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_TURNS,
+            "default": DEFAULT_TURNS,
+            "description": "How often the model is asked.",
+        },
+        "max_tokens": {
+            "type": "integer",
+            "minimum": 16,
+            "maximum": MOST_TOKENS,
+            "default": DEFAULT_TOKENS,
+            "description": "What one answer of the model may be long.",
+        },
+        "max_total_tokens": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "What all its turns may read and write together.",
+        },
+        "max_seconds": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "How long it may be at work; what is under way then is finished first.",
+        },
+        "max_usd": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "What it may cost, its tools included.",
+        },
+    }
+
+
+def input_schema() -> dict[str, Any]:
+    """The arguments of agent.run."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "required": ["prompt"],
+        "additionalProperties": False,
+        "properties": _task(),
+        "examples": _EXAMPLES,
+        "x-mainspring-anti-examples": _ANTI_EXAMPLES,
+    }
+
+
+def config_schema() -> dict[str, Any]:
+    """The config of agent_task: the same words; texts are filled in once, when it begins."""
+    task = _task()
+    # What is approved is approved as it stands.
+    for name in ("output_schema", "max_turns", "max_tokens", "max_total_tokens", "max_seconds"):
+        task[name][_SCOPE] = "none"
+    task["max_usd"][_SCOPE] = "none"
+    task["tools"][_SCOPE] = "secret"
+    return {
+        "type": "object",
+        "required": ["prompt"],
+        "additionalProperties": False,
+        "properties": task,
+        "examples": _EXAMPLES,
+        "x-mainspring-anti-examples": _ANTI_EXAMPLES,
+    }
+
+
+def output_schema() -> dict[str, Any]:
+    """What agent.run answers."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["output", "text", "kind", "turns", "usage", "model", "transcript"],
+        "properties": {
+            "output": {"description": "The answer in the shape that was asked for; else null."},
+            "text": {"type": "string", "description": "What it said, or why nothing was to do."},
+            "kind": {"enum": ["done", "nothing"]},
+            "turns": {"type": "integer", "minimum": 0},
+            "usage": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["input_tokens", "output_tokens", "cost_usd"],
+                "properties": {
+                    "input_tokens": {"type": "integer", "minimum": 0},
+                    "output_tokens": {"type": "integer", "minimum": 0},
+                    "cost_usd": {
+                        "type": "number",
+                        "minimum": 0,
+                        "description": "What it came to, its tools included.",
+                    },
+                },
+            },
+            "model": {"type": "string", "description": "The model that answered last."},
+            "transcript": {
+                "type": ["object", "null"],
+                "description": "The artifact that holds the whole conversation.",
+                "additionalProperties": False,
+                "required": ["artifact_id"],
+                "properties": {"artifact_id": {"type": "string", "format": "uuid"}},
+            },
+        },
+        "examples": [
+            {
+                "output": {"bullets": ["The launch is on Monday."]},
+                "text": "",
+                "kind": "done",
+                "turns": 3,
+                "usage": {"input_tokens": 5120, "output_tokens": 240, "cost_usd": 0.019},
+                "model": "claude-sonnet-4-6",
+                "transcript": {"artifact_id": "0190c7a0-0000-7000-8000-000000000000"},
+            }
+        ],
+        "x-mainspring-anti-examples": [
+            {"value": {"output": {}}, "reason": "the answer always says what it took"},
+        ],
+    }

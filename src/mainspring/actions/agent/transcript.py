@@ -1,0 +1,112 @@
+"""The transcript of an agent: everything that was said and done, with what each turn cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from mainspring.actions.agent.material import Material
+from mainspring.contracts.agency import ToolAnswer, Turn
+from mainspring.contracts.errors import Problem
+
+# What is kept of each text when the whole would be too large.
+_SHORT: Final = 2_000
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Written while the agent works."""
+
+    material: Material
+    turns: list[dict[str, Any]] = field(default_factory=list)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str = ""
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def hear(self, number: int, turn: Turn) -> None:
+        """A model's turn."""
+        reply = turn.reply
+        self.input_tokens += reply.input_tokens
+        self.output_tokens += reply.output_tokens
+        self.model = reply.model
+        self.turns.append(
+            {
+                "turn": number,
+                "at": turn.at.isoformat(),
+                "model": reply.model,
+                "text": reply.text,
+                "thoughts": reply.thoughts,
+                "stop_reason": reply.stop_reason,
+                "input_tokens": reply.input_tokens,
+                "output_tokens": reply.output_tokens,
+                "cached_tokens": reply.cached_tokens,
+                "cost_usd": str(turn.cost),
+                "ms": turn.ms,
+                "calls": [],
+            }
+        )
+
+    def called(
+        self, name: str, tool: str | None, arguments: Any, result: str, *, failed: bool,
+        answer: ToolAnswer | None = None,
+    ) -> None:  # fmt: skip
+        """A call of the last turn, and what the model was told of it."""
+        entry = {
+            "name": name,
+            "tool": tool,
+            "arguments": arguments,
+            "failed": failed,
+            "result": result,
+        }
+        if answer is not None:
+            entry |= {"outcome": answer.outcome, "cost_usd": str(answer.cost)}
+        self.turns[-1]["calls"].append(entry)
+
+    def said(self, text: str) -> None:
+        """What we told the model beside the results."""
+        self.turns[-1]["told"] = text
+
+    def whole(
+        self, key: str, system: str, opening: str, tools: list[str], ending: Mapping[str, Any],
+        spent: Decimal, most_bytes: int,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The transcript as it is kept."""
+        made = {
+            "agent": key,
+            "model": self.model,
+            "system": system,
+            "opening": opening,
+            "tools": tools,
+            "turns": self.turns,
+            "ending": dict(ending),
+            "usage": {
+                "input_tokens": self.input_tokens,
+                "output_tokens": self.output_tokens,
+                "cost_usd": str(spent),
+            },
+        }
+        if len(orjson.dumps(made, default=str)) <= most_bytes:
+            return made
+        short: dict[str, Any] = _shortened(made)
+        return {**short, "shortened": True}
+
+
+def ending_of(problem: Problem) -> dict[str, Any]:
+    """How a conversation ended that came to no answer."""
+    return {"kind": "failed", "problem": problem.as_dict()}
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _SHORT:
+        return f"{value[:_SHORT]} … ({len(value) - _SHORT} characters left out)"
+    if isinstance(value, Mapping):
+        return {key: _shortened(entry) for key, entry in value.items()}
+    return [_shortened(entry) for entry in value] if isinstance(value, list) else value

@@ -1,0 +1,336 @@
+"""What the gate gives an agent: turns of a model, and tools, both answered once.
+
+The agent's own call passed the gate like any other. From here it asks a model turn by turn and
+calls capabilities with the run's own posture: the same grants, the same drafts, the same purse
+and the same fence. A finished turn and a finished call are on record before the agent hears of
+them, each under a name that is the same in every try.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import orjson
+
+from mainspring.contracts.agency import AGENT_RUN, Tool, ToolAnswer, Turn
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.errors import Denied, Fault, OverBudget, Problem, for_log
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ModelRequest, Models
+from mainspring.contracts.registry import Vocabularies
+from mainspring.definition.tool_patterns import is_pattern, matching
+from mainspring.gate.artifacts.blobs import BlobStore
+from mainspring.gate.ask import Answer, Ask, kept_result
+from mainspring.gate.fence import LEASE_LOST, hold_run
+from mainspring.gate.keeping import Keeping
+from mainspring.gate.money import finished
+from mainspring.gate.passage import NOT_GRANTED, Passage, unknown
+from mainspring.gate.pinned import pinned
+from mainspring.gate.policy import decide
+from mainspring.gate.run_tokens import FIRST_NUMBER
+from mainspring.gate.transcripts import keep_transcript
+from mainspring.gate.turns import (
+    Conversation,
+    KeptTurn,
+    begin,
+    other_question,
+    read_conversation,
+    read_ends,
+    reply_as_dict,
+    reply_from_dict,
+    write_turn,
+)
+from mainspring.gate.usage_meter import Asked, Meter, book, reads_at_most
+from mainspring.store.walls import Walled
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Connection, Database
+
+log = logging.getLogger(__name__)
+
+# An end that the conversation itself came to: a further try begins another one.
+ENDS: Final = re.compile(r"agent_[a-z_]+")
+# What ends the run, or the agent with it, and is no news for a model.
+_FATAL: Final = frozenset({LEASE_LOST, "call_mismatch"})
+
+
+@dataclass(slots=True)
+class House:
+    """The parts of the gate that an agent's turns and calls go through."""
+
+    vocabulary: Vocabularies
+    database: Database
+    clock: Clock
+    limits: Limits
+    models: Models
+    keeping: Keeping
+    blobs: BlobStore
+    call: Callable[[Ask], Awaitable[Answer]]
+
+
+@dataclass(slots=True)
+class GateAgency:
+    """One agent's conversation, from its beginning or from where it was left."""
+
+    house: House
+    passage: Passage
+    of: Conversation | None = None
+    # What the conversation has cost and taken up to here, the same in every try.
+    spent: Decimal = field(default=Decimal(0))
+    _ms: int = 0
+
+    @property
+    def _ask(self) -> Ask:
+        return self.passage.ask
+
+    @property
+    def _inside(self) -> Walled:
+        return Walled(self.house.database, self._ask.actor.workspace_id)
+
+    @property
+    def _open(self) -> Conversation:
+        if self.of is None:
+            raise Fault("The conversation has not begun.", retryable=False)
+        return self.of
+
+    @property
+    def seconds(self) -> float:
+        return self._ms / 1000
+
+    async def begin(self, material: bytes) -> str:
+        """Finds what is on record, or writes the first line of it."""
+        self.of = await self.house.database.run_retrying(self._found)
+        first = self.of.turns.get(0)
+        if first is None:
+            first = await self._inside.run_retrying(lambda tx: self._begun(tx, material))
+            self.of.turns[0] = first
+        if first.asked_hash != material:
+            raise other_question(self._ask.key)
+        return str(first.reply["mark"])
+
+    async def _begun(self, tx: Transaction, material: bytes) -> KeptTurn:
+        await hold_run(tx, self._ask)
+        return await begin(tx, self._open, material, self.house.clock.now())
+
+    async def _found(self, tx: Connection) -> Conversation:
+        ask = self._ask
+        if ask.run is None:
+            raise Denied("Only a run has agents.", code="agent_outside_run")
+        space, run, name = ask.actor.workspace_id, ask.run, ask.name or str(ask.number)
+        if ask.number >= FIRST_NUMBER:
+            # What comes with a token is never asked for again by the same number.
+            return Conversation(space, run, f"t{run.attempt}.{name}")
+        ends = await read_ends(tx, space, run, AGENT_RUN, name, ask.number)
+        over = [place for place, end in enumerate(ends, 1) if ENDS.fullmatch(end.code or "")]
+        if over:
+            name, ends = f"{name}.{len(over) + 1}", ends[over[-1] :]
+        found = await read_conversation(tx, space, run, name)
+        models = sum((turn.cost for turn in found.turns.values()), Decimal(0))
+        # What an earlier try has in its own record is not counted again.
+        self.passage.paid = max(models - sum((end.cost for end in ends), Decimal(0)), Decimal(0))
+        return found
+
+    async def tools(self, wanted: Sequence[str]) -> Sequence[Tool]:
+        names = [name for name in wanted if not is_pattern(name)]
+        words = await self.house.vocabulary.of(self._ask.actor.workspace_id, needing=names)
+        granted = {grant.capability for grant in self._ask.posture.grants}
+        found: dict[str, Tool] = {}
+        for one in wanted:
+            if is_pattern(one):
+                ids: Iterator[str] | list[str] = (
+                    name for name in matching(one, words.capabilities) if name in granted
+                )
+            else:
+                ids = [one]
+            for name in ids:
+                capability = words.capabilities.get(name)
+                if capability is None:
+                    raise unknown(name, words.capabilities)
+                found[name] = self._offered(capability)
+        return list(found.values())
+
+    def _offered(self, capability: Capability) -> Tool:
+        grants = [one for one in self._ask.posture.grants if one.capability == capability.id]
+        if not grants or not capability.grantable or capability.id == AGENT_RUN:
+            raise Denied(
+                f"This automation was not granted {capability.id}, so its agent cannot have it.",
+                code=NOT_GRANTED,
+                suggestion="Add the grant to the definition, or take the tool from the list.",
+            )
+        return Tool(
+            capability.id,
+            capability.description,
+            pinned(capability.input_schema, grants),
+            waits=decide(capability, capability.annotations.effect, self._ask.posture) == "hold",
+            secrets=capability.annotations.only_secrets,
+        )
+
+    async def turn(
+        self, number: int, request: ModelRequest, asked: bytes, room: int | None
+    ) -> Turn:
+        before = self._open.turns.get(number)
+        if before is not None:
+            if before.asked_hash != asked:
+                raise other_question(self._ask.key)
+            self._take(before.cost, before.ms)
+            return Turn(reply_from_dict(before.reply), before.cost, before.ms, before.at)
+        request = _within(request, room)
+        took: list[Asked] = []
+        meter = self._meter(number, took)
+        started = self.house.clock.monotonic()
+        try:
+            reply = await meter.complete(request)
+        except BaseException:
+            self._count(took)
+            if took:
+                await finished(self._booked_alone(took))
+            raise
+        self._count(took)
+        ms = self._since(started)
+        self._take(Decimal(0), ms)
+        return await self._finished(number, reply, asked, took, ms)
+
+    def _since(self, started: float) -> int:
+        return round((self.house.clock.monotonic() - started) * 1000)
+
+    def _count(self, took: Sequence[Asked]) -> None:
+        for one in took:
+            self._ask.purse.settle(one.promise.usd, one.cost)
+            self.passage.paid += one.cost
+            self._take(one.cost)
+
+    def _take(self, cost: Decimal, ms: int = 0) -> None:
+        self.spent += cost
+        self._ms += ms
+
+    def _meter(self, number: int, took: list[Asked]) -> Meter:
+        house = self.house
+        ask = replace(self._ask, name=f"{self._open.name}/{number}")
+        return Meter(house.models, house.database, house.clock, house.limits, ask, AGENT_RUN, took)
+
+    async def _finished(
+        self, number: int, reply: ModelReply, asked: bytes, took: Sequence[Asked], ms: int
+    ) -> Turn:
+        """The turn and its money on record, both or neither."""
+        of, now = self._open, self.house.clock.now()
+        shown = self._ask.known.masked(reply_as_dict(_as_booked(reply, took)))
+        cost = sum((one.cost for one in took), Decimal(0))
+        made = KeptTurn(number, now, asked, shown, 0, cost, ms)
+
+        async def work(tx: Transaction) -> None:
+            await hold_run(tx, self._ask)
+            await book(tx, self._ask, took)
+            of.turns[number] = await write_turn(tx, of, made, len(reply.calls))
+
+        try:
+            await finished(self._inside.run_retrying(work))
+        except BaseException:
+            of.turns.pop(number, None)
+            # Nothing of it is there: the cost is booked by itself.
+            await finished(self._booked_alone(took))
+            raise
+        return Turn(reply_from_dict(shown), cost, ms, now)
+
+    async def _booked_alone(self, took: Sequence[Asked]) -> None:
+        async def work(tx: Connection) -> None:
+            async with tx.transaction():
+                await book(tx, self._ask, took)
+
+        await self.house.database.run_retrying(work)
+
+    def recorded(self, turn: int, place: int | None = None) -> bool:
+        of = self._open
+        return turn in of.turns if place is None else f"{of.name}/{turn}.{place}" in of.calls
+
+    def made(self, turn: int, place: int) -> bool:
+        """A call without a record, which a later turn followed, was never made."""
+        return self._open.last <= turn or self.recorded(turn, place)
+
+    async def call(
+        self, turn: int, place: int, capability: str, arguments: Mapping[str, Any]
+    ) -> ToolAnswer:
+        of, started = self._open, self.house.clock.monotonic()
+        name = f"{of.name}/{turn}.{place}"
+        before = of.calls.get(name)
+        ask = replace(
+            self._ask, capability=capability, arguments=arguments, name=name, spelt=None,
+            number=of.turns[turn].first_call + place - 1, recorded=before, say=None,
+        )  # fmt: skip
+        answer = await self.house.call(ask)
+        value = await self._kept(ask, answer)
+        ms = self._since(started) if before is None else of.calls_ms[name]
+        self._take(answer.cost, ms)
+        problem = answer.error
+        if problem is not None and (problem.code in _FATAL or isinstance(problem, OverBudget)):
+            raise problem
+        return ToolAnswer(value, problem, answer.outcome, answer.cost, ms)
+
+    async def _kept(self, ask: Ask, answer: Answer) -> Any:
+        """What the agent may know of an answer, which is what its record knows."""
+        words = await self.house.vocabulary.of(ask.actor.workspace_id, needing=[ask.capability])
+        called = words.capabilities.get(ask.capability)
+        value = answer.value if called is None else kept_result(answer.value, called)
+        if answer.record is not None and ask.recorded is None:
+            record = replace(answer.record, result=value)
+
+            async def work(tx: Transaction) -> None:
+                await hold_run(tx, ask)
+                await self.house.keeping.write(tx, ask, record)
+
+            await finished(self._inside.run_retrying(work))
+        return value
+
+    async def say(self, event: Mapping[str, Any]) -> None:
+        if self._ask.say is not None:
+            shown = self._ask.known.masked(dict(event))
+            await self._ask.say(orjson.dumps(shown, default=str).decode() + "\n")
+
+    def used_up(self) -> Problem | None:
+        return self._ask.purse.used_up()
+
+    async def keep(self, transcript: Mapping[str, Any]) -> UUID | None:
+        """A transcript that cannot be kept does not take the answer with it."""
+        ask, house = self._ask, self.house
+        content = orjson.dumps(ask.known.masked(dict(transcript)), default=str)
+        key = f"{ask.key}/{self._open.name}/transcript"
+        try:
+            return await keep_transcript(
+                self._inside, house.blobs, ask, key, content, house.clock.now(), house.limits
+            )
+        except Exception as error:
+            log.warning("The transcript of an agent was not kept: %s", for_log(error))
+            return None
+
+
+def _within(request: ModelRequest, room: int | None) -> ModelRequest:
+    """The same question with an answer that there is room for."""
+    if room is None:
+        return request
+    reads = reads_at_most(request)
+    if reads >= room:
+        raise OverBudget(
+            f"The agent has {max(room, 0)} tokens left, and its next turn reads up to {reads}.",
+            code="agent_tokens",
+            suggestion="Raise max_total_tokens, or give it a smaller task.",
+        )
+    return replace(request, max_tokens=min(request.max_tokens, room - reads))
+
+
+def _as_booked(reply: ModelReply, took: Sequence[Asked]) -> ModelReply:
+    """The reply with the tokens that are on the books, whatever it says itself."""
+    row = took[-1].row if took else None
+    if row is None:
+        return reply
+    used = row.usage
+    return replace(
+        reply, model=used.model, input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens, cached_tokens=used.cached_tokens, stored_tokens=0,
+    )  # fmt: skip

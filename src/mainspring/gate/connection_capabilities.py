@@ -1,0 +1,267 @@
+"""Connections as capabilities: the servers of tools of a workspace, and what is agreed to.
+
+They are for people and never for runs: where a workspace's text may go is for a person to
+decide, and so is which tools its automations may call. A token goes in and never comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.errors import Clash, Finding, Invalid, Missing, Problem
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.roles import Permission
+from mainspring.gate import connection_schemas as schemas
+from mainspring.gate.outside.settling import Consent, agreed, offered_hash, refused, with_effects
+from mainspring.gate.outside.shown import connection_shown, tool_shown
+from mainspring.workspace.connections import rows, tool_rows
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext, Transaction
+    from mainspring.gate.outside.switchboard import Switchboard
+    from mainspring.workspace.connections.rows import Connection
+    from mainspring.workspace.connections.tool_rows import ToolRow
+
+_READING: Final = Annotations(
+    transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
+)
+_DECIDING: Final = Annotations(
+    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+    permission=Permission.CONNECT, subject=lambda given, _: given.get("connection_id"),
+)  # fmt: skip
+# What asks another system first holds no transaction meanwhile.
+_ASKING: Final = replace(_DECIDING, transactional=False, seconds=5.0)
+
+
+def connection_capabilities(board: Switchboard) -> tuple[Capability, ...]:
+    """All of them; before the switchboard is opened they can be described and not called."""
+    counter = _Counter(board)
+    return (*_about_servers(counter), *_about_tools(counter))
+
+
+def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
+    return (
+        _made(
+            "connect_mcp_server",
+            "Connect to a server of tools\n\nIts tools become capabilities of this workspace, "
+            "called alias.tool. Connecting agrees to the tools that are there now; what the server "
+            "adds or changes later is held back until somebody agrees.",
+            schemas.CONNECT, schemas.CONNECTED, counter.connect,
+            replace(
+                _ASKING, hidden_arguments=frozenset({"token", "client_secret"}),
+                subject=lambda given, _: given.get("alias"),
+            ),
+        ),
+        _made(
+            "list_connections",
+            "List the servers of tools\n\nHow each of them fares, and how many of its tools are "
+            "agreed to or wait for somebody.",
+            schemas.NOTHING, schemas.LISTED, counter.list_all, _READING,
+        ),
+        _made(
+            "get_connection",
+            "Show a server of tools\n\nWith every tool: what it does, what is different from what "
+            "was agreed to, and which automations use it.",
+            schemas.LOOK, schemas.SHOWN, counter.show, _READING,
+        ),
+        _made(
+            "begin_sign_in",
+            "Sign in at a server of tools\n\nAnswers the address to open. Whoever comes back from "
+            "there in the same browser has signed the workspace in.",
+            schemas.ONE, schemas.SIGN_IN, counter.sign_in,
+            replace(_ASKING, hidden_results=frozenset({"sign_in_url"})),
+        ),
+        _made(
+            "disconnect_mcp_server",
+            "Disconnect from a server of tools\n\nThe connection, its tools and its tokens are "
+            "forgotten. Automations that use its tools fail until there is one again.",
+            schemas.ONE, schemas.DISCONNECTED, counter.disconnect, _DECIDING,
+        ),
+    )  # fmt: skip
+
+
+def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
+    return (
+        _made(
+            "harvest_connection",
+            "Look at the tools of a server now\n\nThis is done once a day by itself. What is new "
+            "or different waits until somebody agrees.",
+            schemas.ONE, schemas.SHOWN, counter.harvest, _ASKING,
+        ),
+        _made(
+            "agree_to_tools",
+            "Agree to tools\n\nEach is named with the hash that was shown: what has changed since "
+            "then is not agreed to. Grants of automations stay as they are.",
+            schemas.AGREE, schemas.SHOWN, counter.agree, _DECIDING,
+        ),
+        _made(
+            "refuse_tools",
+            "Refuse tools\n\nThey cannot be called until somebody agrees to them.",
+            schemas.REFUSE, schemas.SHOWN, counter.refuse, _DECIDING,
+        ),
+        _made(
+            "set_tool_effect",
+            "Say what a tool does\n\nA tool that sends is held as a draft when a run calls it; one "
+            "that reads is called at once. What is said here counts more than what can be guessed.",
+            schemas.EFFECT, schemas.SHOWN, counter.set_effect, _DECIDING,
+        ),
+    )  # fmt: skip
+
+
+def _made(
+    name: str, description: str, takes: Mapping[str, Any], answers: Mapping[str, Any],
+    handler: CapabilityHandler, annotations: Annotations,
+) -> Capability:  # fmt: skip
+    return Capability(
+        id=name, description=description, input_schema=takes, output_schema=answers,
+        handler=handler, annotations=annotations,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """The handlers."""
+
+    board: Switchboard
+
+    def _stir(self, ctx: CallContext) -> None:
+        self.board.parts.tools.stir(ctx.actor.workspace_id)
+
+    async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        made, link = await self.board.connect(ctx.actor, given)
+        async with self.board.inside(ctx.actor.workspace_id).acquire() as tx:
+            told = await _whole(tx, made)
+        self._stir(ctx)
+        return {**told, "sign_in_url": link}
+
+    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        del given
+        space = ctx.actor.workspace_id
+        counts = await tool_rows.tool_counts(ctx.tx, space)
+        found = await rows.list_connections(ctx.tx, space)
+        return {"connections": [connection_shown(one, counts.get(one.id, {})) for one in found]}
+
+    async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        found = await rows.find(ctx.tx, ctx.actor.workspace_id, UUID(given["connection_id"]))
+        return await _whole(ctx.tx, found, given.get("tool"))
+
+    async def harvest(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+        inside = self.board.inside(space)
+        async with inside.acquire() as tx:
+            # One that is not there is told as that, and leaves no trace.
+            await rows.find(tx, space, wanted)
+        await self.board.parts.harvester.harvest(space, wanted)
+        self._stir(ctx)
+        async with inside.acquire() as tx:
+            return await _whole(tx, await rows.find(tx, space, wanted))
+
+    async def agree(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        self._stir(ctx)
+        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+        found = await _held(ctx.tx, space, wanted)
+        chosen = []
+        for place, entry in enumerate(given["tools"]):
+            row = _named(found, entry["name"], f"/tools/{place}/name")
+            _check_agreeable(row, entry["hash"], f"/tools/{place}")
+            chosen.append(row)
+        consent = Consent(ctx.actor.id, ctx.clock.now())
+        changes = [agreed(row, consent) for row in chosen if row.state != "agreed"]
+        return await _changed(ctx.tx, space, wanted, changes)
+
+    async def refuse(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        self._stir(ctx)
+        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+        found = await _held(ctx.tx, space, wanted)
+        chosen = [
+            _named(found, name, f"/tools/{place}") for place, name in enumerate(given["tools"])
+        ]
+        changes = [refused(row) for row in chosen if row.state != "refused"]
+        return await _changed(ctx.tx, space, wanted, changes)
+
+    async def set_effect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        self._stir(ctx)
+        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+        row = _named(await _held(ctx.tx, space, wanted), given["tool"], "/tool")
+        changes = []
+        if row.effect != given["effect"]:
+            changes.append(with_effects(replace(row, effect=given["effect"])))
+        return await _changed(ctx.tx, space, wanted, changes)
+
+    async def sign_in(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        parts = self.board.parts
+        wanted = UUID(given["connection_id"])
+        link = await parts.outside.begin_sign_in(ctx.actor, wanted, self.board.callback)
+        return {"sign_in_url": link}
+
+    async def disconnect(
+        self, ctx: CallContext, given: Mapping[str, Any]
+    ) -> dict[str, Any] | Unchanged:
+        self._stir(ctx)
+        gone = await rows.remove(ctx.tx, ctx.actor.workspace_id, UUID(given["connection_id"]))
+        return {"disconnected": True} if gone else Unchanged({"disconnected": False})
+
+
+async def _held(tx: Transaction, space: UUID, connection_id: UUID) -> dict[str, ToolRow]:
+    await tool_rows.hold_connection(tx, space, connection_id)
+    return {row.name: row for row in await tool_rows.tools_of(tx, space, connection_id)}
+
+
+def _named(found: Mapping[str, ToolRow], name: str, pointer: str) -> ToolRow:
+    row = found.get(name)
+    if row is None:
+        detail = f"This connection has no tool called {name!r}."
+        raise Missing(detail, code="no_tool", findings=[Finding(pointer, detail, "no_tool")])
+    return row
+
+
+def _check_agreeable(row: ToolRow, shown: str, pointer: str) -> None:
+    """Refuses what cannot be used, and what is not what was shown."""
+    problem: Problem | None = None
+    if row.state == "gone":
+        detail = f"The server has no tool called {row.name} any more."
+        problem = Clash(detail, code="tool_gone", findings=[Finding(pointer, detail, "tool_gone")])
+    elif row.reason is not None:
+        detail = f"{row.name} cannot be used: {row.reason}"
+        code = "tool_unusable"
+        problem = Invalid(detail, code=code, findings=[Finding(pointer, detail, code)])
+    elif offered_hash(row).hex() != shown:
+        detail = f"{row.name} is not what was shown: its server has changed it since."
+        code, at = "tool_changed", f"{pointer}/hash"
+        problem = Clash(
+            detail,
+            code=code,
+            findings=[Finding(at, detail, code)],
+            suggestion="Look at it again, and agree to what is shown then.",
+        )
+    if problem is not None:
+        raise problem
+
+
+async def _changed(
+    tx: Transaction, space: UUID, connection_id: UUID, changes: Sequence[ToolRow]
+) -> dict[str, Any] | Unchanged:
+    await tool_rows.put_tools(tx, space, changes)
+    if changes:
+        await tool_rows.count_on(tx, space, connection_id)
+    told = await _whole(tx, await rows.find(tx, space, connection_id))
+    return told if changes else Unchanged(told)
+
+
+async def _whole(tx: Transaction, found: Connection, only: str | None = None) -> dict[str, Any]:
+    """A connection with its tools; one of them with all there is to read."""
+    space = found.workspace_id
+    counts = await tool_rows.tool_counts(tx, space)
+    tools = await tool_rows.tools_of(tx, space, found.id)
+    if only is not None:
+        tools = [_named({row.name: row for row in tools}, only, "/tool")]
+    used = await tool_rows.users_of(tx, space, [f"{found.alias}.{row.name}" for row in tools])
+    return {
+        "connection": connection_shown(found, counts.get(found.id, {})),
+        "tools": [tool_shown(row, found.alias, used, whole=only is not None) for row in tools],
+    }

@@ -1,0 +1,145 @@
+"""What somebody may do about models who looks after the installation.
+
+The installation's connections are for every workspace, and may lead to a server in the
+operator's own network. Prices count everywhere. None of it can be granted to an automation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.model import Price
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.roles import Permission
+from mainspring.gate import model_schemas as schemas
+from mainspring.gate.model_capabilities import capability, said_in, there, told
+from mainspring.store.audit import INSTALLATION, Entry, append_audit
+from mainspring.workspace.model_connections import Wish, connect, disconnect
+from mainspring.workspace.model_prices import OperatorPrice, forget_price, list_prices, set_price
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext, Transaction
+    from mainspring.store.database import Database
+    from mainspring.workspace.vault import Vault
+
+_READS: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
+_KEEPS: Final = Annotations(
+    effect=Effect.KEEP,
+    audience=Audience.ADMINISTRATORS,
+    permission=Permission.ACCOUNT,
+    hidden_arguments=frozenset({"key"}),
+)
+_FREE: Final = Decimal(0)
+_OF_MODEL: Final = replace(_KEEPS, subject=lambda given, _: given.get("model"))
+
+
+def model_administration(database: Database | None, vault: Vault | None) -> tuple[Capability, ...]:
+    """Connections for everybody, and prices. Without a house they can only be described."""
+    office = _Office(database, vault)
+    return (
+        capability(
+            "admin_connect_model",
+            "Connect every workspace to models",
+            "Every workspace can ask there. Its address may be in a private network. The key goes "
+            "into the vault; another address takes it again.",
+            schemas.CONNECT, schemas.CONNECTED, office.connect, _KEEPS,
+        ),
+        capability(
+            "admin_disconnect_model",
+            "Disconnect every workspace from models",
+            "The connection and its key are forgotten. A name that is not there is no error.",
+            schemas.ONE_NAME, schemas.DISCONNECTED, office.disconnect, _KEEPS,
+        ),
+        capability(
+            "admin_list_model_prices",
+            "List the prices that were set for models",
+            "They count above the price list that comes with the product.",
+            schemas.NOTHING, schemas.PRICES, office.list_prices, _READS,
+        ),
+        capability(
+            "admin_set_model_price",
+            "Set the price of a model",
+            "In dollars for a million tokens. It counts from the next ask on, for a model alone "
+            "or, as name/model, for one connection.",
+            schemas.SET_PRICE, schemas.PRICE, office.set_price, _OF_MODEL,
+        ),
+        capability(
+            "admin_delete_model_price",
+            "Forget the price that was set for a model",
+            "The price list counts again; a model that it does not know is not asked any more.",
+            schemas.ONE_MODEL, schemas.DELETED, office.delete_price, _OF_MODEL,
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Office:
+    """The handlers, over the whole database."""
+
+    database: Database | None
+    vault: Vault | None
+
+    async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        wish = Wish(None, given["name"], said_in(given), given.get("key"), ctx.actor.id)
+        async with there(self.database).transaction() as tx:
+            made, new = await connect(tx, there(self.vault), wish)
+            await _tell(tx, ctx, "admin_connect_model", made.name, {"base_url": made.base_url})
+        return {"connection": told(made), "created": new}
+
+    async def disconnect(
+        self, ctx: CallContext, given: Mapping[str, Any]
+    ) -> dict[str, Any] | Unchanged:
+        async with there(self.database).transaction() as tx:
+            gone = await disconnect(tx, None, given["name"])
+            if gone:
+                await _tell(tx, ctx, "admin_disconnect_model", given["name"])
+        return {"disconnected": True} if gone else Unchanged({"disconnected": False})
+
+    async def list_prices(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        del ctx, given
+        return {"prices": [_shown(one) for one in await list_prices(there(self.database))]}
+
+    async def set_price(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        price = Price(
+            _usd(given, "input") or _FREE,
+            _usd(given, "output") or _FREE,
+            _usd(given, "cached"),
+            _usd(given, "stored"),
+        )
+        async with there(self.database).transaction() as tx:
+            stored = await set_price(tx, given["model"], price, ctx.actor.id)
+            await _tell(tx, ctx, "admin_set_model_price", stored.model, price.as_dict())
+        return {"price": _shown(stored)}
+
+    async def delete_price(
+        self, ctx: CallContext, given: Mapping[str, Any]
+    ) -> dict[str, Any] | Unchanged:
+        async with there(self.database).transaction() as tx:
+            gone = await forget_price(tx, given["model"])
+            if gone:
+                await _tell(tx, ctx, "admin_delete_model_price", given["model"])
+        return {"deleted": True} if gone else Unchanged({"deleted": False})
+
+
+def _usd(given: Mapping[str, Any], what: str) -> Decimal | None:
+    """A number of JSON as a person wrote it: 0.3 is three tenths."""
+    usd = given.get(f"{what}_usd_per_million")
+    return None if usd is None else Decimal(str(usd))
+
+
+def _shown(stored: OperatorPrice) -> dict[str, Any]:
+    return {"model": stored.model, **stored.price.as_dict(), "set_at": stored.set_at.isoformat()}
+
+
+async def _tell(
+    tx: Transaction, ctx: CallContext, action: str, subject: str,
+    detail: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """The entry of the installation; the call itself has its own, where its caller is."""
+    actor = ctx.actor
+    entry = Entry(INSTALLATION, actor.kind, actor.id, action, subject, detail or {}, actor.token_id)
+    await append_audit(tx, [entry])

@@ -1,0 +1,259 @@
+"""Models as capabilities: what can be asked here, and what the workspace connects itself to.
+
+They are for people and never for runs: where a workspace's text goes is for a person to decide,
+and every change is told to the audit log. A key goes in and never comes out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import UUID
+
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.errors import Fault, Missing
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.roles import Permission
+from mainspring.gate import model_schemas as schemas
+from mainspring.gate.providers.address import read_base_url
+from mainspring.gate.providers.listing import try_out
+from mainspring.gate.providers.naming import TAKES, offering, usual
+from mainspring.gate.providers.prices import price_of
+from mainspring.workspace.model_connections import (
+    KIND,
+    MODELS,
+    URL,
+    USUAL,
+    ModelConnection,
+    Wish,
+    connect,
+    disconnect,
+    reached_by,
+)
+from mainspring.workspace.model_prices import list_prices, operator_prices
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.model import Price
+    from mainspring.gate.providers.desk import ProviderModels
+    from mainspring.store.database import Database
+    from mainspring.workspace.vault import Vault
+
+Part = TypeVar("Part")
+
+NO_CONNECTION: Final = (
+    "No model is connected yet. Connect one with `mainspring models connect anthropic`, or with "
+    "openai, groq or the address of any server that speaks like OpenAI's; it asks for the key."
+)
+_NO_PRICE: Final = (
+    "What it costs is not known; the operator sets a price with `mainspring models price`."
+)
+
+
+def model_capabilities(
+    database: Database | None, vault: Vault | None, desk: ProviderModels | None
+) -> tuple[Capability, ...]:
+    """What members may do about models. Without a house they can be described and not called."""
+    counter = _Counter(database, vault, desk)
+    return (
+        capability(
+            "list_models",
+            "List the models that can be asked here",
+            "The connections of the workspace and of the installation, what their models cost, "
+            "which one is asked when nobody names one, and why one cannot be asked.",
+            schemas.NOTHING, schemas.MODELS, counter.list_models,
+            Annotations(audience=Audience.PEOPLE, permission=Permission.READ, seconds=0.5),
+        ),
+        capability(
+            "connect_model",
+            "Connect the workspace to models",
+            "What automations give a model goes to this address from then on. The key goes into "
+            "the vault; what is left out of a connection that exists stays as it is. Another "
+            "address takes the key again.",
+            schemas.CONNECT, schemas.CONNECTED, counter.connect, KEEPS_KEY,
+        ),
+        capability(
+            "disconnect_model",
+            "Disconnect the workspace from models",
+            "The connection and its key are forgotten. Automations that need it fail until there "
+            "is one again. A name that is not there is no error.",
+            schemas.ONE_NAME, schemas.DISCONNECTED, counter.disconnect,
+            Annotations(
+                effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+                permission=Permission.CONNECT,
+            ),
+        ),
+        capability(
+            "test_model",
+            "Try a connection to models",
+            "It asks the server which models it has. That costs nothing, and shows whether the "
+            "address answers and takes the key.",
+            schemas.ONE_NAME, schemas.TESTED, counter.try_out,
+            Annotations(audience=Audience.PEOPLE, permission=Permission.CONNECT, seconds=2.0),
+        ),
+    )  # fmt: skip
+
+
+KEEPS_KEY: Final = Annotations(
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.CONNECT,
+    hidden_arguments=frozenset({"key"}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """The handlers."""
+
+    database: Database | None
+    vault: Vault | None
+    desk: ProviderModels | None
+
+    async def list_models(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        del given
+        connections = await reached_by(there(self.database), ctx.actor.workspace_id)
+        asked = usual(connections)
+        return {
+            "connections": [
+                told(one, address=ctx.actor.administrator or one.workspace_id is not None)
+                for one in connections
+            ],
+            "models": await self._offered(connections),
+            "usual_model": None if asked is None else asked.name,
+            "note": None if connections else NO_CONNECTION,
+        }
+
+    async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, said = ctx.actor.workspace_id, said_in(given)
+        wish = Wish(space, given["name"], said, given.get("key"), ctx.actor.id)
+        made, new = await connect(ctx.tx, there(self.vault), wish)
+        if self.desk is not None:
+            # What it refuses is undone with the transaction.
+            self.desk.check_public(made)
+        return {"connection": told(made), "created": new}
+
+    async def disconnect(
+        self, ctx: CallContext, given: Mapping[str, Any]
+    ) -> dict[str, Any] | Unchanged:
+        gone = await disconnect(ctx.tx, ctx.actor.workspace_id, given["name"])
+        answer = {"disconnected": gone}
+        return answer if gone else Unchanged(answer)
+
+    async def try_out(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        found = await self._called(ctx.actor.workspace_id, given["name"])
+        tried = await try_out(found, there(self.desk).way_to(found))
+        return {"works": tried.works, "detail": tried.detail, "models": list(tried.models)}
+
+    async def _called(self, workspace_id: UUID, name: str) -> ModelConnection:
+        for one in await reached_by(there(self.database), workspace_id):
+            if one.name == name:
+                return one
+        raise Missing(
+            f"There is no model connection called {name!r} here.",
+            code="no_connection",
+            suggestion="list_models names them.",
+        )
+
+    async def _offered(self, connections: Sequence[ModelConnection]) -> list[dict[str, Any]]:
+        """Every model that somebody has named, with its price; more may be asked for."""
+        database = there(self.database)
+        set_for = [one.model for one in await list_prices(database)]
+        pairs = [
+            (one, model) for one in connections for model in _named_at(one, connections, set_for)
+        ]
+        names = [name for one, model in pairs for name in (f"{one.name}/{model}", model)]
+        operator = await operator_prices(database, names)
+        return await asyncio.to_thread(_priced, pairs, operator)
+
+
+def _named_at(
+    one: ModelConnection, connections: Sequence[ModelConnection], priced: Sequence[str]
+) -> list[str]:
+    """The models of a connection that are worth showing."""
+    found = [*([one.usual_model] if one.usual_model else []), *one.offers]
+    asked = usual(connections)
+    if asked is not None and asked.connection is one:
+        found.append(asked.model)
+    for model in priced:
+        before, _, alone = model.partition("/")
+        if before == one.name and alone and not one.offers:
+            found.append(alone)
+        elif (
+            not one.offers
+            and offering(model, connections) is one
+            and before not in {other.name for other in connections}
+        ):
+            found.append(model)
+    return list(dict.fromkeys(found))
+
+
+def _priced(
+    pairs: Sequence[tuple[ModelConnection, str]], operator: Mapping[str, Price]
+) -> list[dict[str, Any]]:
+    shown = []
+    for one, model in pairs:
+        priced = price_of(one.name, one.kind, model, operator)
+        shown.append(
+            {
+                "name": f"{one.name}/{model}",
+                "connection": one.name,
+                "model": model,
+                "price": None if priced is None else priced.price.as_dict(),
+                "price_from": None if priced is None else priced.source,
+                "can_be_asked": priced is not None,
+                "why_not": None if priced is not None else _NO_PRICE,
+            }
+        )
+    return shown
+
+
+def said_in(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a connection, with its address in the one spelling."""
+    said = {name: given[name] for name in (KIND, URL, MODELS, USUAL) if name in given}
+    if URL in said:
+        said[URL] = read_base_url(said[URL])
+    return said
+
+
+def told(connection: ModelConnection, *, address: bool = True) -> dict[str, Any]:
+    """A connection as it is shown: everything but its key."""
+    return {
+        "name": connection.name,
+        "kind": connection.kind,
+        "scope": "installation" if connection.workspace_id is None else "workspace",
+        "base_url": connection.base_url if address else None,
+        "has_key": connection.has_key,
+        "models": list(connection.offers),
+        "takes": None if connection.offers else TAKES[connection.kind],
+        "usual_model": connection.usual_model,
+        "created_at": connection.created_at.isoformat(),
+        "updated_at": connection.updated_at.isoformat(),
+    }
+
+
+def there(part: Part | None) -> Part:
+    """A part of the house, which a registry that only describes does not have."""
+    if part is None:
+        raise Fault("This registry describes capabilities and cannot call this one.")
+    return part
+
+
+def capability(
+    name: str, label: str, words: str, takes: Mapping[str, Any], answers: Mapping[str, Any],
+    handler: CapabilityHandler, annotations: Annotations,
+) -> Capability:  # fmt: skip
+    """One capability from the lines of a table."""
+    return Capability(
+        id=name,
+        description=f"{label}\n\n{words}",
+        input_schema=takes,
+        output_schema=answers,
+        handler=handler,
+        annotations=annotations,
+    )

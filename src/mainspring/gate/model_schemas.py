@@ -1,0 +1,262 @@
+"""What the capabilities about models take and answer."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+NAME_PATTERN: Final = "^[a-z][a-z0-9_-]{0,31}$"
+# A model's name as providers write them, and with a connection's name before it.
+MODEL_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$"
+MOST_MODELS: Final = 200
+MAX_KEY: Final = 4_096
+# The largest price that is taken, for a million tokens.
+MOST_USD: Final = 100_000
+_TEXT: Final = {"type": "string"}
+_MOMENT: Final = {"type": "string", "format": "date-time"}
+_WHEN: Final = "2026-01-01T00:00:00+00:00"
+
+
+def _object(
+    properties: dict[str, Any],
+    required: list[str],
+    examples: list[Any] | None = None,
+    anti_examples: list[tuple[Any, str]] | None = None,
+) -> dict[str, Any]:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": required,
+        "properties": properties,
+    }
+    if examples is None:
+        return schema
+    refused = [{"value": value, "reason": reason} for value, reason in anti_examples or ()]
+    return {
+        "$schema": _DIALECT,
+        **schema,
+        "examples": examples,
+        "x-mainspring-anti-examples": refused,
+    }
+
+
+_NAME: Final = {
+    "type": "string", "maxLength": 32, "pattern": NAME_PATTERN,
+    "description": "By which a definition names it: name/model.",
+    "x-mainspring-says": "A connection's name is 1 to 32 small letters, digits, _ and -, and "
+    "begins with a letter.",
+}  # fmt: skip
+_MODEL: Final = {
+    "type": "string", "maxLength": 200, "pattern": MODEL_PATTERN,
+    "x-mainspring-says": "A model's name is letters, digits and . _ : / @ + -.",
+}  # fmt: skip
+_KIND: Final = {
+    "enum": ["anthropic", "openai", "groq", "compatible"],
+    "description": "The language that is spoken there, and whose price list holds.",
+}
+_USD: Final = {"type": "number", "minimum": 0, "maximum": MOST_USD}
+_TOLD_USD: Final = {"type": "string"}
+_RATES: Final = {
+    "input_usd_per_million": _TOLD_USD,
+    "output_usd_per_million": _TOLD_USD,
+    "cached_usd_per_million": _TOLD_USD,
+    "stored_usd_per_million": _TOLD_USD,
+}
+_NEEDED_RATES: Final = ["input_usd_per_million", "output_usd_per_million"]
+_PRICE: Final = {
+    **_object(
+        {
+            **_RATES,
+            "above": _object(
+                {"input_tokens": {"type": "integer"}, **_RATES, "above": {"type": "object"}},
+                ["input_tokens", *_NEEDED_RATES],
+            ),
+        },
+        _NEEDED_RATES,
+    ),
+    "type": ["object", "null"],
+    "description": "In dollars for a million tokens; above: when more is read at once.",
+}
+_A_PRICE: Final = {"input_usd_per_million": "3", "output_usd_per_million": "15"}
+
+_CONNECTION: Final = _object(
+    {
+        "name": _TEXT,
+        "kind": _KIND,
+        "scope": {"enum": ["workspace", "installation"]},
+        # Of the installation's own, administrators alone are told where it is.
+        "base_url": {"type": ["string", "null"]},
+        "has_key": {"type": "boolean"},
+        "models": {"type": "array", "items": _TEXT},
+        "takes": {"type": ["string", "null"]},
+        "usual_model": {"type": ["string", "null"]},
+        "created_at": _MOMENT,
+        "updated_at": _MOMENT,
+    },
+    [
+        "name", "kind", "scope", "base_url", "has_key", "models", "takes", "usual_model",
+        "created_at", "updated_at",
+    ],
+)  # fmt: skip
+_A_CONNECTION: Final = {
+    "name": "anthropic", "kind": "anthropic", "scope": "workspace",
+    "base_url": "https://api.anthropic.com", "has_key": True, "models": [],
+    "takes": "models whose names begin with claude", "usual_model": "claude-sonnet-4-6",
+    "created_at": _WHEN, "updated_at": _WHEN,
+}  # fmt: skip
+_OFFERED: Final = _object(
+    {
+        "name": _TEXT,
+        "connection": _TEXT,
+        "model": _TEXT,
+        "price": _PRICE,
+        "price_from": {"enum": ["operator", "list", None]},
+        "can_be_asked": {"type": "boolean"},
+        "why_not": {"type": ["string", "null"]},
+    },
+    ["name", "connection", "model", "price", "price_from", "can_be_asked", "why_not"],
+)
+
+NOTHING: Final = _object({}, [], [{}], [({"all": True}, "all of it comes anyway")])
+MODELS: Final = _object(
+    {
+        "connections": {"type": "array", "items": _CONNECTION},
+        "models": {"type": "array", "items": _OFFERED},
+        "usual_model": {"type": ["string", "null"]},
+        "note": {"type": ["string", "null"]},
+    },
+    ["connections", "models", "usual_model", "note"],
+    [
+        {
+            "connections": [_A_CONNECTION],
+            "models": [
+                {
+                    "name": "anthropic/claude-sonnet-4-6", "connection": "anthropic",
+                    "model": "claude-sonnet-4-6", "price": _A_PRICE, "price_from": "list",
+                    "can_be_asked": True, "why_not": None,
+                }
+            ],
+            "usual_model": "anthropic/claude-sonnet-4-6",
+            "note": None,
+        }
+    ],
+    [({"connections": [{**_A_CONNECTION, "key": "sk-0"}]}, "a key is never answered")],
+)  # fmt: skip
+CONNECT: Final = _object(
+    {
+        "name": _NAME,
+        "kind": {**_KIND, "description": "Left out: the name, where it is one of them."},
+        "base_url": {
+            "type": "string", "minLength": 1, "maxLength": 500,
+            "description": "Left out: where the kind is at home.",
+        },
+        "key": {
+            "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$",
+            "writeOnly": True, "x-mainspring-says": "A key has no spaces and plain letters alone.",
+            "description": "It goes into the vault and is never shown again.",
+        },
+        "models": {
+            "type": "array", "items": _MODEL, "maxItems": MOST_MODELS,
+            "description": "The models it is asked for; empty: those its kind is known for.",
+        },
+        "usual_model": {
+            **_MODEL, "type": ["string", "null"],
+            "description": "The model that is asked when nobody names one.",
+        },
+    },
+    ["name"],
+    [
+        {"name": "anthropic", "key": "sk-0123456789"},
+        {
+            "name": "house", "kind": "compatible", "base_url": "https://models.example/v1",
+            "models": ["qwen3-32b"], "usual_model": "qwen3-32b",
+        },
+    ],
+    [
+        ({"key": "sk-0123456789"}, "it needs a name"),
+        ({"name": "Anthropic", "key": "sk-0"}, "small letters alone"),
+        ({"name": "house", "kind": "http"}, "a language that nobody speaks"),
+        ({"name": "openai", "key": "Bearer sk-0"}, "the key alone, without a word before it"),
+    ],
+)  # fmt: skip
+CONNECTED: Final = _object(
+    {"connection": _CONNECTION, "created": {"type": "boolean"}},
+    ["connection", "created"],
+    [{"connection": _A_CONNECTION, "created": True}],
+    [({"connection": {**_A_CONNECTION, "key": "sk-0"}}, "a key is never answered")],
+)
+ONE_NAME: Final = _object(
+    {"name": _NAME},
+    ["name"],
+    [{"name": "anthropic"}],
+    [({}, "which one?"), ({"name": "*"}, "one name at a time")],
+)
+DISCONNECTED: Final = _object(
+    {"disconnected": {"type": "boolean"}},
+    ["disconnected"],
+    [{"disconnected": True}],
+    [({"disconnected": 1}, "whether, not how many")],
+)
+TESTED: Final = _object(
+    {
+        "works": {"type": "boolean"},
+        "detail": {"type": "string"},
+        "models": {"type": "array", "items": {"type": "string"}},
+    },
+    ["works", "detail", "models"],
+    [{"works": True, "detail": "It answers and lists 1 model.", "models": ["qwen3-32b"]}],
+    [({"works": "yes"}, "true or false")],
+)
+SET_PRICE: Final = _object(
+    {
+        "model": {**_MODEL, "description": "A model alone, or name/model for one connection."},
+        "input_usd_per_million": _USD,
+        "output_usd_per_million": _USD,
+        "cached_usd_per_million": {**_USD, "description": "Left out: as anything that is read."},
+        "stored_usd_per_million": {**_USD, "description": "Left out: as anything that is read."},
+    },
+    ["model", *_NEEDED_RATES],
+    [
+        {"model": "house/qwen3-32b", "input_usd_per_million": 0, "output_usd_per_million": 0},
+        {
+            "model": "claude-sonnet-4-6", "input_usd_per_million": 3,
+            "output_usd_per_million": 15, "cached_usd_per_million": 0.3,
+        },
+    ],
+    [
+        ({"model": "qwen3-32b", "input_usd_per_million": 1}, "and what it writes?"),
+        (
+            {"model": "a b", "input_usd_per_million": 1, "output_usd_per_million": 1},
+            "no model has a space in its name",
+        ),
+        (
+            {"model": "a", "input_usd_per_million": -1, "output_usd_per_million": 1},
+            "nobody pays us for asking",
+        ),
+    ],
+)  # fmt: skip
+_SET: Final = _object(
+    {"model": _TEXT, **_RATES, "set_at": _MOMENT}, ["model", *_NEEDED_RATES, "set_at"]
+)
+_A_SET: Final = {"model": "house/qwen3-32b", **_A_PRICE, "set_at": _WHEN}
+PRICE: Final = _object(
+    {"price": _SET}, ["price"], [{"price": _A_SET}], [({"price": 3}, "read and written apart")]
+)
+PRICES: Final = _object(
+    {"prices": {"type": "array", "items": _SET}},
+    ["prices"],
+    [{"prices": [_A_SET]}],
+    [({"prices": {}}, "a list")],
+)
+ONE_MODEL: Final = _object(
+    {"model": _MODEL},
+    ["model"],
+    [{"model": "house/qwen3-32b"}],
+    [({}, "which one?"), ({"model": "*"}, "one model at a time")],
+)
+DELETED: Final = _object(
+    {"deleted": {"type": "boolean"}},
+    ["deleted"],
+    [{"deleted": True}],
+    [({"deleted": 1}, "whether, not how many")],
+)

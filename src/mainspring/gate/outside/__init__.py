@@ -1,0 +1,1 @@
+"""Tools from outside: servers that a workspace is connected to, and what they offer it."""

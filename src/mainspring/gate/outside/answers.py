@@ -1,0 +1,123 @@
+"""What a tool has answered, as a value that a step can use and a record can keep.
+
+Structured content is the value. Without it the text is, and what the text says if it is JSON.
+Pictures and the like are told by kind and size and not carried: a step that wants them saves
+them as artifacts from their address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from mainspring.contracts.errors import Problem, Upstream
+
+_SENTENCE: Final = 500
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
+_MOST_BLOCKS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """What came of a call that did not fail."""
+
+    value: Any
+    # Whether the server gave the value as JSON of its own, which an output schema describes.
+    structured: bool
+
+
+def read_answer(
+    content: Iterable[Mapping[str, Any]],
+    structured: Any,
+    *,
+    has_structured: bool,
+    most_bytes: int,
+    alias: str,
+) -> CallAnswer:
+    """The value of an answer, within its bound."""
+    value = shown_tree(structured) if has_structured else _from_blocks(content)
+    size = len(orjson.dumps(value))
+    if size > most_bytes:
+        raise Upstream(
+            f"The answer of {alias} has {size} bytes, and {most_bytes} are kept at most.",
+            code="result_too_large",
+            retryable=False,
+        )
+    return CallAnswer(value, has_structured)
+
+
+def failure(content: Iterable[Mapping[str, Any]], alias: str, tool: str) -> Problem:
+    """The problem of a tool that says that it has failed."""
+    said = sentence(" ".join(str(block.get("text", "")) for block in content))
+    told = f": {said}" if said else "."
+    return Upstream(f"{alias}.{tool} failed{told}", code="tool_failed", retryable=False)
+
+
+def sentence(text: str) -> str:
+    """What another system says, short and on one line."""
+    plain = " ".join(_CONTROL.sub(" ", text[: _SENTENCE * 4]).split())
+    return plain if len(plain) <= _SENTENCE else plain[:_SENTENCE] + " …"
+
+
+def shown_tree(value: Any) -> Any:
+    """A JSON value that the database can keep: no NUL in any text or key."""
+    if isinstance(value, str):
+        return value.replace("\x00", "\ufffd")
+    if isinstance(value, Mapping):
+        return {shown_tree(str(key)): shown_tree(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [shown_tree(inner) for inner in value]
+    # An integer beyond 64 bits cannot be kept as one.
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63:
+        return float(value) if abs(value) < 1 << 1000 else str(value)
+    return value
+
+
+def _from_blocks(content: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    texts: list[str] = []
+    others: list[dict[str, Any]] = []
+    for place, block in enumerate(content):
+        if place >= _MOST_BLOCKS:
+            break
+        if block.get("type") == "text":
+            texts.append(str(block.get("text", "")))
+        else:
+            others.append(_described(block))
+    text = shown_tree("\n".join(texts))
+    value: dict[str, Any] = {"text": text}
+    parsed = _parsed(text)
+    if parsed is not None:
+        value["json"] = parsed
+    if others:
+        value["others"] = others
+    return value
+
+
+def _parsed(text: str) -> Any:
+    """Many servers answer JSON as text; an object or a list is worth having as one."""
+    if text[:1] not in {"{", "["}:
+        return None
+    try:
+        return shown_tree(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _described(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A block that is not text, by what it is."""
+    inner = block.get("resource")
+    told = {**block, **inner} if isinstance(inner, Mapping) else dict(block)
+    data = told.get("data") or told.get("blob") or ""
+    shown: dict[str, Any] = {"type": sentence(str(block.get("type", "")))}
+    for name, key in (("mime_type", "mimeType"), ("uri", "uri"), ("name", "name")):
+        if isinstance(told.get(key), str):
+            shown[name] = sentence(told[key])
+    if isinstance(told.get("text"), str):
+        shown["text"] = shown_tree(told["text"])
+    elif isinstance(data, str) and data:
+        shown["bytes"] = len(data) * 3 // 4
+    return shown

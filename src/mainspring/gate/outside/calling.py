@@ -1,0 +1,191 @@
+"""A tool of an outside server as a capability, like any other.
+
+What is built here remembers which connection, which tool, and the hash of what was agreed to.
+Each call looks at the row first: a tool that is held back since then is not called, however
+long ago this was built and in whichever process. The client is made for the call and thrown
+away. A tool that sends is a write, which a person sees before it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import (
+    Annotations,
+    Capability,
+    CapabilityHandler,
+    Effect,
+    Write,
+)
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Clash, Missing, Problem, Upstream
+from mainspring.definition.json_schema import compile_schema
+from mainspring.definition.json_text import canonical
+from mainspring.gate.outside.effects import judge
+from mainspring.store.walls import Walled
+from mainspring.workspace.connections.tool_rows import ToolRow, find_tool
+
+if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+    from mainspring.gate.outside.client import CallAnswer, Outside
+    from mainspring.store.database import Database
+
+_SHOWN: Final = 200
+_SECONDS: Final = 5.0
+
+# What a tool answers that does not say what it answers.
+PLAIN_OUTPUT: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "required": ["text"],
+    "properties": {
+        "text": {"type": "string", "description": "What it said, as text."},
+        "json": {"description": "The same as a value, where the text is JSON."},
+        "others": {
+            "type": "array",
+            "description": "What was no text: its kind, its type and its size.",
+            "items": {"type": "object"},
+        },
+    },
+    "examples": [{"text": "Three issues are open."}],
+}
+
+
+def tool_capability(
+    row: ToolRow, alias: str, database: Database, outside: Outside, limits: Limits
+) -> Capability:
+    """The capability of an agreed tool."""
+    judged = judge(row.name, row.hints, row.effect)
+    name = f"{alias}.{row.name}"
+    sends = judged.effect is Effect.SEND
+    return Capability(
+        id=name,
+        description=_description(row, alias),
+        input_schema=row.input_schema,
+        output_schema=PLAIN_OUTPUT if row.output_schema is None else row.output_schema,
+        handler=_handler(row, alias, database, outside, limits),
+        write=Write(preview=lambda given: preview(name, given)) if sends else None,
+        annotations=Annotations(
+            effect=judged.effect,
+            seconds=_SECONDS,
+            side_effects=judged.side_effects,
+            pin=f"{row.connection_id}:{row.pinned_hash.hex()}",
+        ),
+    )
+
+
+def held_capability(row: ToolRow, alias: str) -> Capability:
+    """What stands for a tool that may not be called: whoever names it is told why.
+
+    It says nothing of what the server says now, and holds nothing for later.
+    """
+    name = f"{alias}.{row.name}"
+    judged = judge(row.name, row.hints, row.effect)
+
+    async def call(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        del ctx, arguments
+        raise not_callable(row, name, alias)
+
+    is_known = row.agreed_at is not None
+    return Capability(
+        id=name,
+        description=f"{name}\n\nIt cannot be called: {not_callable(row, name, alias).detail}",
+        input_schema=row.input_schema if is_known else {"type": "object"},
+        output_schema={"type": "object"},
+        handler=call,
+        annotations=Annotations(effect=judged.effect, seconds=_SECONDS),
+    )
+
+
+def preview(name: str, arguments: Mapping[str, Any]) -> str:
+    """What will be called with what, in one line."""
+    given = ", ".join(f"{key}: {_short(value)}" for key, value in arguments.items())
+    shown = given if len(given) <= _SHOWN * 3 else given[: _SHOWN * 3] + "…"
+    return f"Call {name} with {shown}" if shown else f"Call {name}"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else canonical(value).decode()
+    text = " ".join(text[: _SHOWN * 2].split())
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def _description(row: ToolRow, alias: str) -> str:
+    label = row.title or row.name
+    said = row.description.strip()
+    return f"{label}\n\n{said}\n\nA tool of the connection {alias}." if said else label
+
+
+def _handler(
+    row: ToolRow, alias: str, database: Database, outside: Outside, limits: Limits
+) -> CapabilityHandler:
+    connection_id, tool, agreed = row.connection_id, row.name, row.pinned_hash
+    schema = row.output_schema
+
+    async def call(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        space = ctx.actor.workspace_id
+        async with Walled(database, space).acquire() as connection:
+            now = await find_tool(connection, space, connection_id, tool)
+        if now is None or now.state != "agreed" or now.pinned_hash != agreed:
+            raise not_callable(now, f"{alias}.{tool}", alias)
+        async with outside.session(space, connection_id) as session:
+            answer = await session.call(tool, arguments, key=ctx.key)
+        return _value(answer, schema, f"{alias}.{tool}", limits)
+
+    return call
+
+
+def not_callable(row: ToolRow | None, name: str, alias: str) -> Problem:
+    """Why a tool that was there cannot be called now, and what a person can do."""
+    if row is None or row.state == "gone":
+        return Missing(
+            f"The server of {alias} has no tool called {name} any more.",
+            code="tool_gone",
+            suggestion=f"Look at the connection {alias}, and take the tool out of the definition "
+            "or put another in its place.",
+        )
+    if row.state == "refused":
+        why = row.reason or "A person refused it."
+        return Clash(
+            f"{name} cannot be called: {why}",
+            code="tool_refused",
+            suggestion=f"Look at the connection {alias}.",
+        )
+    if row.state == "agreed":
+        return Clash(
+            f"What {name} is was agreed to anew while this was under way.",
+            code="tool_agreed_anew",
+            suggestion="Try again.",
+            retryable=True,
+        )
+    if row.state == "new":
+        return Clash(
+            f"{name} is held back: nobody has agreed to it yet.",
+            code="tool_held_back",
+            suggestion=f"Look at it in the connection {alias}, and agree to it or not.",
+        )
+    return Clash(
+        f"{name} is held back: its server describes it otherwise than what was agreed to.",
+        code="tool_held_back",
+        suggestion=f"Look at what is different in the connection {alias}, and agree to it or not.",
+    )
+
+
+def _value(answer: CallAnswer, schema: Any, name: str, limits: Limits) -> Any:
+    """The answer in the shape that was agreed to, or a problem that blames the server."""
+    value = answer.value
+    if schema is None:
+        if not answer.structured:
+            return value
+        return {"text": canonical(value).decode(), "json": value}
+    if not answer.structured:
+        value = value.get("json")
+    findings = compile_schema(schema, limits).findings(value, "")
+    if findings:
+        raise Upstream(
+            f"{name} answered in another shape than its server declares: {findings[0].detail}",
+            code="tool_answer_invalid",
+            findings=findings,
+            retryable=False,
+        )
+    return value

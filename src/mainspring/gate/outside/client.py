@@ -1,0 +1,173 @@
+"""Outside: the way to the servers that a workspace is connected to.
+
+Each use loads the row, takes care that the token is good, speaks with the server and throws
+the client away. A token of ours, or of whoever calls, is never handed on: the connection's own
+is all that a server sees, and only at its own address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.gate.egress import Egress
+from mainspring.gate.egress.transport import EgressTransport
+from mainspring.gate.outside.answers import CallAnswer
+from mainspring.gate.outside.authority import Authority
+from mainspring.gate.outside.session import Session, ToolSeen
+from mainspring.gate.outside.tokens import ACCESS, TokenKeeper, mark_of
+from mainspring.gate.outside.wire import SIGN_IN_NEEDED, Wire
+from mainspring.store.database import Database, is_lost_connection
+from mainspring.workspace.connections import rows
+from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.vault import Vault
+
+if TYPE_CHECKING:
+    from mainspring.gate.outside.oauth import SignIns
+
+__all__ = ["CallAnswer", "Outside", "Session", "ToolSeen", "roomy_egress"]
+
+_BEARER: Final = SecretText(("Bearer ", SecretRef(ACCESS)))
+
+
+def roomy_egress(limits: Limits, allow: Iterable[str], **more: Any) -> Egress:
+    """A way out with room for what servers of tools answer."""
+    roomy = replace(
+        limits,
+        # The protocol and its escapes add to what a call hands over.
+        http_request_bytes=max(limits.http_request_bytes, limits.call_arguments_bytes * 2),
+        http_response_bytes=limits.mcp_response_bytes,
+        http_seconds=limits.mcp_seconds,
+    )
+    return Egress(roomy, allow, **more)
+
+
+class Outside:
+    """Sessions with the servers of all workspaces, and signing in to them."""
+
+    def __init__(
+        self,
+        database: Database,
+        vault: Vault,
+        egress: Egress,
+        limits: Limits,
+        clock: Clock,
+        address: str = "",
+        *,
+        allow: Iterable[str] = (),
+    ) -> None:
+        self._database = database
+        self._vault = vault
+        self._egress = egress
+        self._limits = limits
+        self._address = address
+        self.authority = Authority(egress, allow)
+        self._tokens = TokenKeeper(database, vault, self.authority, clock)
+
+    @asynccontextmanager
+    async def session(self, workspace_id: UUID, connection_id: UUID) -> AsyncIterator[Session]:
+        """One session with a server. How it fared is written down at its end."""
+        async with self._database.acquire() as reading:
+            connection = await rows.find(reading, workspace_id, connection_id)
+        session: Session | None = None
+        try:
+            async with self._opened(connection) as session:
+                yield session
+        except Problem as problem:
+            await self._mark(connection, problem if session is None else session.broken)
+            raise
+        assert session is not None
+        await self._mark(connection, session.broken)
+
+    async def begin_sign_in(self, actor: Actor, connection_id: UUID, redirect_uri: str) -> str:
+        """The address at which a member signs in; they come back to ``redirect_uri``."""
+        return await (await self._sign_ins()).begin(actor, connection_id, redirect_uri)
+
+    async def finish_sign_in(
+        self,
+        actor: Actor,
+        *,
+        state: str,
+        code: str | None,
+        iss: str | None = None,
+        error: str | None = None,
+    ) -> Connection:
+        """Takes what a member came back with; they must be the one who left."""
+        signing = await self._sign_ins()
+        return await signing.finish(actor, state, code, iss=iss, error=error)
+
+    async def aclose(self) -> None:
+        await self._egress.aclose()
+
+    @asynccontextmanager
+    async def _opened(self, connection: Connection) -> AsyncIterator[Session]:
+        if connection.transport == "stdio":
+            pipes = await _loaded("stdio")
+            async with pipes.over_stdio(connection, self._vault, self._limits) as session:
+                yield session
+            return
+        talk = await _loaded("talk")
+        connection = await self._tokens.ready(connection)
+        assert connection.server_url is not None
+        wire = self._wire(connection)
+        async with talk.over_http(
+            connection.server_url, wire, connection.alias, self._limits
+        ) as session:
+            yield session
+
+    def _wire(self, connection: Connection) -> Wire:
+        """The wire to the connection's own host and port, and to no other."""
+        assert connection.server_url is not None
+        shown = ""
+
+        async def reveal(names: frozenset[str]) -> Mapping[str, str]:
+            nonlocal shown
+            values = await self._tokens.reveal(connection, names)
+            shown = mark_of(values[ACCESS])
+            return values
+
+        async def renew() -> bool:
+            return await self._tokens.renew(connection, shown)
+
+        target = self.authority.judged(connection.server_url)
+        inner = EgressTransport(
+            self._egress.bound(frozenset({target.pair}), reveal),
+            seconds=float(self._limits.mcp_seconds),
+            most_bytes=self._limits.mcp_response_bytes,
+            headers={} if connection.auth == "none" else {"authorization": _BEARER},
+        )
+        return Wire(inner, connection.alias, renew if connection.auth == "oauth" else None)
+
+    async def _mark(self, connection: Connection, problem: Problem | None) -> None:
+        """Health is told as well as it can be; failing to write it fails nothing else."""
+        if isinstance(problem, Fault) or (problem is not None and is_lost_connection(problem)):
+            return
+        whose = (connection.workspace_id, connection.id)
+        with contextlib.suppress(Problem):
+            async with self._database.acquire() as writing:
+                if problem is None:
+                    await rows.mark_ok(writing, *whose)
+                    return
+                waits = problem.code == SIGN_IN_NEEDED and connection.auth != "none"
+                await rows.mark_failed(writing, *whose, problem, sign_in=waits)
+
+    async def _sign_ins(self) -> SignIns:
+        oauth = await _loaded("oauth")
+        made: SignIns = oauth.SignIns(self._database, self._vault, self.authority, self._tokens)
+        return made
+
+
+async def _loaded(name: str) -> Any:
+    """The library is large: whoever has no connections never reads it, and the loop goes on."""
+    return await asyncio.to_thread(importlib.import_module, f"mainspring.gate.outside.{name}")

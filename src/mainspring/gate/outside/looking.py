@@ -1,0 +1,104 @@
+"""A tool as its server describes it, judged before anything of it is kept.
+
+Text is cut and cleaned, hints are the few that are known, and a schema must be one that our own
+checker would take from anybody. What cannot be used is kept by its name, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Problem
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema.check import check_schema
+from mainspring.definition.json_values import canonical, check_value
+from mainspring.gate.outside.pins import Offered, cleaned, pin
+from mainspring.gate.outside.session import ToolSeen
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_BAD_NAME: Final = "Its name is not 1 to 64 letters, digits, dots, dashes and underscores."
+_TITLE: Final = 200
+# Says which rules a schema is written by; those of older drafts that we take are the same.
+_DIALECT: Final = re.compile(r"https?://json-schema\.org/draft[-/][0-9a-z-]+/schema#?")
+# Words of a schema that only tell.
+_TELLING: Final = frozenset({"description", "title", "$comment"})
+# What a schema says to us alone; a stranger may not.
+_OURS: Final = ("x-mainspring-", "x-anti-examples")
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A tool that was looked at: its hash, and why it cannot be used if it cannot."""
+
+    offered: Offered
+    hash: bytes
+    reason: str | None = None
+
+
+def look_at(tool: ToolSeen, limits: Limits) -> Looked:
+    """One tool, cleaned, with the reason if it cannot be used."""
+    offered = Offered(
+        name=cleaned(tool.name, 100),
+        title=cleaned(tool.title, _TITLE).replace("\n", " "),
+        description=cleaned(tool.description, limits.tool_text),
+        hints={name: tool.hints[name] for name in _HINTS if isinstance(tool.hints.get(name), bool)},
+    )
+    if not _NAME.fullmatch(tool.name):
+        return Looked(offered, pin(offered), _BAD_NAME)
+    reason = _unusable(tool.input_schema, "input", limits)
+    if reason is None and tool.output_schema is not None:
+        reason = _unusable(tool.output_schema, "output", limits)
+    if reason is not None:
+        return Looked(offered, pin(offered), reason)
+    output = None if tool.output_schema is None else tidied(tool.output_schema, limits)
+    offered = replace(offered, input_schema=tidied(tool.input_schema, limits), output_schema=output)
+    return Looked(offered, pin(offered))
+
+
+def tidied(schema: Any, limits: Limits) -> Any:
+    """A schema in which only what describes values is left, its text cleaned."""
+    made = _tidied(schema, limits)
+    if isinstance(made, dict):
+        dialect = made.get("$schema")
+        if isinstance(dialect, str) and _DIALECT.fullmatch(dialect):
+            del made["$schema"]
+        made.pop("$id", None)
+    return made
+
+
+def _tidied(value: Any, limits: Limits) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            name: cleaned(entry, limits.tool_text)
+            if name in _TELLING and isinstance(entry, str)
+            else _tidied(entry, limits)
+            for name, entry in value.items()
+            if not name.startswith(_OURS)
+        }
+    return [_tidied(entry, limits) for entry in value] if isinstance(value, list) else value
+
+
+def _unusable(schema: Any, which: str, limits: Limits) -> str | None:
+    """Why a schema cannot be used, in a sentence; None when it can."""
+    try:
+        check_value(schema, limits)
+        size = len(canonical(schema))
+    except Problem as problem:
+        return _sentence(which, problem.findings[0] if problem.findings else None)
+    if size > limits.tool_schema_bytes:
+        return f"Its {which} schema is larger than {limits.tool_schema_bytes:,} bytes."
+    if not isinstance(schema, Mapping) or schema.get("type") != "object":
+        return f"Its {which} schema does not describe an object."
+    found = check_schema(tidied(schema, limits), limits)
+    return _sentence(which, found[0]) if found else None
+
+
+def _sentence(which: str, finding: Finding | None) -> str:
+    if finding is None:
+        return f"Its {which} schema cannot be used."
+    where = f" at {finding.pointer[:200]}" if finding.pointer else ""
+    return f"Its {which} schema cannot be used{where}: {finding.detail[:300]}"

@@ -1,0 +1,190 @@
+"""Signing in to a server of tools: OAuth 2.1, begun by a member and finished by the same one.
+
+Nothing of a connection changes before the whole way has been gone: whoever begins and does not
+come back leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from mcp.client.auth.utils import issuers_match
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Denied, Upstream
+from mainspring.gate.outside.authority import Authority, Refusal, known_error
+from mainspring.gate.outside.discovery import (
+    Client,
+    TokenPlace,
+    become_known,
+    find_place,
+    given_client,
+)
+from mainspring.gate.outside.tokens import CLIENT_SECRET, TokenKeeper
+from mainspring.store.database import Database
+from mainspring.workspace.connections import rows, sign_ins
+from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.vault import Vault, connection_drawer
+
+_VERIFIER_BYTES: Final = 48
+
+
+class SignIns:
+    """Sends members to sign in, and takes them back."""
+
+    def __init__(
+        self, database: Database, vault: Vault, authority: Authority, keeper: TokenKeeper
+    ) -> None:
+        self._database = database
+        self._vault = vault
+        self._authority = authority
+        self._keeper = keeper
+
+    async def begin(self, actor: Actor, connection_id: Any, redirect_uri: str) -> str:
+        """The address at which the member signs in."""
+        async with self._database.acquire() as reading:
+            connection = await rows.find(reading, actor.workspace_id, connection_id)
+        if connection.auth != "oauth" or connection.server_url is None:
+            raise Clash(
+                f"Nobody signs in to {connection.alias}: it is connected in another way.",
+                code="no_sign_in",
+            )
+        place = await find_place(self._authority, connection.server_url)
+        client = await self._client(connection, place, redirect_uri)
+        verifier = secrets.token_urlsafe(_VERIFIER_BYTES)
+        kept = {
+            "place": asdict(place),
+            "client": asdict(client),
+            "verifier": verifier,
+            "redirect_uri": redirect_uri,
+        }
+        async with self._database.transaction() as tx:
+            state = await sign_ins.leave(
+                tx, self._vault, actor.workspace_id, connection.id, actor.id, kept
+            )
+        return _address(place, client, state, verifier, redirect_uri)
+
+    async def finish(
+        self, actor: Actor, state: str, code: str | None, *, iss: str | None, error: str | None
+    ) -> Connection:
+        """Tokens for what the member came back with, and the connection with them."""
+        # Used up whatever comes of it, so not undone by a problem.
+        async with self._database.acquire() as tx:
+            left = await sign_ins.come_back(tx, self._vault, actor.workspace_id, actor.id, state)
+        place = TokenPlace(
+            **{**left.kept["place"], "methods": tuple(left.kept["place"]["methods"])}
+        )
+        client = Client(**left.kept["client"])
+        _check_answer(place, code, iss, error)
+        form = {
+            "grant_type": "authorization_code",
+            "code": str(code),
+            "redirect_uri": left.kept["redirect_uri"],
+            "code_verifier": left.kept["verifier"],
+            "resource": place.resource,
+        }
+        shown = {"id": client.id, "method": client.method}
+        try:
+            tokens = await self._authority.tokens(place.token_endpoint, form, shown, client.secret)
+        except Refusal as refusal:
+            raise _failed(refusal.word) from None
+        async with self._database.acquire() as reading:
+            connection = await rows.find(reading, actor.workspace_id, left.connection_id)
+        learnt = _learnt(place, client, left.kept["redirect_uri"])
+        return await self._keeper.keep(
+            connection, tokens, learnt, renewal=False, client_secret=client.secret
+        )
+
+    async def _client(self, connection: Connection, place: TokenPlace, redirect_uri: str) -> Client:
+        """As whom we ask: as whom a person says, as before, or as somebody new."""
+        known = connection.oauth
+        secret = await self._secret(connection)
+        if known.get("client_given") and known.get("client_id"):
+            return given_client(place, str(known["client_id"]), secret)
+        before = (known.get("issuer"), known.get("client_redirect"))
+        if known.get("client_id") and before == (place.issuer, redirect_uri):
+            return Client(str(known["client_id"]), str(known["client_method"]), secret)
+        return await become_known(self._authority, place, redirect_uri)
+
+    async def _secret(self, connection: Connection) -> str | None:
+        drawer = connection_drawer(connection.workspace_id, connection.id)
+        there = {secret.name for secret in await self._vault.names(drawer)}
+        if CLIENT_SECRET not in there:
+            return None
+        return (await self._vault.reveal(drawer, [CLIENT_SECRET]))[CLIENT_SECRET]
+
+
+def _address(
+    place: TokenPlace, client: Client, state: str, verifier: str, redirect_uri: str
+) -> str:
+    digest = hashlib.sha256(verifier.encode()).digest()
+    asked = {
+        "response_type": "code",
+        "client_id": client.id,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+        "resource": place.resource,
+    }
+    if place.scope:
+        asked["scope"] = place.scope
+        if "offline_access" in place.scope.split():
+            asked["prompt"] = "consent"
+    joint = "&" if "?" in place.authorization_endpoint else "?"
+    return place.authorization_endpoint + joint + urlencode(asked)
+
+
+def _check_answer(place: TokenPlace, code: str | None, iss: str | None, error: str | None) -> None:
+    """Whoever came back must come from where they were sent, and bring what they went for."""
+    if iss is None and place.tells_issuer:
+        raise _other_issuer()
+    if iss is not None and not issuers_match(iss, place.issuer):
+        raise _other_issuer()
+    if error or not code:
+        raise _failed(known_error(error))
+
+
+def _other_issuer() -> Denied:
+    return Denied(
+        "The answer does not come from the server at which signing in was begun.",
+        code="issuer_mismatch",
+        suggestion="Begin to sign in again.",
+    )
+
+
+def _failed(word: str) -> Upstream:
+    if word == "access_denied":
+        return Upstream(
+            "Signing in was not agreed to there.",
+            code="sign_in_failed",
+            suggestion="Begin to sign in again, and agree.",
+            retryable=False,
+        )
+    told = f": {word}." if word else "."
+    return Upstream(
+        f"The server of tokens did not accept the signing in{told}",
+        code="sign_in_failed",
+        suggestion="Begin to sign in again.",
+        retryable=False,
+    )
+
+
+def _learnt(place: TokenPlace, client: Client, redirect_uri: str) -> Mapping[str, Any]:
+    """What is known from now on about where the tokens come from; nothing of it is secret."""
+    return {
+        "issuer": place.issuer,
+        "token_endpoint": place.token_endpoint,
+        "resource": place.resource,
+        "scope": place.scope,
+        "client_id": client.id,
+        "client_method": client.method,
+        "client_given": client.given,
+        "client_redirect": redirect_uri,
+    }

@@ -1,0 +1,97 @@
+"""Connections and their tools as people see them: what they do, and what is different."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from mainspring.gate.outside.effects import judge
+from mainspring.gate.outside.pins import Offered, differences
+from mainspring.gate.outside.settling import offered_hash, pinned_of
+from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.connections.tool_rows import ToolRow
+
+_WAITING: Final = ("new", "changed")
+# In a list; one tool by itself is shown whole.
+_SHORT: Final = 300
+_MOST_LINES: Final = 40
+
+
+def connection_shown(found: Connection, counts: Mapping[str, int]) -> dict[str, Any]:
+    """A connection, with nothing secret in it."""
+    return {
+        "id": str(found.id),
+        "alias": found.alias,
+        "transport": found.transport,
+        "server_url": found.server_url,
+        "auth": found.auth,
+        "health": health(found),
+        "failures_in_row": found.failures_in_row,
+        "last_ok_at": _moment(found.last_ok_at),
+        "last_failed_at": _moment(found.last_failed_at),
+        "last_error": _wrong(found.last_error),
+        "last_harvested_at": _moment(found.last_harvested_at),
+        "harvest_error": _wrong(found.harvest_error),
+        "token_ends_at": _moment(found.expires_at),
+        "tools": {
+            "agreed": counts.get("agreed", 0),
+            "waiting": sum(counts.get(state, 0) for state in _WAITING),
+            "gone": counts.get("gone", 0),
+            "refused": counts.get("refused", 0),
+        },
+        "created_at": found.created_at.isoformat(),
+        "created_by": str(found.created_by),
+    }
+
+
+def health(found: Connection) -> str:
+    """How it fares, in a word."""
+    if found.state == "sign_in":
+        return "sign_in"
+    if found.failures_in_row:
+        return "failing"
+    return "ok" if found.last_ok_at is not None else "unknown"
+
+
+def tool_shown(
+    row: ToolRow, alias: str, used: Mapping[str, Sequence[str]], *, whole: bool
+) -> dict[str, Any]:
+    """A tool as its server describes it now, and what of that is new."""
+    offered = pinned_of(row) if row.offered is None else Offered.from_dict(row.offered)
+    judged = judge(row.name, offered.hints, row.effect)
+    lines = [] if row.offered is None else differences(pinned_of(row), offered)
+    capability = f"{alias}.{row.name}"
+    return {
+        "name": row.name,
+        "capability": capability,
+        "state": row.state,
+        "title": offered.title,
+        "description": offered.description if whole else _short(offered.description),
+        "effect": judged.effect.value,
+        "effect_because": judged.why,
+        "side_effects": sorted(judged.side_effects),
+        "hash": offered_hash(row).hex(),
+        "differences": lines if whole else lines[:_MOST_LINES],
+        "reason": row.reason,
+        "used_by": list(used.get(capability, ())),
+        "agreed_at": _moment(row.agreed_at),
+        "agreed_by": None if row.agreed_by is None else str(row.agreed_by),
+        "input_schema": offered.input_schema if whole else None,
+        "output_schema": offered.output_schema if whole else None,
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHORT else text[:_SHORT] + " …"
+
+
+def _moment(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+def _wrong(error: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    kept = ("code", "detail", "suggestion")
+    return {name: error[name] for name in kept if name in error}

@@ -1,0 +1,213 @@
+"""A server of tools that is a program on this machine, for connections the operator has made.
+
+It is started for each use, in a process group of its own, and is gone with everything that it
+started when the use is over. Of our environment it knows where programs and its home are; what
+else it needs comes from the connection's drawer of the vault, where ``env_github_token`` stands
+for ``GITHUB_TOKEN``. What it prints beside the protocol goes to the log, short and masked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from mainspring.contracts.errors import Problem, Upstream
+from mainspring.contracts.limits import Limits
+from mainspring.gate.outside import talk
+from mainspring.gate.outside.answers import sentence
+from mainspring.gate.outside.session import Session
+from mainspring.gate.redact import Redactor
+from mainspring.settings import bare_environment
+from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.vault import Vault, connection_drawer
+
+log = logging.getLogger(__name__)
+
+ENV: Final = "env_"
+# How long a program may take to end by itself once nothing more is sent to it.
+_GRACE_SECONDS: Final = 1.0
+_TAIL_BYTES: Final = 2_000
+
+FromServer = MemoryObjectReceiveStream[SessionMessage | Exception]
+ToServer = MemoryObjectSendStream[SessionMessage]
+
+
+@dataclass(slots=True)
+class Pipes:
+    """What lies between us and a program, and remembers why it broke."""
+
+    alias: str
+    redactor: Redactor
+    problem: Problem | None = None
+    status: int | None = None
+    retry_after: float | None = None
+    # The end of what it printed beside the protocol.
+    tail: bytearray = field(default_factory=bytearray)
+    cut: bool = False
+
+    def overhear(self, piece: bytes) -> None:
+        self.tail += piece
+        self.cut = self.cut or len(self.tail) > _TAIL_BYTES
+        del self.tail[:-_TAIL_BYTES]
+
+    def last_words(self) -> str:
+        """Whole lines only: half a secret would not be known for one."""
+        whole = self.tail.partition(b"\n")[2] if self.cut else self.tail
+        return sentence(self.redactor.data(bytes(whole)).decode("utf-8", "replace"))
+
+
+@asynccontextmanager
+async def over_stdio(
+    connection: Connection, vault: Vault, limits: Limits
+) -> AsyncIterator[Session]:
+    """A session with a program that lives as long as the session."""
+    values = await _values(connection, vault)
+    pipes = Pipes(connection.alias, Redactor(values))
+    environment = bare_environment() | {
+        name.removeprefix(ENV).upper(): value for name, value in values.items()
+    }
+    process = await _started(connection, environment, limits.mcp_response_bytes)
+    try:
+        streams = _streams(process, pipes)
+        async with talk.over(streams, pipes, connection.alias, limits) as session:
+            yield session
+    finally:
+        await _ended(process)
+        if said := pipes.last_words():
+            log.info("The program of %s said: %s", connection.alias, said)
+
+
+async def _values(connection: Connection, vault: Vault) -> dict[str, str]:
+    drawer = connection_drawer(connection.workspace_id, connection.id)
+    names = [secret.name for secret in await vault.names(drawer) if secret.name.startswith(ENV)]
+    return await vault.reveal(drawer, names)
+
+
+async def _started(
+    connection: Connection, environment: dict[str, str], most_bytes: int
+) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *connection.command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment,
+            cwd=environment.get("HOME", "/"),
+            start_new_session=True,
+            limit=most_bytes,
+        )
+    except (OSError, ValueError):
+        raise Upstream(
+            f"The program of {connection.alias} could not be started.",
+            code="program_failed",
+            suggestion="An operator looks at its command.",
+            retryable=False,
+        ) from None
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Ends the program and all that it started, whatever happens to us meanwhile."""
+    with anyio.CancelScope(shield=True):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_SECONDS):
+                assert process.stdin is not None
+                process.stdin.close()
+                await process.wait()
+        # The group outlives its first process while any child is left.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_SECONDS):
+                await process.wait()
+
+
+@asynccontextmanager
+async def _streams(
+    process: asyncio.subprocess.Process, pipes: Pipes
+) -> AsyncIterator[tuple[FromServer, ToServer]]:
+    """The two directions as the library wants them, one message a line."""
+    told, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_server, telling = anyio.create_memory_object_stream[SessionMessage](0)
+    async with anyio.create_task_group() as group:
+        group.start_soon(_read, process, told, pipes)
+        group.start_soon(_write, process, telling)
+        group.start_soon(_overhear, process, pipes)
+        try:
+            yield from_server, to_server
+        finally:
+            for stream in (from_server, to_server, told, telling):
+                stream.close()
+            group.cancel_scope.cancel()
+
+
+async def _read(
+    process: asyncio.subprocess.Process,
+    told: MemoryObjectSendStream[SessionMessage | Exception],
+    pipes: Pipes,
+) -> None:
+    assert process.stdout is not None
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError), told:
+        while line := await _line(process.stdout, pipes):
+            message = _parsed(pipes.redactor.data(line))
+            # A program that prints something else in between is not worth ending for.
+            if message is not None:
+                await told.send(SessionMessage(message))
+
+
+async def _line(stdout: asyncio.StreamReader, pipes: Pipes) -> bytes:
+    """The next line; nothing at the end, and for one that is too long."""
+    try:
+        line = await stdout.readline()
+    except ValueError:
+        pipes.problem = Upstream(
+            f"An answer of the program of {pipes.alias} is larger than what is read.",
+            code="response_too_large",
+            retryable=False,
+        )
+        return b""
+    if not line and pipes.problem is None:
+        pipes.problem = Upstream(
+            f"The program of {pipes.alias} has ended.",
+            code="program_failed",
+            suggestion="An operator finds what it said in the log.",
+        )
+    return line
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        return None
+
+
+async def _write(
+    process: asyncio.subprocess.Process, telling: MemoryObjectReceiveStream[SessionMessage]
+) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(OSError, anyio.ClosedResourceError), telling:
+        async for session_message in telling:
+            text = session_message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            process.stdin.write(text.encode() + b"\n")
+            await process.stdin.drain()
+
+
+async def _overhear(process: asyncio.subprocess.Process, pipes: Pipes) -> None:
+    """Reads on, so that the program never waits for us, and keeps the end."""
+    assert process.stderr is not None
+    with contextlib.suppress(OSError):
+        while piece := await process.stderr.read(65_536):
+            pipes.overhear(piece)

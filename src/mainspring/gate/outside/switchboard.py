@@ -1,0 +1,233 @@
+"""The switchboard: what the capabilities about connections are given by whoever builds the house.
+
+They are part of the registry, and they need to know its names, so that no alias can stand for
+what is ours. So the switchboard is made empty and opened once everything stands. Before that
+its capabilities can be described and not called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Exhausted, Fault, Finding, Invalid, Problem
+from mainspring.gate.egress import parse_url
+from mainspring.gate.outside.harvest import Harvester
+from mainspring.gate.outside.tokens import ACCESS, CLIENT_SECRET
+from mainspring.gate.outside.words import Tools
+from mainspring.store.walls import Walled
+from mainspring.workspace.connections import rows, tool_rows
+from mainspring.workspace.sealing import connection_drawer
+
+if TYPE_CHECKING:
+    from mainspring.contracts.clock import Clock
+    from mainspring.contracts.context import Actor, Transaction
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.gate.outside.client import Outside
+    from mainspring.store.database import Database
+    from mainspring.workspace.connections.rows import Auth, Connection
+    from mainspring.workspace.vault import Vault
+
+# Where a person's browser comes back to from signing in elsewhere.
+CALLBACK: Final = "/api/v1/connections/sign-in/callback"
+# Words that mean something else where a tool is named.
+_RESERVED: Final = frozenset(
+    {
+        "admin", "agent", "board", "constructor", "event", "inputs", "mainspring", "mcp",
+        "prototype", "run", "secrets", "steps", "system", "then", "trigger",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What stands behind an open switchboard."""
+
+    database: Database
+    vault: Vault
+    outside: Outside
+    clock: Clock
+    limits: Limits
+    address: str
+    natives: Vocabulary
+    harvester: Harvester
+    tools: Tools
+
+
+class Switchboard:
+    """Connections as people make and end them."""
+
+    def __init__(self) -> None:
+        self._parts: Parts | None = None
+
+    def open(
+        self, database: Database, vault: Vault, outside: Outside, clock: Clock, limits: Limits,
+        address: str, natives: Vocabulary,
+    ) -> None:  # fmt: skip
+        """Everything stands: from here on the capabilities work."""
+        self._parts = Parts(
+            database, vault, outside, clock, limits, address, natives,
+            Harvester(database, outside, clock, limits), Tools(database, outside, limits),
+        )  # fmt: skip
+
+    @property
+    def is_open(self) -> bool:
+        return self._parts is not None
+
+    @property
+    def parts(self) -> Parts:
+        if self._parts is None:
+            raise Fault("This registry describes capabilities and cannot call this one.")
+        return self._parts
+
+    def inside(self, workspace_id: UUID) -> Walled:
+        return Walled(self.parts.database, workspace_id)
+
+    async def connect(
+        self, actor: Actor, given: Mapping[str, Any]
+    ) -> tuple[Connection, str | None]:
+        """A new connection with its tools, or with the address at which to sign in first.
+
+        One that cannot be used at all is not kept: whoever connects is there to mend it.
+        """
+        check_alias(given["alias"], self.parts.natives)
+        address = checked_url(given["server_url"])
+        auth = _auth(given)
+        inside = self.inside(actor.workspace_id)
+        made = await inside.run_retrying(lambda tx: self._added(tx, actor, given, address, auth))
+        return await self.first_look(actor, made)
+
+    async def connect_program(
+        self, actor: Actor, alias: str, command: list[str], *, agree: bool
+    ) -> Connection:
+        """A program on this machine, for the operator's own command."""
+        check_alias(alias, self.parts.natives)
+
+        async def work(tx: Transaction) -> Connection:
+            made = await rows.add_stdio(tx, actor.workspace_id, actor.id, alias, command)
+            if not agree:
+                await tool_rows.look_first(tx, actor.workspace_id, made.id)
+            return made
+
+        made = await self.inside(actor.workspace_id).run_retrying(work)
+        return (await self.first_look(actor, made))[0]
+
+    async def first_look(self, actor: Actor, made: Connection) -> tuple[Connection, str | None]:
+        """The tools of a new connection, or where to sign in; one that fails is taken away."""
+        link = None
+        inside = self.inside(actor.workspace_id)
+        try:
+            if made.auth == "oauth":
+                link = await self.parts.outside.begin_sign_in(actor, made.id, self.callback)
+            else:
+                await self.parts.harvester.harvest(actor.workspace_id, made.id)
+        except Problem:
+            await inside.run_retrying(lambda tx: rows.remove(tx, actor.workspace_id, made.id))
+            raise
+        async with inside.acquire() as connection:
+            return await rows.find(connection, actor.workspace_id, made.id), link
+
+    @property
+    def callback(self) -> str:
+        return self.parts.address.rstrip("/") + CALLBACK
+
+    async def finish_sign_in(
+        self, actor: Actor, *, state: str, code: str | None, iss: str | None, error: str | None
+    ) -> tuple[Connection, Problem | None]:
+        """Takes in whoever comes back from signing in, and looks at the tools.
+
+        A look that fails does not undo the signing in; why it failed is told.
+        """
+        made = await self.parts.outside.finish_sign_in(
+            actor, state=state, code=code, iss=iss, error=error
+        )
+        try:
+            await self.parts.harvester.harvest(actor.workspace_id, made.id)
+        except Problem as problem:
+            return made, problem
+        self.parts.tools.stir(actor.workspace_id)
+        return made, None
+
+    async def _added(
+        self, tx: Transaction, actor: Actor, given: Mapping[str, Any], address: str, auth: Auth
+    ) -> Connection:
+        space = actor.workspace_id
+        there = await rows.list_connections(tx, space)
+        if len(there) >= self.parts.limits.connections:
+            raise Exhausted(
+                f"A workspace has at most {self.parts.limits.connections} connections.",
+                code="too_many_connections",
+                suggestion="Remove one that is not used.",
+                retryable=False,
+            )
+        known = None
+        if "client_id" in given:
+            known = {"client_id": given["client_id"], "client_given": True}
+        made = await rows.add_http(
+            tx, space, actor.id, given["alias"], address, auth=auth, oauth=known
+        )
+        drawer = connection_drawer(space, made.id)
+        for name, argument in ((ACCESS, "token"), (CLIENT_SECRET, "client_secret")):
+            if argument in given:
+                await self.parts.vault.put(tx, drawer, name, given[argument])
+        if not given.get("agree", True):
+            await tool_rows.look_first(tx, space, made.id)
+        return made
+
+
+def check_alias(alias: str, natives: Vocabulary) -> None:
+    """Refuses a name that would stand before names of ours."""
+    heads = {name.partition(".")[0] for name in (*natives.capabilities, *natives.actions)}
+    if alias in heads or alias in _RESERVED or alias.startswith("admin_"):
+        detail = f"{alias} is the beginning of names that are known already."
+        raise Clash(
+            detail,
+            code="alias_reserved",
+            findings=[Finding("/alias", detail, "alias_reserved")],
+            suggestion="Choose another alias, such as the name of the service.",
+        )
+
+
+def checked_url(url: str) -> str:
+    """The address of a server over HTTP; nothing else can be connected from here."""
+    scheme = url.partition(":")[0].lower()
+    if scheme not in ("http", "https"):
+        detail = "A server of tools is reached over https. Files, sockets and programs are not."
+        raise _wrong_url(
+            detail, "not_http",
+            "Programs are connected on the machine itself, by its operator: "
+            "mainspring connections add-stdio.",
+        )  # fmt: skip
+    try:
+        return parse_url(url).url
+    except Invalid as problem:
+        raise _wrong_url(
+            problem.detail, "bad_url", "Write it like https://example.com/mcp."
+        ) from None
+
+
+def _wrong_url(detail: str, code: str, suggestion: str) -> Invalid:
+    finding = Finding("/server_url", detail, code, suggestion)
+    return Invalid(detail, code=code, findings=[finding], suggestion=suggestion)
+
+
+def _auth(given: Mapping[str, Any]) -> Auth:
+    """How it is signed in to; what is given for another way is a mistake."""
+    auth: Auth = given.get("auth") or ("bearer" if "token" in given else "none")
+    needed = {"bearer": {"token"}}.get(auth, set())
+    taken = {"bearer": {"token"}, "oauth": {"client_id", "client_secret"}}.get(auth, set())
+    for name in ("token", "client_id", "client_secret"):
+        detail = ""
+        if name in given and name not in taken:
+            detail = f"{name} is not used with auth {auth}."
+        elif name in needed and name not in given:
+            detail = f"With auth {auth} a {name} is needed."
+        if detail:
+            raise Invalid(detail, code="auth", findings=[Finding(f"/{name}", detail, "auth")])
+    if "client_secret" in given and "client_id" not in given:
+        detail = "A client_secret belongs to a client_id."
+        raise Invalid(detail, code="auth", findings=[Finding("/client_id", detail, "auth")])
+    return auth

@@ -1,0 +1,226 @@
+"""The tokens of connections: good before they are needed, and renewed once for everybody.
+
+A token is renewed a minute before its end, or after the server has refused it. Of all workers
+that want that at the same moment one asks; the others wait for it and find the new token. What
+a renewal brings is in the vault before anybody uses it. If a worker is lost between the answer
+and its record, a server that hands out each renewal token once will refuse the next renewal:
+then that is said, and somebody signs in again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.errors import Missing, Problem, TimedOut, Upstream
+from mainspring.gate.outside.authority import SECONDS, Authority, Refusal, Tokens
+from mainspring.gate.outside.wire import SIGN_IN_NEEDED, sign_in_needed
+from mainspring.store.database import Connection as DatabaseConnection
+from mainspring.store.database import Database
+from mainspring.workspace.connections import rows
+from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.vault import Vault, connection_drawer, delete_secret
+
+ACCESS: Final = "access_token"
+REFRESH: Final = "refresh_token"
+CLIENT_SECRET: Final = "client_secret"  # noqa: S105
+# A token that ends while a call is under way would fail it.
+EARLY: Final = timedelta(seconds=60)
+# What is set before a renewal is asked for, and taken away with its answer.
+RENEWING: Final = "renewing"
+# Each renewal holds a connection to the database while it waits for the server of tokens.
+_AT_ONCE: Final = 4
+_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended('renew ' || $1, 0))"
+
+
+class TokenKeeper:
+    """Keeps the tokens of all connections good."""
+
+    def __init__(
+        self, database: Database, vault: Vault, authority: Authority, clock: Clock
+    ) -> None:
+        self._database = database
+        self._vault = vault
+        self._authority = authority
+        self._clock = clock
+        self._busy = asyncio.Semaphore(_AT_ONCE)
+        self._locks: dict[UUID, asyncio.Lock] = {}
+
+    async def reveal(self, connection: Connection, names: frozenset[str]) -> dict[str, str]:
+        """What lets a connection in; nothing there means that somebody has to sign in."""
+        drawer = connection_drawer(connection.workspace_id, connection.id)
+        try:
+            return await self._vault.reveal(drawer, names)
+        except Missing:
+            raise sign_in_needed(connection.alias) from None
+
+    async def ready(self, connection: Connection) -> Connection:
+        """The connection with a token that is good for a while."""
+        if connection.auth != "oauth":
+            return connection
+        if connection.state == "sign_in":
+            raise _waits(connection)
+        if not self._ends_soon(connection):
+            return connection
+        try:
+            return await self._renewed(connection, None)
+        except Upstream:
+            # A server of tokens that is away does not matter yet.
+            if connection.expires_at is None or connection.expires_at <= self._clock.now():
+                raise
+            return connection
+
+    async def renew(self, connection: Connection, refused: str) -> bool:
+        """Whether there is another token than the one that was refused."""
+        if connection.auth != "oauth":
+            return False
+        await self._renewed(connection, refused)
+        return True
+
+    async def keep(
+        self,
+        connection: Connection,
+        tokens: Tokens,
+        learnt: Mapping[str, Any],
+        *,
+        renewal: bool,
+        client_secret: str | None = None,
+    ) -> Connection:
+        """Seals new tokens; a renewal without a new renewal token leaves the one that is there."""
+        workspace_id = connection.workspace_id
+        drawer = connection_drawer(workspace_id, connection.id)
+        sealed = {ACCESS: tokens.access, REFRESH: tokens.refresh, CLIENT_SECRET: client_secret}
+        ends = None
+        if tokens.lasts is not None:
+            ends = self._clock.now() + timedelta(seconds=tokens.lasts)
+
+        async def store() -> Connection:
+            async with self._database.transaction() as tx:
+                for name, value in sealed.items():
+                    if value is not None:
+                        await self._vault.put(tx, drawer, name, value)
+                    elif not renewal:
+                        await delete_secret(tx, drawer, name)
+                known = {**learnt, RENEWING: None}
+                await rows.mark_signed_in(tx, workspace_id, connection.id, ends, known)
+                return await rows.find(tx, workspace_id, connection.id)
+
+        # There is no second answer, so this one is not given up with a lost connection.
+        return await self._database.retrying(store)
+
+    def _ends_soon(self, connection: Connection) -> bool:
+        ends = connection.expires_at
+        return ends is not None and ends - EARLY <= self._clock.now()
+
+    async def _renewed(self, connection: Connection, refused: str | None) -> Connection:
+        async with self._held(connection) as tx:
+            now = await rows.find(tx, connection.workspace_id, connection.id)
+            if now.state == "sign_in":
+                raise _waits(now)
+            if not await self._still_wanted(now, refused):
+                return now
+            return await self._asked(now)
+
+    async def _still_wanted(self, now: Connection, refused: str | None) -> bool:
+        """Somebody else may have renewed it while we waited."""
+        if refused is None:
+            return self._ends_soon(now)
+        values = await self.reveal(now, frozenset({ACCESS}))
+        return mark_of(values[ACCESS]) == refused
+
+    async def _asked(self, connection: Connection) -> Connection:
+        form, client, secret = await self._grant(connection)
+        lost = connection.oauth.get(RENEWING) is not None
+        await self._note(connection, {RENEWING: self._clock.now().isoformat()})
+        try:
+            tokens = await self._authority.tokens(
+                str(connection.oauth["token_endpoint"]), form, client, secret
+            )
+        except Refusal as refusal:
+            problem = sign_in_needed(connection.alias, _refused(connection, refusal, lost=lost))
+            await self._sign_out(connection, problem)
+            raise problem from None
+        return await self.keep(connection, tokens, {}, renewal=True)
+
+    async def _grant(self, connection: Connection) -> tuple[dict[str, str], dict[str, str], Any]:
+        known = connection.oauth
+        drawer = connection_drawer(connection.workspace_id, connection.id)
+        there = {secret.name for secret in await self._vault.names(drawer)}
+        if REFRESH not in there or "token_endpoint" not in known:
+            problem = sign_in_needed(connection.alias)
+            await self._sign_out(connection, problem)
+            raise problem
+        values = await self.reveal(connection, frozenset({REFRESH, CLIENT_SECRET} & there))
+        form = {"grant_type": "refresh_token", "refresh_token": values[REFRESH]}
+        if known.get("resource"):
+            form["resource"] = str(known["resource"])
+        client = {"id": str(known["client_id"]), "method": str(known.get("client_method", "none"))}
+        return form, client, values.get(CLIENT_SECRET)
+
+    async def _note(self, connection: Connection, learnt: Mapping[str, Any]) -> None:
+        async with self._database.transaction() as tx:
+            await rows.keep_oauth(tx, connection.workspace_id, connection.id, learnt)
+
+    async def _sign_out(self, connection: Connection, problem: Problem) -> None:
+        """Written before others who wait go on, so that they do not ask once more."""
+        whose = (connection.workspace_id, connection.id)
+        async with self._database.transaction() as tx:
+            await rows.mark_failed(tx, *whose, problem, sign_in=True)
+            await rows.keep_oauth(tx, *whose, {RENEWING: None})
+
+    @asynccontextmanager
+    async def _held(self, connection: Connection) -> AsyncIterator[DatabaseConnection]:
+        """Alone with a connection over all processes, for as long as one renewal takes.
+
+        In this process others wait before they take a connection to the database: whoever
+        renews needs a second one.
+        """
+        lock = self._locks.setdefault(connection.id, asyncio.Lock())
+        try:
+            async with lock, self._busy, self._database.transaction() as tx:
+                await _hold(tx, connection)
+                yield tx
+        finally:
+            if not lock.locked():
+                self._locks.pop(connection.id, None)
+
+
+def mark_of(token: str) -> str:
+    """By which two tokens are told apart without keeping either."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+async def _hold(tx: DatabaseConnection, connection: Connection) -> None:
+    try:
+        async with asyncio.timeout(2 * SECONDS):
+            await tx.execute(_HOLD, str(connection.id))
+    except TimeoutError:
+        raise TimedOut(
+            f"The token of {connection.alias} is being renewed elsewhere, and that takes long.",
+            code="timed_out",
+        ) from None
+
+
+def _waits(connection: Connection) -> Problem:
+    """Somebody has to sign in, for the reason that was found when it was last tried."""
+    last = connection.last_error or {}
+    why = str(last.get("detail", "")) if last.get("code") == SIGN_IN_NEEDED else ""
+    return sign_in_needed(connection.alias, why)
+
+
+def _refused(connection: Connection, refusal: Refusal, *, lost: bool) -> str:
+    if refusal.word == "invalid_grant" and lost:
+        return (
+            f"The token of {connection.alias} was being renewed when a worker was lost, and the "
+            "new one was lost with it."
+        )
+    if refusal.word == "invalid_grant":
+        return f"The server of {connection.alias} has ended what was signed in to."
+    said = refusal.word or f"status {refusal.status}"
+    return f"The server of {connection.alias} does not renew its token: {said}."

@@ -1,0 +1,1 @@
+"""Models at their providers: where they are, what they cost, and how they are spoken to."""

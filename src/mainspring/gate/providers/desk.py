@@ -1,0 +1,141 @@
+"""The models that a workspace can reach, over whatever it is connected to.
+
+Connections and prices are read anew for each ask, so what a person changes counts at once in
+every process. A key is revealed at the very end, into a header, and goes to the host and port
+of its connection alone. A workspace's connection leads to public addresses, like all that a
+workspace does; the installation's may lead to a server in the operator's own network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Denied, Finding, Invalid, Missing
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ModelRequest, Price
+from mainspring.gate.egress import CallHttp, Egress, parse_url
+from mainspring.gate.egress.dial import judge_literal
+from mainspring.gate.providers import wire
+from mainspring.gate.providers.address import place_of
+from mainspring.gate.providers.naming import Named, named
+from mainspring.gate.providers.prices import Priced, price_of
+from mainspring.workspace.model_connections import ModelConnection, reached_by
+from mainspring.workspace.model_prices import operator_prices
+from mainspring.workspace.vault import Vault
+
+if TYPE_CHECKING:
+    from mainspring.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderModel:
+    """One model at one connection."""
+
+    named: Named
+    priced: Priced | None
+    desk: ProviderModels
+
+    @property
+    def name(self) -> str:
+        return self.named.name
+
+    @property
+    def price(self) -> Price | None:
+        return None if self.priced is None else self.priced.price
+
+    async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
+        asked = replace(request, model=self.named.model)
+        desk, connection = self.desk, self.named.connection
+        endpoint = endpoint_of(connection, self.named.model)
+        return await wire.ask(endpoint, asked, desk.way_to(connection), desk.limits, key=key)
+
+
+class ProviderModels:
+    """Every connection of the installation and of its workspaces."""
+
+    def __init__(
+        self, database: Database, vault: Vault, limits: Limits, allow: Iterable[str] = ()
+    ) -> None:
+        self._database = database
+        self._vault = vault
+        self._allow = frozenset(allow)
+        self._ways: dict[str, Egress] = {}
+        self.limits = replace(
+            limits,
+            http_seconds=limits.model_seconds,
+            http_request_bytes=limits.model_request_bytes,
+            http_response_bytes=limits.model_response_bytes,
+        )
+
+    async def connected(self, workspace_id: UUID) -> bool:
+        return bool(await reached_by(self._database, workspace_id))
+
+    async def find(self, workspace_id: UUID, name: str) -> ProviderModel:
+        found = named(name, await reached_by(self._database, workspace_id))
+        return ProviderModel(found, await self.priced(found.connection, found.model), self)
+
+    async def priced(self, connection: ModelConnection, model: str) -> Priced | None:
+        """What a model costs there, and who says so."""
+        names = (f"{connection.name}/{model}", model)
+        operator = await operator_prices(self._database, names)
+        # The price list is large, and is read from the disk when it is first asked.
+        return await asyncio.to_thread(price_of, connection.name, connection.kind, model, operator)
+
+    def check_public(self, connection: ModelConnection) -> None:
+        """Refuses a workspace's connection that leads to a private address, or bares its key."""
+        target = parse_url(connection.base_url)
+        if connection.has_key and target.scheme == "http" and target.pair not in self._allow:
+            sentence = "Over http everybody on the way could read the key; give an https address."
+            raise Invalid(
+                sentence,
+                code="key_over_http",
+                findings=[Finding("/base_url", sentence, "key_over_http")],
+            )
+        try:
+            judge_literal(target, self._allow)
+        except Denied as refused:
+            raise Denied(
+                refused.detail,
+                code=refused.code,
+                findings=[Finding("/base_url", refused.detail, refused.code)],
+                suggestion="An administrator can connect it for everybody, or an operator adds "
+                f"{target.pair} to MAINSPRING_EGRESS_ALLOW.",
+            ) from None
+
+    def way_to(self, connection: ModelConnection) -> CallHttp:
+        """The way out to one connection and to nowhere else, with its key and no other."""
+        place = place_of(connection.base_url)
+        private = connection.workspace_id is None
+        way = self._ways.get(place if private else "")
+        if way is None:
+            allow = self._allow | {place} if private else self._allow
+            way = self._ways[place if private else ""] = Egress(self.limits, allow)
+
+        async def reveal(names: frozenset[str]) -> Mapping[str, str]:
+            try:
+                return await self._vault.reveal(connection.drawer, names)
+            except Missing:
+                raise Clash(
+                    f"The key of the connection {connection.name} is gone.",
+                    code="no_key",
+                    suggestion="Connect it again with its key.",
+                ) from None
+
+        return way.bound(frozenset({place}), reveal)
+
+    async def aclose(self) -> None:
+        """Closes what was opened on the way."""
+        ways, self._ways = list(self._ways.values()), {}
+        for way in ways:
+            await way.aclose()
+
+
+def endpoint_of(connection: ModelConnection, model: str) -> wire.Endpoint:
+    """A connection as the wire needs it."""
+    return wire.Endpoint(
+        connection.kind, connection.base_url, connection.name, model, connection.has_key
+    )

@@ -1,0 +1,142 @@
+"""The embedding model of OpenAI, asked over the installation's connection openai.
+
+One model makes all vectors of an installation, so that they compare. What it takes is paid by
+the workspace whose texts they are: set aside before, booked after, with a row in the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from mainspring.contracts.clock import Clock
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Problem, TimedOut, Upstream
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.model import Price, Usage
+from mainspring.gate.ask import Ask
+from mainspring.gate.budget import ENDLESS, Purse
+from mainspring.gate.money import Promise, make_promise, settle
+from mainspring.gate.policy import Posture
+from mainspring.gate.providers import wire
+from mainspring.gate.providers.desk import ProviderModels, endpoint_of
+from mainspring.gate.providers.prices import listed_price
+from mainspring.gate.usage import UsageRow, write_usage
+from mainspring.workspace.model_connections import ModelConnection, all_connections
+from mainspring.workspace.model_prices import operator_prices
+
+if TYPE_CHECKING:
+    from mainspring.store.database import Database
+
+CONNECTION: Final = "openai"
+MODEL: Final = "text-embedding-3-small"
+CALLER: Final = "embeddings"
+_NAMES: Final = (f"{CONNECTION}/{MODEL}", MODEL)
+# Pages are held while their vectors are made, and somebody waits for an answer.
+_SECONDS: Final = 30.0
+# The model reads no more than this of one text.
+_LONGEST: Final = 8_000
+
+
+class OpenAIEmbedder:
+    """Vectors of 1536 numbers, for money."""
+
+    name = f"{CONNECTION}/{MODEL}"
+    dimensions = 1_536
+
+    def __init__(self, database: Database, desk: ProviderModels, clock: Clock) -> None:
+        self._database = database
+        self._desk = desk
+        self._clock = clock
+
+    async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in their order."""
+        connection = await self._connection()
+        price = await self._price(connection)
+        # A text of nothing at all is refused there.
+        cut = [text[:_LONGEST] or " " for text in texts]
+        # A token is one byte at least.
+        most = sum(len(text.encode("utf-8", "replace")) for text in cut)
+        promise = await self._promised(workspace_id, price.cost(most, 0))
+        started = self._clock.monotonic()
+        try:
+            vectors, tokens = await self._asked(connection, cut)
+        except Problem as problem:
+            # What came too late may have been charged.
+            await self._booked(promise, price, most if isinstance(problem, TimedOut) else 0, 0)
+            raise
+        except BaseException:
+            await self._booked(promise, price, most, 0)
+            raise
+        ms = round((self._clock.monotonic() - started) * 1000)
+        await self._booked(promise, price, tokens or most, ms)
+        return self._checked(vectors, len(cut))
+
+    async def _connection(self) -> ModelConnection:
+        for one in await all_connections(self._database):
+            if one.workspace_id is None and one.name == CONNECTION and one.kind == "openai":
+                return one
+        raise Clash(
+            "Embeddings are to come from OpenAI, and the installation is not connected to it.",
+            code="no_model",
+            suggestion="The operator runs `mainspring models connect openai --for-everyone`.",
+        )
+
+    async def _price(self, connection: ModelConnection) -> Price:
+        operator = await operator_prices(self._database, _NAMES)
+        for name in _NAMES:
+            if name in operator:
+                return operator[name]
+        listed = await asyncio.to_thread(listed_price, connection.kind, MODEL, writes=False)
+        if listed is None:
+            raise Clash(f"What {MODEL} costs is not known.", code="unknown_price")
+        return listed
+
+    async def _asked(
+        self, connection: ModelConnection, texts: Sequence[str]
+    ) -> tuple[list[list[float]], int]:
+        endpoint, way = endpoint_of(connection, MODEL), self._desk.way_to(connection)
+        try:
+            async with asyncio.timeout(_SECONDS):
+                return await wire.embed(endpoint, texts, way, self._desk.limits)
+        except TimeoutError:
+            raise TimedOut("The embedding model did not answer in time.") from None
+
+    async def _promised(self, workspace_id: UUID, usd: Decimal) -> Promise:
+        """Sets the most aside that it can take; refused when the workspace's day is spent."""
+        promise = Promise(workspace_id, new_id(), None, None, "", usd)
+        nobody = Actor(workspace_id, "client", workspace_id)
+        ask = Ask(CALLER, {}, nobody, None, 1, Posture(()), Purse(ENDLESS), id=promise.id)
+        lasts = timedelta(seconds=self._desk.limits.reservation_seconds)
+        async with self._database.transaction() as tx:
+            await make_promise(tx, promise, ask, lasts)
+        return promise
+
+    async def _booked(self, promise: Promise, price: Price, tokens: int, ms: int) -> None:
+        cost = price.cost(tokens, 0)
+        used = Usage(MODEL, tokens, 0, cost, provider=CONNECTION, price=price.as_dict(), ms=ms)
+        row = UsageRow(promise.workspace_id, promise.id, self._clock.now(), None, 1, CALLER, used)
+        async with self._database.transaction() as tx:
+            await settle(tx, promise, cost)
+            if tokens:
+                await write_usage(tx, row)
+
+    def _checked(self, vectors: list[list[float]], wanted: int) -> list[list[float]]:
+        """Of length 1, whoever made them."""
+        if len(vectors) != wanted or any(len(one) != self.dimensions for one in vectors):
+            raise Upstream(
+                f"The embedding model did not answer with vectors of {self.dimensions} numbers.",
+                code="bad_vectors",
+                retryable=False,
+            )
+        return [_of_length_one(vector) for vector in vectors]
+
+
+def _of_length_one(vector: list[float]) -> list[float]:
+    length = math.sqrt(math.fsum(number * number for number in vector)) or 1.0
+    return [number / length for number in vector]

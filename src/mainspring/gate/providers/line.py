@@ -1,0 +1,47 @@
+"""The line to a provider for one ask: it carries the request and remembers the answer.
+
+A provider's library wraps whatever goes wrong in errors of its own, and adds headers that tell of
+this machine or that came from its environment. So the line lets a few headers through and keeps
+what really happened: the problem, or the status, the headers and the body of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import httpx2
+
+from mainspring.contracts.errors import Fault, Problem
+from mainspring.gate.egress.transport import EgressTransport
+
+_LET_THROUGH: Final = frozenset({"accept", "content-type", "anthropic-version", "anthropic-beta"})
+
+
+class Line(httpx2.AsyncBaseTransport):
+    """Carries one ask."""
+
+    def __init__(self, carried: EgressTransport) -> None:
+        self._carried = carried
+        # Why there is no answer.
+        self.problem: Problem | None = None
+        # None: there is no answer.
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.body = b""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if self.status is not None and self.status < 400:
+            # An ask that was answered is paid for; nothing may ask a second time.
+            raise Fault("One ask was about to be sent twice.")
+        for name in request.headers.keys() - _LET_THROUGH:
+            del request.headers[name]
+        try:
+            answer = await self._carried.handle_async_request(request)
+        except Problem as problem:
+            self.problem = problem
+            raise
+        self.status = answer.status_code
+        self.headers = dict(answer.headers.items())
+        self.body = answer.content
+        return answer

@@ -1,0 +1,120 @@
+"""Which connection is asked for a model, by the name that stands in a definition.
+
+``connection/model`` names both; what stands before the first slash is a connection only where
+one has that name, because models have slashes in their names too. A model alone goes to the
+first connection that offers it: the workspace's own before the installation's, and the oldest
+first. No name at all means the usual model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mainspring.contracts.errors import Finding, Missing
+from mainspring.contracts.model import DEFAULT_MODEL, no_model
+from mainspring.workspace.model_connections import ModelConnection, ModelKind
+
+# By what a kind knows its own models.
+_OWN: Final[Mapping[ModelKind, re.Pattern[str]]] = {
+    "anthropic": re.compile(r"claude"),
+    "openai": re.compile(r"gpt|chatgpt|o[0-9]"),
+}
+# Kinds that have models of all names, and take what nobody else takes.
+_TAKE_ANY: Final = frozenset({"groq", "compatible"})
+TAKES: Final[Mapping[ModelKind, str]] = {
+    "anthropic": "models whose names begin with claude",
+    "openai": "models whose names begin with gpt, chatgpt or o and a digit",
+    "groq": "models that no other connection takes",
+    "compatible": "models that no other connection takes",
+}
+_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A connection, and a model as its provider names it."""
+
+    connection: ModelConnection
+    model: str
+    # As it was named; with its connection where it was not named at all.
+    name: str
+
+
+def named(name: str, connections: Sequence[ModelConnection]) -> Named:
+    """What a name means among these connections, in their order."""
+    if not connections:
+        raise no_model()
+    if not name:
+        return _usual(connections)
+    before, _, model = name.partition("/")
+    own = next((one for one in connections if one.name == before and model), None)
+    if own is not None:
+        if own.offers and model not in own.offers:
+            raise _unknown(name, connections)
+        return Named(own, model, name)
+    found = offering(name, connections)
+    if found is None:
+        raise _unknown(name, connections)
+    return Named(found, name, name)
+
+
+def offering(model: str, connections: Sequence[ModelConnection]) -> ModelConnection | None:
+    """The first connection that offers a model, else one that takes any."""
+    for one in connections:
+        if model in one.offers if one.offers else _is_own(model, one.kind):
+            return one
+    return next((one for one in connections if one.kind in _TAKE_ANY and not one.offers), None)
+
+
+def usual(connections: Sequence[ModelConnection]) -> Named | None:
+    """The model that is asked when nobody names one; None when there is none."""
+    for one in connections:
+        if one.usual_model is not None:
+            return Named(one, one.usual_model, f"{one.name}/{one.usual_model}")
+    for one in connections:
+        known = DEFAULT_MODEL in one.offers if one.offers else _is_own(DEFAULT_MODEL, one.kind)
+        if known:
+            return Named(one, DEFAULT_MODEL, f"{one.name}/{DEFAULT_MODEL}")
+    return None
+
+
+def _usual(connections: Sequence[ModelConnection]) -> Named:
+    found = usual(connections)
+    if found is None:
+        raise Missing(
+            "No model is named, and no connection has a usual one.",
+            code="unknown_model",
+            findings=[Finding("/model", "Name a model.", "unknown_model")],
+            suggestion=f"Name one: {_there(connections)}. Or set a connection's usual model.",
+        )
+    return found
+
+
+def _is_own(model: str, kind: ModelKind) -> bool:
+    pattern = _OWN.get(kind)
+    return pattern is not None and pattern.match(model) is not None
+
+
+def _unknown(name: str, connections: Sequence[ModelConnection]) -> Missing:
+    detail = f"No connection here offers the model {name[:200]!r}."
+    way_out = f"There is {_there(connections)}."
+    return Missing(
+        detail,
+        code="unknown_model",
+        findings=[Finding("/model", detail, "unknown_model", way_out)],
+        suggestion=way_out,
+    )
+
+
+def _there(connections: Sequence[ModelConnection]) -> str:
+    """What can be named, in a few words."""
+    words: list[str] = []
+    for one in connections:
+        words += [f"{one.name}/{model}" for model in one.offers]
+        if not one.offers:
+            words.append(f"{one.name} ({TAKES[one.kind]})")
+    more = len(words) - _SHOWN
+    return ", ".join(words[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,136 @@
+"""Asking a provider of models once: our words in, our words out, over our own way.
+
+The provider's libraries translate and are given nothing else: no key, no connection of their own,
+no second try. They take long to load, so they are loaded when the first model is asked, beside
+the loop. What an answer took is read from the answer itself, and an answer that does not say it
+is treated as broken off: it may be charged, and nobody knows how much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from mainspring.contracts.errors import Invalid, TooLarge
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ModelRequest
+from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.gate.egress import CallHttp
+from mainspring.gate.egress.transport import EgressTransport
+from mainspring.gate.providers import failures, reading
+from mainspring.gate.providers.endpoint import Endpoint, Kind
+from mainspring.gate.providers.line import Line
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["Endpoint", "Kind", "ask", "embed"]
+
+# The name under which the way out knows the key of a connection.
+API_KEY: Final = "api_key"
+# What one request for vectors carries. A provider takes more, but an answer is bounded too, and
+# servers other than OpenAI's spell every number out.
+_TEXTS: Final = 128
+_TEXTS_SPELLED_OUT: Final = 32
+_CHARACTERS: Final = 400_000
+
+
+async def ask(
+    endpoint: Endpoint, request: ModelRequest, http: CallHttp, limits: Limits, *, key: str
+) -> ModelReply:
+    """Asks once. A problem means that nothing is charged, unless it is ``cut_off`` or late."""
+    sdk = await _sdk()
+    line = _line(endpoint, http, limits, key)
+    try:
+        said = await sdk.complete(endpoint, request, line)
+    except Exception as error:
+        raise failures.problem_of(endpoint, line, error, limits) from None
+    answer = _taken(endpoint, line, limits)
+    calls = said.calls
+    return ModelReply(
+        text=said.text or answer.refusal,
+        model=answer.model or endpoint.model,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        cached_tokens=answer.cached_tokens,
+        stored_tokens=answer.stored_tokens,
+        # Some servers say that they are done when they ask for a tool.
+        stop_reason="tool_use" if calls and answer.finish == "end_turn" else answer.finish,
+        provider=endpoint.name,
+        calls=calls,
+        thoughts=said.thoughts,
+        kept=said.kept,
+    )
+
+
+async def embed(
+    endpoint: Endpoint, texts: Sequence[str], http: CallHttp, limits: Limits
+) -> tuple[list[list[float]], int]:
+    """A vector for each text, in their order, and the tokens that it took."""
+    if endpoint.wire == "anthropic":
+        raise Invalid(
+            f"{endpoint.name} has no model for vectors.",
+            code="no_vectors",
+            suggestion="Name a connection of another kind.",
+        )
+    sdk = await _sdk()
+    vectors: list[list[float]] = []
+    tokens = 0
+    most = _TEXTS if endpoint.kind == "openai" else _TEXTS_SPELLED_OUT
+    for group in _groups(texts, most):
+        line = _line(endpoint, http, limits, "")
+        try:
+            vectors += await sdk.embed(endpoint, group, line)
+        except Exception as error:
+            raise failures.problem_of(endpoint, line, error, limits) from None
+        # A server of one's own may not count; a token has more than two characters.
+        counted = reading.embedding_tokens(line.body)
+        tokens += sum(len(text) // 2 + 1 for text in group) if counted is None else counted
+    return vectors, tokens
+
+
+def _taken(endpoint: Endpoint, line: Line, limits: Limits) -> reading.Answer:
+    """What the answer says of itself, or a problem when it does not."""
+    answer = reading.read_answer(endpoint.wire, line.body)
+    if answer is None:
+        raise failures.problem_of(endpoint, line, None, limits)
+    return answer
+
+
+def _line(endpoint: Endpoint, http: CallHttp, limits: Limits, key: str) -> Line:
+    headers: dict[str, str | SecretText] = {"user-agent": "mainspring"}
+    if endpoint.has_key and endpoint.wire == "anthropic":
+        headers["x-api-key"] = SecretText((SecretRef(API_KEY),))
+    elif endpoint.has_key:
+        headers["authorization"] = SecretText(("Bearer ", SecretRef(API_KEY)))
+    if key:
+        # The key tells of runs and steps, which are nobody's business outside.
+        headers["idempotency-key"] = hashlib.sha256(key.encode()).hexdigest()[:32]
+    carried = EgressTransport(
+        http,
+        seconds=float(limits.model_seconds),
+        most_bytes=limits.model_response_bytes,
+        headers=headers,
+    )
+    return Line(carried)
+
+
+def _groups(texts: Sequence[str], most: int) -> list[list[str]]:
+    groups: list[list[str]] = []
+    size = 0
+    for text in texts:
+        if len(text) > _CHARACTERS:
+            raise TooLarge(f"A text for vectors has at most {_CHARACTERS} characters.")
+        size += len(text)
+        if not groups or len(groups[-1]) >= most or size > _CHARACTERS:
+            groups.append([])
+            size = len(text)
+        groups[-1].append(text)
+    return groups
+
+
+async def _sdk() -> ModuleType:
+    return await asyncio.to_thread(importlib.import_module, "mainspring.gate.providers.sdk")

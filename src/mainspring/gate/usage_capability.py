@@ -1,0 +1,137 @@
+"""get_usage: the ledger of models as a capability for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.roles import Permission
+from mainspring.gate.usage_ledger import MOST_DAYS, MOST_LINES, USUAL_DAYS, read_sums, span_of
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_DAY: Final = {"type": "string", "format": "date"}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_USD: Final = {"type": "number", "minimum": 0}
+_SUMS: Final[dict[str, Any]] = {
+    "asks": _COUNT,
+    "input_tokens": _COUNT,
+    "output_tokens": _COUNT,
+    "cached_tokens": {**_COUNT, "description": "How much of what was read had been read before."},
+    "cost_usd": _USD,
+    "reported_usd": {**_USD, "description": "The part of the cost that scripts said themselves."},
+}
+_AUTOMATION: Final = "0190f3a0-0000-7000-8000-00000000000a"
+_EXAMPLE_SUMS: Final = {
+    "asks": 2,
+    "input_tokens": 1_200,
+    "output_tokens": 300,
+    "cached_tokens": 0,
+    "cost_usd": 0.0081,
+    "reported_usd": 0,
+}
+
+
+async def _get_usage(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    first, last, whose = (arguments.get(name) for name in ("from", "to", "automation_id"))
+    span = span_of(_day(first), _day(last), ctx.clock.now())
+    automation_id = None if whose is None else UUID(whose)
+    return await read_sums(ctx.tx, ctx.actor.workspace_id, span, automation_id)
+
+
+def _day(text: Any) -> date | None:
+    return None if text is None else date.fromisoformat(text)
+
+
+def _lines(most: int, **names: Any) -> dict[str, Any]:
+    line = _shape({**names, **_SUMS})
+    return {"type": "array", "maxItems": most, "items": line}
+
+
+def _shape(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": dict(properties),
+    }
+
+
+_TEXT: Final = {"type": "string"}
+_OUTPUT: Final = {
+    "from": _DAY,
+    "to": _DAY,
+    "zone": {"const": "UTC", "description": "Where a day begins and ends."},
+    "total": _shape(_SUMS),
+    "days": _lines(MOST_DAYS, day=_DAY),
+    "automations": _lines(
+        MOST_LINES,
+        automation_id={"type": ["string", "null"], "format": "uuid"},
+        name={"type": ["string", "null"]},
+    ),
+    "models": _lines(MOST_LINES, provider=_TEXT, model=_TEXT),
+    "callers": _lines(MOST_LINES, caller=_TEXT),
+}
+
+GET_USAGE = Capability(
+    id="get_usage",
+    description="Add up what models were asked and what they cost\n\n"
+    f"By day, automation, model and caller; of the last three the {MOST_LINES} that cost most. "
+    f"Without days it is the last {USUAL_DAYS}, today included. A day is a day in UTC, as it is "
+    "for the caps.",
+    input_schema={
+        "$schema": _DIALECT,
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "from": {**_DAY, "description": "The first day."},
+            "to": {**_DAY, "description": "The last day; left out: today."},
+            "automation_id": {
+                "type": "string",
+                "format": "uuid",
+                "description": "Only what its runs asked.",
+            },
+        },
+        "examples": [
+            {},
+            {"from": "2026-03-01", "to": "2026-03-31"},
+            {"automation_id": _AUTOMATION},
+        ],
+        "x-mainspring-anti-examples": [
+            {"value": {"from": "last week"}, "reason": "a day is written as 2026-03-01"},
+            {"value": {"from": "2026-03-01T09:00:00Z"}, "reason": "whole days are added up"},
+            {"value": {"automation_id": "mine"}, "reason": "an automation is named by its id"},
+            {"value": {"by": "day"}, "reason": "it is always added up in every way"},
+        ],
+    },
+    output_schema={
+        "$schema": _DIALECT,
+        **_shape(_OUTPUT),
+        "examples": [
+            {
+                "from": "2026-03-01",
+                "to": "2026-03-02",
+                "zone": "UTC",
+                "total": _EXAMPLE_SUMS,
+                "days": [{"day": "2026-03-02", **_EXAMPLE_SUMS}],
+                "automations": [{"automation_id": _AUTOMATION, "name": "Digest", **_EXAMPLE_SUMS}],
+                "models": [{"provider": "anthropic", "model": "small", **_EXAMPLE_SUMS}],
+                "callers": [{"caller": "automation_llm_complete", **_EXAMPLE_SUMS}],
+            }
+        ],
+        "x-mainspring-anti-examples": [
+            {"value": {"total": _EXAMPLE_SUMS}, "reason": "it says which days it added up"},
+        ],
+    },
+    handler=_get_usage,
+    annotations=Annotations(
+        effect=Effect.READ,
+        transactional=True,
+        seconds=0.5,
+        audience=Audience.PEOPLE,
+        permission=Permission.READ,
+    ),
+)

@@ -1,0 +1,267 @@
+"""``connections``: servers of tools, and which of their tools may be called.
+
+The commands call the same capabilities as every other surface, as the local owner. A program on
+this machine can be connected by a command alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Invalid, Missing, Upstream
+from mainspring.gate.direct import Visitor
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.local import Deed, local, local_owner
+from mainspring.surfaces.cli.screen import Screen, clean, one_line
+from mainspring.surfaces.cli.words import count, hint
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+_WAITING: Final = frozenset({"new", "changed"})
+_PATIENCE: Final = 600.0
+
+
+async def list_connections(desk: Desk, screen: Screen) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await _call(rooms, "list_connections", {})
+    if screen.for_programs:
+        screen.answer(found)
+    elif found["connections"]:
+        rows = [_row(one, screen) for one in found["connections"]]
+        screen.say(columns(("Alias", "Health", "Tools", "Looked at", "Where"), rows,
+                           whole=("Alias", "Health")))  # fmt: skip
+        for one in found["connections"]:
+            if one["tools"]["waiting"]:
+                screen.say(f"  {hint('connections', 'agree', one['alias'])}")
+    else:
+        screen.say("There are no connections yet.", f"  {hint('connections', 'add', 'URL')}")
+    return exits.DONE
+
+
+async def show_connection(desk: Desk, screen: Screen, alias: str, tool: str | None) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = {"connection_id": await _id_of(rooms, alias)}
+        found = await _call(rooms, "get_connection", given | ({"tool": tool} if tool else {}))
+    _say_whole(screen, found, whole=tool is not None)
+    return exits.DONE
+
+
+async def add(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> int:
+    """Connects over HTTP; with OAuth it waits for whoever signs in."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        made = await _call(rooms, "connect_mcp_server", given)
+        if given.get("auth") == "oauth":
+            await _signed_in(rooms, screen, UUID(made["connection"]["id"]))
+        shown = await _call(rooms, "get_connection", {"connection_id": made["connection"]["id"]})
+    _say_whole(screen, shown)
+    return exits.DONE
+
+
+async def add_program(
+    desk: Desk, screen: Screen, alias: str, command: Sequence[str], *, agree: bool
+) -> int:
+    """Connects a program on this machine, which nobody can do from elsewhere."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        owner = local_owner(rooms)
+        made = await rooms.switchboard.connect_program(owner, alias, list(command), agree=agree)
+        deed = Deed("connect_program", alias, {"connection_id": str(made.id)})
+        async with local(rooms, deed).transaction():
+            pass  # The entry of the audit log is all there is to write.
+        shown = await _call(rooms, "get_connection", {"connection_id": str(made.id)})
+    _say_whole(screen, shown)
+    return exits.DONE
+
+
+async def sign_in(desk: Desk, screen: Screen, alias: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        wanted = await _id_of(rooms, alias)
+        await _signed_in(rooms, screen, UUID(wanted))
+        shown = await _call(rooms, "get_connection", {"connection_id": wanted})
+    _say_whole(screen, shown)
+    return exits.DONE
+
+
+async def harvest(desk: Desk, screen: Screen, alias: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = {"connection_id": await _id_of(rooms, alias)}
+        shown = await _call(rooms, "harvest_connection", given)
+    _say_whole(screen, shown)
+    return exits.DONE
+
+
+async def waiting(desk: Desk, alias: str, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The tools that wait for somebody, or those that are named, with all there is to read."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = {"connection_id": await _id_of(rooms, alias)}
+        brief = (await _call(rooms, "get_connection", given))["tools"]
+        wanted = list(names) or [one["name"] for one in brief if one["state"] in _WAITING]
+        found = []
+        for name in wanted:
+            found += (await _call(rooms, "get_connection", {**given, "tool": name}))["tools"]
+    return found
+
+
+def say_waiting(screen: Screen, tools: Sequence[Mapping[str, Any]]) -> None:
+    """What would be agreed to: what is different, or all of what is new."""
+    for tool in tools:
+        screen.say(*_tool_lines(tool, whole=True))
+
+
+async def agree(desk: Desk, screen: Screen, alias: str, tools: Sequence[Mapping[str, Any]]) -> int:
+    """Agrees to tools as they were shown, and to nothing else."""
+    chosen = [{"name": tool["name"], "hash": tool["hash"]} for tool in tools]
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = {"connection_id": await _id_of(rooms, alias), "tools": chosen}
+        shown = await _call(rooms, "agree_to_tools", given)
+    if screen.for_programs:
+        screen.answer(shown)
+    else:
+        screen.say(f"{count(len(chosen), 'tool')} of {alias} can be called now.")
+    return exits.DONE
+
+
+async def refuse(desk: Desk, screen: Screen, alias: str, names: Sequence[str]) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = {"connection_id": await _id_of(rooms, alias), "tools": list(names)}
+        shown = await _call(rooms, "refuse_tools", given)
+    if screen.for_programs:
+        screen.answer(shown)
+    else:
+        screen.say(f"{count(len(names), 'tool')} of {alias} cannot be called any more.")
+    return exits.DONE
+
+
+async def set_effect(desk: Desk, screen: Screen, alias: str, tool: str, effect: str | None) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = {"connection_id": await _id_of(rooms, alias), "tool": tool, "effect": effect}
+        shown = await _call(rooms, "set_tool_effect", given)
+    if screen.for_programs:
+        screen.answer(shown)
+    else:
+        now = next(one for one in shown["tools"] if one["name"] == tool)
+        screen.say(f"{now['capability']} {_DOES[now['effect']]}: {now['effect_because']}.")
+    return exits.DONE
+
+
+async def remove(desk: Desk, screen: Screen, alias: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = {"connection_id": await _id_of(rooms, alias)}
+        gone = await _call(rooms, "disconnect_mcp_server", given)
+    if screen.for_programs:
+        screen.answer(gone)
+    else:
+        screen.say(f"{alias} is disconnected; its tools and its tokens are forgotten.")
+    return exits.DONE
+
+
+_DOES: Final = {"read": "reads", "send": "sends, and waits for a person when a run calls it"}
+
+
+async def _signed_in(rooms: Rooms, screen: Screen, connection_id: UUID) -> None:
+    """Shows where to sign in, and waits for the browser that comes back to this machine."""
+    from mainspring.surfaces.cli.coming_back import listening
+
+    owner, outside = local_owner(rooms), rooms.switchboard.parts.outside
+    async with listening() as back:
+        link = await outside.begin_sign_in(owner, connection_id, back.address)
+        screen.say("Open this in a browser on this machine, and sign in:", f"  {clean(link)}")
+        try:
+            brought = await back.wait(_PATIENCE)
+        except TimeoutError:
+            raise Upstream(
+                "Nobody came back from signing in.",
+                code="sign_in_expired",
+                suggestion="Begin again with the command sign-in.",
+                retryable=False,
+            ) from None
+    _, failed = await rooms.switchboard.finish_sign_in(
+        owner, state=brought["state"], code=brought.get("code"), iss=brought.get("iss"),
+        error=brought.get("error"),
+    )  # fmt: skip
+    if failed is not None:
+        raise failed
+
+
+async def _call(rooms: Rooms, capability: str, given: Mapping[str, Any]) -> Any:
+    return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+
+
+async def _id_of(rooms: Rooms, alias: str) -> str:
+    found = (await _call(rooms, "list_connections", {}))["connections"]
+    for one in found:
+        if alias in (one["alias"], one["id"]):
+            return str(one["id"])
+    names = ", ".join(one["alias"] for one in found)
+    raise Missing(
+        f"There is no connection called {alias[:64]!r}.",
+        code="connection_missing",
+        suggestion=f"There are: {names}." if names else hint("connections", "add", "URL"),
+    )
+
+
+def check_command(command: Sequence[str]) -> None:
+    """A program needs a name."""
+    if not command:
+        raise Invalid(
+            "Say which program is to be started, after --.",
+            code="bad_command",
+            suggestion="mainspring connections add-stdio notes -- npx -y notes-server",
+        )
+
+
+def _row(one: Mapping[str, Any], screen: Screen) -> tuple[str, ...]:
+    tools = one["tools"]
+    said = [f"{tools['agreed']} agreed"]
+    said += [f"{tools[name]} {name}" for name in ("waiting", "gone", "refused") if tools[name]]
+    at = one["last_harvested_at"]
+    seen = "" if at is None else moment(datetime.fromisoformat(at), screen)
+    where = one["server_url"] or "a program on this machine"
+    return one["alias"], _HEALTH[one["health"]], ", ".join(said), seen, one_line(where)
+
+
+_HEALTH: Final = {
+    "ok": "ok", "failing": "failing", "sign_in": "sign in again", "unknown": "not used yet",
+}  # fmt: skip
+
+
+def _say_whole(screen: Screen, found: Mapping[str, Any], *, whole: bool = False) -> None:
+    if screen.for_programs:
+        screen.answer(found)
+        return
+    from rich.text import Text
+
+    one = found["connection"]
+    screen.say(Text(f"{one['alias']}: {_HEALTH[one['health']]}", style="bold"))
+    for label in ("last_error", "harvest_error"):
+        if one[label] is not None:
+            screen.say(Text(f"  {one_line(one[label]['detail'], 400)}", style="red"))
+    for tool in found["tools"]:
+        screen.say(*_tool_lines(tool, whole=whole))
+    if one["tools"]["waiting"]:
+        screen.say(f"  {hint('connections', 'agree', one['alias'])}")
+
+
+def _tool_lines(tool: Mapping[str, Any], *, whole: bool) -> list[Text]:
+    from rich.text import Text
+
+    style = {"agreed": "green", "new": "yellow", "changed": "yellow"}.get(tool["state"], "red")
+    head = Text("  ")
+    head.append(tool["state"], style=style)
+    head.append(f" {clean(tool['capability'])} ({tool['effect']}: {clean(tool['effect_because'])})")
+    lines = [head]
+    if tool["reason"]:
+        lines.append(Text(f"    {one_line(tool['reason'], 400)}"))
+    if tool["used_by"]:
+        lines.append(Text(f"    used by {one_line(', '.join(tool['used_by']), 400)}"))
+    lines += [Text(f"    {clean(line)}") for line in tool["differences"]]
+    if whole and not tool["differences"]:
+        lines += [Text(f"    {clean(line)}") for line in tool["description"].splitlines()]
+    return lines

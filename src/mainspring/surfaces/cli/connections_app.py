@@ -1,0 +1,207 @@
+"""The commands about servers of tools, and their words."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import Json, at_desk, make_group
+
+Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="What its tools are called by.")]
+Tools = Annotated[list[str], typer.Argument(metavar="TOOL...", help="Names of its tools.")]
+LookFirst = Annotated[
+    bool,
+    typer.Option("--look-first", help="Its tools wait until somebody has looked at them."),
+]
+
+
+class Said(StrEnum):
+    """What somebody may say of a tool."""
+
+    READ = "read"
+    SEND = "send"
+    GUESS = "guess"
+
+
+def add_to(app: typer.Typer, panel: str) -> None:
+    """Adds the group of commands about servers of tools."""
+    group = make_group("Connect servers of tools; agree to what may be called.")
+
+    @group.callback(invoke_without_command=True)
+    def connections(ctx: typer.Context, for_programs: Json = False) -> int:
+        """Connect servers of tools; agree to what may be called."""
+        if ctx.invoked_subcommand is not None:
+            return 0
+        return _list(ctx, for_programs)
+
+    group.command(name="list")(_list)
+    group.command(name="show")(_show)
+    group.command(name="add")(_add)
+    group.command(name="add-stdio")(_add_stdio)
+    group.command(name="sign-in")(_sign_in)
+    group.command(name="harvest")(_harvest)
+    group.command(name="agree")(_agree)
+    group.command(name="refuse")(_refuse)
+    group.command(name="effect")(_effect)
+    group.command(name="remove")(_remove)
+    app.add_typer(group, name="connections", rich_help_panel=panel)
+
+
+def _list(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List the servers of tools, how they fare, and what waits."""
+    from mainspring.surfaces.cli.connections import list_connections
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(list_connections(desk, screen))
+
+
+def _show(
+    ctx: typer.Context,
+    alias: Alias,
+    tool: Annotated[
+        str | None, typer.Option(metavar="TOOL", help="Only this tool, with all of its text.")
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Show a server of tools with its tools, and what is different."""
+    from mainspring.surfaces.cli.connections import show_connection
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(show_connection(desk, screen, alias, tool))
+
+
+def _add(
+    ctx: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL", help="Such as https://example.com/mcp.")],
+    alias: Annotated[
+        str, typer.Option(metavar="ALIAS", help="What its tools are called by: ALIAS.tool.")
+    ],
+    token: Annotated[
+        bool, typer.Option("--token", help="Take a token from a pipe or a hidden prompt.")
+    ] = False,
+    oauth: Annotated[
+        bool, typer.Option("--oauth", help="Sign in with a browser; this waits for it.")
+    ] = False,
+    client_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Of an application that you made there.")
+    ] = None,
+    look_first: LookFirst = False,
+    for_programs: Json = False,
+) -> int:
+    """Connect to a server of tools, and agree to the tools that it has now."""
+    from mainspring.contracts.errors import Invalid
+    from mainspring.surfaces.cli.connections import add
+    from mainspring.surfaces.cli.secrets import read_value
+
+    desk, screen = at_desk(ctx, for_programs)
+    if token and oauth:
+        raise Invalid("A token is given, or one signs in; not both.", code="auth")
+    given: dict[str, Any] = {"alias": alias, "server_url": url, "agree": not look_first}
+    if oauth:
+        given["auth"] = "oauth"
+    if client_id is not None:
+        given["client_id"] = client_id
+    if token:
+        given["token"] = read_value(desk.limits())
+    return finish(add(desk, screen, given))
+
+
+def _add_stdio(
+    ctx: typer.Context,
+    alias: Alias,
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The program and its words.")
+    ],
+    look_first: LookFirst = False,
+    for_programs: Json = False,
+) -> int:
+    """Connect a program on this machine; it runs as the server does."""
+    from mainspring.surfaces.cli.connections import add_program, check_command
+
+    desk, screen = at_desk(ctx, for_programs)
+    check_command(command)
+    return finish(add_program(desk, screen, alias, command, agree=not look_first))
+
+
+def _sign_in(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
+    """Sign in again with a browser on this machine; this waits for it."""
+    from mainspring.surfaces.cli.connections import sign_in
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(sign_in(desk, screen, alias))
+
+
+def _harvest(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
+    """Look at its tools now; what is new or different waits."""
+    from mainspring.surfaces.cli.connections import harvest
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(harvest(desk, screen, alias))
+
+
+def _agree(
+    ctx: typer.Context,
+    alias: Alias,
+    tools: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TOOL]...", help="Which tools; left out: all that wait."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    for_programs: Json = False,
+) -> int:
+    """Show what is new or different, and agree to just that."""
+    from mainspring.contracts.errors import Invalid
+    from mainspring.surfaces.cli import exits
+    from mainspring.surfaces.cli.connections import agree, say_waiting, waiting
+
+    desk, screen = at_desk(ctx, for_programs)
+    found = finish(waiting(desk, alias, tools or ()))
+    if not found:
+        if screen.for_programs:
+            screen.answer({"tools": []})
+        screen.say(f"No tool of {alias} waits.")
+        return exits.DONE
+    say_waiting(screen, found)
+    if not yes:
+        if screen.for_programs or not sys.stdin.isatty():
+            raise Invalid("Nobody is here to ask.", code="not_asked", suggestion="Add --yes.")
+        if not typer.confirm("Agree?", err=True):
+            return exits.FAILED
+    return finish(agree(desk, screen, alias, found))
+
+
+def _refuse(ctx: typer.Context, alias: Alias, tools: Tools, for_programs: Json = False) -> int:
+    """Say that tools may not be called."""
+    from mainspring.surfaces.cli.connections import refuse
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(refuse(desk, screen, alias, tools))
+
+
+def _effect(
+    ctx: typer.Context,
+    alias: Alias,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The name of a tool.")],
+    said: Annotated[
+        Said, typer.Argument(metavar="read|send|guess", help="What it does; guess: as before.")
+    ],
+    for_programs: Json = False,
+) -> int:
+    """Say whether a tool reads or sends, above what can be guessed."""
+    from mainspring.surfaces.cli.connections import set_effect
+
+    desk, screen = at_desk(ctx, for_programs)
+    effect = None if said is Said.GUESS else said.value
+    return finish(set_effect(desk, screen, alias, tool, effect))
+
+
+def _remove(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
+    """Forget a connection with its tools and its tokens."""
+    from mainspring.surfaces.cli.connections import remove
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(remove(desk, screen, alias))

@@ -1,0 +1,133 @@
+"""``usage``: what models were asked and what they cost, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Invalid
+from mainspring.gate.usage_ledger import Span, Wanted, read_asks
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, is_narrow, moment
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.visiting import behind, visitor_here
+from mainspring.surfaces.cli.words import count, hint, usd
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from mainspring.surfaces.cli.desk import Desk
+
+_CENTS: Final = Decimal("0.000001")
+_WIDE: Final = 60
+
+
+def read_day(name: str, text: str | None) -> str | None:
+    """A day as it was typed; a wrong one gets a sentence of our own."""
+    if text is None:
+        return None
+    try:
+        # Python reads more spellings of a day than people agree on.
+        found = date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        found = False
+    if not found:
+        raise Invalid(f"--{name} is a day in UTC, such as 2026-03-01.", code="usage")
+    return text
+
+
+async def show_usage(
+    desk: Desk, screen: Screen, days: Mapping[str, str], by: str, *, calls: int | None
+) -> int:
+    """Sums over some days; with ``calls`` so many single asks, the newest first."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        visitor = await visitor_here(rooms)
+        sums = await rooms.gate.serve(visitor, "get_usage", days)
+        rows: list[dict[str, Any]] = []
+        if calls is not None:
+            space = visitor.actor.workspace_id
+            span = Span(date.fromisoformat(sums["from"]), date.fromisoformat(sums["to"]))
+            async with behind(rooms, visitor).acquire() as connection:
+                rows = await read_asks(connection, space, span, Wanted(), most=calls)
+    if screen.for_programs:
+        screen.answer(sums if calls is None else {**sums, "calls": rows})
+    elif not sums["total"]["asks"]:
+        screen.say(f"No model was asked {_when(sums)}.")
+    else:
+        screen.say(_calls(rows, screen) if calls is not None else _sums(sums, by), "", _all(sums))
+    return exits.DONE
+
+
+def usage_lines(usage: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a run asked of models, a line for each step and model."""
+    return [
+        f"  {row['step']}: {one_line(row['model'], _WIDE)}, {count(row['asks'], 'ask')}, "
+        f"{_tokens(row)}, {_money(row['cost_usd'])}{' (its own word)' if row['reported'] else ''}"
+        for row in usage
+    ]
+
+
+def _sums(sums: Mapping[str, Any], by: str) -> Table:
+    heads = (by.capitalize(), "Asks", "Read", "Written", "Cost")
+    rows = [
+        (
+            _named(row, by), f"{row['asks']:,}", f"{row['input_tokens']:,}",
+            f"{row['output_tokens']:,}", _money(row["cost_usd"]),
+        )
+        for row in sums[f"{by}s"]
+    ]  # fmt: skip
+    return columns(heads, rows, whole=heads[1:])
+
+
+def _named(row: Mapping[str, Any], by: str) -> str:
+    if by == "automation":
+        return one_line(row["name"] or row["automation_id"] or "no automation", _WIDE)
+    if by == "model":
+        return one_line("/".join(filter(None, (row["provider"], row["model"]))), _WIDE)
+    return one_line(row["day" if by == "day" else "caller"], _WIDE)
+
+
+def _calls(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
+    heads: tuple[str, ...] = ("When", "Automation", "Step", "Model", "Tokens", "Cost")
+    cells = [
+        [
+            moment(row["at"], screen), one_line(row["automation"] or "", _WIDE), row["step"],
+            one_line(row["model"], _WIDE), f"{row['input_tokens']:,} + {row['output_tokens']:,}",
+            _money(row["cost_usd"]),
+        ]
+        for row in rows
+    ]  # fmt: skip
+    if not is_narrow(screen):
+        heads = (*heads, "Asked by", "Took")
+        for cell, row in zip(cells, rows, strict=True):
+            cell += [row["caller"], f"{row['ms']} ms"]
+    return columns(heads, cells, whole=("When", "Tokens", "Cost", "Took"))
+
+
+def _all(sums: Mapping[str, Any]) -> str:
+    total = sums["total"]
+    own = total["reported_usd"]
+    said = f", {_money(own)} of it by scripts' own word" if own else ""
+    return (
+        f"{count(total['asks'], 'ask')} {_when(sums)}: {_tokens(total)}, "
+        f"{_money(total['cost_usd'])}{said}. More: {hint('usage', '--help')}"
+    )
+
+
+def _when(sums: Mapping[str, Any]) -> str:
+    if sums["from"] == sums["to"]:
+        return f"on {sums['from']} (UTC)"
+    return f"from {sums['from']} to {sums['to']} (UTC)"
+
+
+def _tokens(row: Mapping[str, Any]) -> str:
+    return f"{row['input_tokens']:,} tokens read, {row['output_tokens']:,} written"
+
+
+def _money(amount: Any) -> str:
+    """To a millionth; what is less than that is still not nothing."""
+    exact = Decimal(str(amount))
+    shown = exact.quantize(_CENTS)
+    return usd(shown) if shown or not exact else "less than $0.000001"

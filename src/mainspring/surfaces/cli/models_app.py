@@ -1,0 +1,140 @@
+"""The commands about models, and their words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import Json, at_desk, make_group
+
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="anthropic, openai, groq, or a name of your own."),
+]
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model, or NAME/MODEL for one connection.")
+]
+Everyone = Annotated[
+    bool, typer.Option("--for-everyone", help="The installation's own, for every workspace.")
+]
+_PER_MILLION = "in dollars for a million tokens."
+
+
+def add_to(app: typer.Typer, panel: str) -> None:
+    """Adds the group of commands about models."""
+    group = make_group("Connect models; list what can be asked here and what it costs.")
+
+    @group.callback(invoke_without_command=True)
+    def models(ctx: typer.Context, for_programs: Json = False) -> int:
+        """Connect models; list what can be asked here and what it costs."""
+        if ctx.invoked_subcommand is not None:
+            return 0
+        return _list(ctx, for_programs)
+
+    group.command(name="list")(_list)
+    group.command(name="connect")(_connect)
+    group.command(name="disconnect")(_disconnect)
+    group.command(name="test")(_test)
+    group.command(name="price")(_price)
+    group.command(name="prices")(_prices)
+    app.add_typer(group, name="models", rich_help_panel=panel)
+
+
+def _list(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List the connections, the models that were named, and what they cost."""
+    from mainspring.surfaces.cli.asked_models import list_models
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(list_models(desk, screen))
+
+
+def _connect(
+    ctx: typer.Context,
+    name: Name,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where it is; left out: where the kind is at home."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="anthropic, openai, groq or compatible; left out: by the name."),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL", help="A model that it has; may be given again."),
+    ] = None,
+    usual: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="The model that is asked when nobody names one."),
+    ] = None,
+    for_everyone: Everyone = False,
+    no_key: Annotated[
+        bool, typer.Option("--no-key", help="Do not ask for a key: none, or the one there is.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Connect models. The key comes from a pipe or a hidden prompt, never as a word."""
+    from mainspring.surfaces.cli.asked_models import Wanted, connect, read_key
+
+    desk, screen = at_desk(ctx, for_programs)
+    key = None if no_key else read_key()
+    wanted = Wanted(name, url, kind, tuple(model or ()), usual, key)
+    return finish(connect(desk, screen, wanted, for_everyone=for_everyone))
+
+
+def _disconnect(
+    ctx: typer.Context, name: Name, for_everyone: Everyone = False, for_programs: Json = False
+) -> int:
+    """Forget a connection and its key."""
+    from mainspring.surfaces.cli.asked_models import disconnect
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(disconnect(desk, screen, name, for_everyone=for_everyone))
+
+
+def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
+    """Try a connection: it is asked which models it has, which costs nothing."""
+    from mainspring.surfaces.cli.asked_models import try_connection
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(try_connection(desk, screen, name))
+
+
+def _price(
+    ctx: typer.Context,
+    model: Model,
+    read: Annotated[
+        float | None, typer.Option("--input", min=0, help=f"What it reads, {_PER_MILLION}")
+    ] = None,
+    written: Annotated[
+        float | None, typer.Option("--output", min=0, help=f"What it writes, {_PER_MILLION}")
+    ] = None,
+    cached: Annotated[
+        float | None, typer.Option(min=0, help=f"What it has read before, {_PER_MILLION}")
+    ] = None,
+    stored: Annotated[
+        float | None, typer.Option(min=0, help=f"What is put aside, {_PER_MILLION}")
+    ] = None,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Forget it; the price list counts again.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Set what a model costs, above every price list."""
+    from mainspring.surfaces.cli.asked_models import delete_price, set_price
+
+    desk, screen = at_desk(ctx, for_programs)
+    if delete:
+        return finish(delete_price(desk, screen, model))
+    rates = {"input": read, "output": written, "cached": cached, "stored": stored}
+    return finish(set_price(desk, screen, model, rates))
+
+
+def _prices(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List the prices that were set."""
+    from mainspring.surfaces.cli.asked_models import list_prices
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(list_prices(desk, screen))

@@ -1,0 +1,90 @@
+"""The ledger of models: what was asked, by whom, and what it came to."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from mainspring.contracts.roles import Permission
+from mainspring.gate.usage_ledger import Wanted, read_asks, span_of
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
+from mainspring.surfaces.rooms import Rooms
+
+_FACES: Final = (
+    Face("GET", "/usage", "get_usage", "Add up what models were asked and what they cost"),
+)
+
+
+class UsageCall(BaseModel):
+    """One ask of a model; nothing of what was asked or answered is in it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: UUID
+    at: datetime
+    automation_id: UUID | None
+    automation: str | None = Field(description="Its name; null when it is gone, or was none.")
+    run_id: UUID | None
+    step: str
+    item: str
+    attempt: int
+    call: int
+    caller: str = Field(description="The capability that asked; script: a script's own word.")
+    provider: str = Field(description="The connection that was asked.")
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float
+    price: dict[str, Any] | None = Field(description="Per million tokens, as it stood then.")
+    ms: int
+    reported: bool = Field(description="A script said so of a model of its own.")
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("usage")
+    add_faces(made, rooms, _FACES)
+    _asks(made, rooms)
+    return made
+
+
+def _asks(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/usage/calls",
+        summary="List single asks of models, the newest first",
+        response_model=Page[UsageCall],
+    )
+    @needs(Permission.READ)
+    async def list_usage(
+        caller: SignedIn,
+        first: Annotated[
+            date | None, Query(alias="from", description="The first day, in UTC.")
+        ] = None,
+        last: Annotated[
+            date | None, Query(alias="to", description="The last day; left out: today.")
+        ] = None,
+        automation_id: Annotated[UUID | None, Query(description="Only of its runs.")] = None,
+        run_id: Annotated[UUID | None, Query(description="Only of this run.")] = None,
+        model: Annotated[str | None, Query(max_length=200, description="Only of this one.")] = None,
+        asked_by: Annotated[
+            str | None, Query(alias="caller", max_length=200, description="Only by this caller.")
+        ] = None,
+        cursor: Cursor = None,
+        limit: Limit = PAGE,
+    ) -> Answer:
+        span = span_of(first, last, rooms.clock.now(), "/query")
+        wanted = Wanted(automation_id, run_id, model, asked_by)
+        async with caller.database.acquire() as connection:
+            rows = await read_asks(
+                connection, caller.workspace_id, span, wanted, after=cursor, most=limit + 1
+            )
+        return Answer(page(rows, limit))

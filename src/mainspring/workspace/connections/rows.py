@@ -1,0 +1,223 @@
+"""The connections of a workspace: where each server is, how it is signed in to, how it fares.
+
+No secret stands in a row: what lets a connection in is in its drawer of the vault, and goes
+with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Finding, Invalid, Missing, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.workspace.sealing import connection_drawer
+from mainspring.workspace.vault import delete_secret, list_secrets
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+Transport = Literal["http", "stdio"]
+Auth = Literal["none", "bearer", "oauth"]
+State = Literal["ready", "sign_in"]
+
+ALIAS: Final = "^[a-z][a-z0-9_]{0,31}$"
+_ALIAS: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_COLUMNS = """
+    workspace_id, id, alias, transport, server_url, command, auth, oauth, expires_at, state,
+    generation, last_harvested_at, harvest_error, last_ok_at, last_failed_at, last_error,
+    failures_in_row, created_at, created_by
+"""
+_ADD = f"""
+    INSERT INTO mcp_connections
+        (workspace_id, id, alias, transport, server_url, command, auth, oauth, state, created_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    ON CONFLICT (workspace_id, alias) DO NOTHING RETURNING {_COLUMNS}
+"""
+_FIND = f"SELECT {_COLUMNS} FROM mcp_connections WHERE workspace_id = $1 AND id = $2"
+_NAMED = f"SELECT {_COLUMNS} FROM mcp_connections WHERE workspace_id = $1 AND alias = $2"
+_LIST = f"SELECT {_COLUMNS} FROM mcp_connections WHERE workspace_id = $1 ORDER BY alias"
+_REMOVE = "DELETE FROM mcp_connections WHERE workspace_id = $1 AND id = $2 RETURNING id"
+# Of many calls within a minute one writes. A token that was given by hand and is taken again
+# needs nobody to sign in.
+_OK = """
+    UPDATE mcp_connections SET last_ok_at = now(), failures_in_row = 0, last_error = NULL,
+        state = CASE WHEN auth = 'oauth' THEN state ELSE 'ready' END
+    WHERE workspace_id = $1 AND id = $2
+        AND (failures_in_row > 0 OR last_ok_at IS NULL OR (state <> 'ready' AND auth <> 'oauth')
+            OR last_ok_at < now() - interval '1 minute')
+"""
+# One that waits to be signed in is not asked, so nothing more can be said of it.
+_FAILED = """
+    UPDATE mcp_connections
+    SET last_failed_at = now(), last_error = $3, failures_in_row = failures_in_row + 1,
+        state = CASE WHEN $4 THEN 'sign_in' ELSE state END
+    WHERE workspace_id = $1 AND id = $2 AND NOT (auth = 'oauth' AND state = 'sign_in')
+"""
+_SIGNED_IN = """
+    UPDATE mcp_connections SET state = 'ready', expires_at = $3, failures_in_row = 0,
+        last_error = NULL, oauth = coalesce(oauth, '{}') || $4
+    WHERE workspace_id = $1 AND id = $2
+"""
+_LEARN = """
+    UPDATE mcp_connections SET oauth = coalesce(oauth, '{}') || $3
+    WHERE workspace_id = $1 AND id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One connection, without anything secret."""
+
+    workspace_id: UUID
+    id: UUID
+    alias: str
+    transport: Transport
+    server_url: str | None
+    command: tuple[str, ...]
+    auth: Auth
+    # What was found out about where tokens come from.
+    oauth: Mapping[str, Any]
+    expires_at: datetime | None
+    state: State
+    generation: int
+    last_harvested_at: datetime | None
+    harvest_error: Mapping[str, Any] | None
+    last_ok_at: datetime | None
+    last_failed_at: datetime | None
+    last_error: Mapping[str, Any] | None
+    failures_in_row: int
+    created_at: datetime
+    created_by: UUID
+
+
+async def add_http(
+    tx: Transaction,
+    workspace_id: UUID,
+    created_by: UUID,
+    alias: str,
+    server_url: str,
+    *,
+    auth: Auth = "none",
+    oauth: Mapping[str, Any] | None = None,
+) -> Connection:
+    """A connection over HTTP; with OAuth it waits for somebody to sign in."""
+    state: State = "sign_in" if auth == "oauth" else "ready"
+    given = (alias, "http", server_url, None, auth, oauth and dict(oauth), state)
+    return await _add(tx, workspace_id, created_by, given)
+
+
+async def add_stdio(
+    tx: Transaction, workspace_id: UUID, created_by: UUID, alias: str, command: Sequence[str]
+) -> Connection:
+    """A connection to a program on this machine: for the operator's own command alone.
+
+    No capability and no route calls this, as whoever names a program runs it.
+    """
+    if not command or not command[0] or any("\0" in word for word in command):
+        raise _invalid("/command", "The command names a program and its arguments.", "bad_command")
+    given = (alias, "stdio", None, list(command), "none", None, "ready")
+    return await _add(tx, workspace_id, created_by, given)
+
+
+async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Connection:
+    """One connection by its id."""
+    row = await tx.fetchrow(_FIND, workspace_id, connection_id)
+    if row is None:
+        raise Missing("There is no such connection here.", code="connection_missing")
+    return _read(row)
+
+
+async def find_named(tx: Transaction, workspace_id: UUID, alias: str) -> Connection:
+    """One connection by its alias."""
+    row = await tx.fetchrow(_NAMED, workspace_id, alias)
+    if row is None:
+        raise Missing(f"There is no connection called {alias}.", code="connection_missing")
+    return _read(row)
+
+
+async def list_connections(tx: Transaction, workspace_id: UUID) -> tuple[Connection, ...]:
+    """All connections of a workspace, by alias."""
+    return tuple(_read(row) for row in await tx.fetch(_LIST, workspace_id))
+
+
+async def remove(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> bool:
+    """Forgets a connection with its tools and all that let it in; False when there was none."""
+    if await tx.fetchrow(_REMOVE, workspace_id, connection_id) is None:
+        return False
+    drawer = connection_drawer(workspace_id, connection_id)
+    for secret in await list_secrets(tx, drawer):
+        await delete_secret(tx, drawer, secret.name)
+    return True
+
+
+async def mark_ok(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
+    """The server has answered."""
+    await tx.execute(_OK, workspace_id, connection_id)
+
+
+async def mark_failed(
+    tx: Transaction,
+    workspace_id: UUID,
+    connection_id: UUID,
+    problem: Problem,
+    *,
+    sign_in: bool = False,
+) -> None:
+    """The server could not be used; ``sign_in`` when it waits for a person now."""
+    await tx.execute(_FAILED, workspace_id, connection_id, problem.as_dict(), sign_in)
+
+
+async def mark_signed_in(
+    tx: Transaction,
+    workspace_id: UUID,
+    connection_id: UUID,
+    expires_at: datetime | None,
+    learnt: Mapping[str, Any],
+) -> None:
+    """There are new tokens, until then."""
+    await tx.execute(_SIGNED_IN, workspace_id, connection_id, expires_at, dict(learnt))
+
+
+async def keep_oauth(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID, learnt: Mapping[str, Any]
+) -> None:
+    """Adds to what is known about where tokens come from."""
+    await tx.execute(_LEARN, workspace_id, connection_id, dict(learnt))
+
+
+async def _add(
+    tx: Transaction, workspace_id: UUID, created_by: UUID, given: tuple[Any, ...]
+) -> Connection:
+    alias = str(given[0])
+    if not _ALIAS.fullmatch(alias):
+        raise _invalid(
+            "/alias",
+            "An alias is 1 to 32 lower-case letters, digits and underscores, with a letter first.",
+            "bad_alias",
+        )
+    row = await tx.fetchrow(_ADD, workspace_id, new_id(), *given, created_by)
+    if row is None:
+        detail = f"There is a connection called {alias} already."
+        raise Clash(
+            detail,
+            code="alias_taken",
+            findings=[Finding("/alias", detail, "alias_taken")],
+            suggestion="Choose another alias, or remove that connection first.",
+        )
+    return _read(row)
+
+
+def _read(row: Any) -> Connection:
+    values = dict(row)
+    values["command"] = tuple(values["command"] or ())
+    values["oauth"] = values["oauth"] or {}
+    return Connection(**values)
+
+
+def _invalid(pointer: str, detail: str, code: str) -> Invalid:
+    return Invalid(detail, code=code, findings=[Finding(pointer, detail, code)])

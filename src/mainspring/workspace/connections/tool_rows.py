@@ -1,0 +1,266 @@
+"""The tools of a connection as they are kept: what was agreed to, and what is offered now.
+
+A row is what an automation relies on, so it is written in one transaction with the number that
+counts the changes of its connection: whoever remembers tools compares that number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
+
+import orjson
+
+from mainspring.contracts.errors import Missing, Problem
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+ToolState = Literal["agreed", "new", "changed", "gone", "refused"]
+# Whoever harvests has this long before somebody else may.
+LEASE_MINUTES: Final = 10
+_COLUMNS = """
+    id, connection_id, name, state, title, description, input_schema, output_schema, hints,
+    pinned_hash, offered, reason, side_effects, effect, agreed_by, agreed_at
+"""
+_TOOLS = f"""
+    SELECT {_COLUMNS} FROM mcp_tools WHERE workspace_id = $1 AND connection_id = $2 ORDER BY name
+"""
+_ALL = f"""
+    SELECT {_COLUMNS} FROM mcp_tools WHERE workspace_id = $1 ORDER BY connection_id, name
+"""
+_ONE = f"""
+    SELECT {_COLUMNS} FROM mcp_tools WHERE workspace_id = $1 AND connection_id = $2 AND name = $3
+"""
+# Of many rows each column is a list; JSON travels as text.
+_PUT = """
+    INSERT INTO mcp_tools (workspace_id, id, connection_id, name, state, title, description,
+        input_schema, output_schema, hints, pinned_hash, offered, reason, side_effects, effect,
+        agreed_by, agreed_at, seen_at)
+    SELECT $1, t.id, t.connection_id, t.name, t.state, t.title, t.description,
+        t.input_schema::json, t.output_schema::json, t.hints::jsonb, t.pinned_hash,
+        t.offered::json, t.reason, ARRAY(SELECT jsonb_array_elements_text(t.side_effects::jsonb)),
+        t.effect, t.agreed_by, t.agreed_at, now()
+    FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[],
+        $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::text[], $14::text[],
+        $15::text[], $16::uuid[], $17::timestamptz[])
+        AS t(id, connection_id, name, state, title, description, input_schema, output_schema,
+            hints, pinned_hash, offered, reason, side_effects, effect, agreed_by, agreed_at)
+    ON CONFLICT (workspace_id, connection_id, name) DO UPDATE SET
+        state = excluded.state, title = excluded.title, description = excluded.description,
+        input_schema = excluded.input_schema, output_schema = excluded.output_schema,
+        hints = excluded.hints, pinned_hash = excluded.pinned_hash, offered = excluded.offered,
+        reason = excluded.reason, side_effects = excluded.side_effects, effect = excluded.effect,
+        agreed_by = excluded.agreed_by, agreed_at = excluded.agreed_at, seen_at = now()
+"""
+_DROP = """
+    DELETE FROM mcp_tools WHERE workspace_id = $1 AND connection_id = $2 AND name = ANY($3::text[])
+"""
+_HOLD = """
+    SELECT alias, looks_first, last_harvested_at, created_by FROM mcp_connections
+    WHERE workspace_id = $1 AND id = $2 FOR UPDATE
+"""
+_COUNT_ON = """
+    UPDATE mcp_connections SET generation = generation + 1 WHERE workspace_id = $1 AND id = $2
+"""
+_HARVESTED = """
+    UPDATE mcp_connections
+    SET last_harvested_at = now(), harvest_error = NULL,
+        harvest_due_at = now() + $3 * interval '1 second'
+    WHERE workspace_id = $1 AND id = $2
+"""
+_NOT_HARVESTED = """
+    UPDATE mcp_connections
+    SET harvest_error = $3, harvest_due_at = now() + $4 * interval '1 second'
+    WHERE workspace_id = $1 AND id = $2
+"""
+_LOOK_FIRST = """
+    UPDATE mcp_connections SET looks_first = true WHERE workspace_id = $1 AND id = $2
+"""
+# It crosses workspaces on purpose: one watch serves all.
+_TAKE_DUE = """
+    UPDATE mcp_connections c SET harvest_due_at = now() + $1 * interval '1 minute'
+    FROM (
+        SELECT workspace_id, id FROM mcp_connections
+        WHERE harvest_due_at <= now() AND state = 'ready'
+        ORDER BY harvest_due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS due
+    WHERE c.workspace_id = due.workspace_id AND c.id = due.id
+    RETURNING c.workspace_id, c.id
+"""
+_STANDS = "SELECT id, alias, generation FROM mcp_connections WHERE workspace_id = $1 ORDER BY id"
+_COUNTS = """
+    SELECT connection_id, state, count(*) AS tools FROM mcp_tools
+    WHERE workspace_id = $1 GROUP BY connection_id, state
+"""
+_USERS = """
+    SELECT DISTINCT a.id, a.name, g.entry ->> 'capability' AS capability
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+        AND v.version = a.version
+    CROSS JOIN LATERAL jsonb_array_elements(v.grants) AS g(entry)
+    WHERE a.workspace_id = $1 AND a.state <> 'archived'
+        AND g.entry ->> 'capability' = ANY($2::text[])
+    ORDER BY a.name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow:
+    """One tool; what stands in the columns is what was agreed to, if anybody has."""
+
+    id: UUID
+    connection_id: UUID
+    name: str
+    state: ToolState
+    title: str
+    description: str
+    input_schema: Any
+    output_schema: Any
+    hints: Mapping[str, Any]
+    pinned_hash: bytes
+    # What the server says now, whole, where that is something else.
+    offered: Mapping[str, Any] | None = None
+    # Why it cannot be used at all; a person's refusal needs none.
+    reason: str | None = None
+    side_effects: tuple[str, ...] = ()
+    # What a person says that its effect is.
+    effect: str | None = None
+    agreed_by: UUID | None = None
+    agreed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A connection as far as tools are remembered by it."""
+
+    connection_id: UUID
+    alias: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A connection that nobody else changes until the transaction ends."""
+
+    alias: str
+    looks_first: bool
+    last_harvested_at: datetime | None
+    created_by: UUID
+
+
+async def tools_of(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> list[ToolRow]:
+    """Every tool of a connection, by name."""
+    return [_read(row) for row in await tx.fetch(_TOOLS, workspace_id, connection_id)]
+
+
+async def all_tools(tx: Transaction, workspace_id: UUID) -> list[ToolRow]:
+    """Every tool of every connection of a workspace."""
+    return [_read(row) for row in await tx.fetch(_ALL, workspace_id)]
+
+
+async def find_tool(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID, name: str
+) -> ToolRow | None:
+    """One tool as it stands at this moment."""
+    row = await tx.fetchrow(_ONE, workspace_id, connection_id, name)
+    return None if row is None else _read(row)
+
+
+async def put_tools(tx: Transaction, workspace_id: UUID, rows: Sequence[ToolRow]) -> None:
+    """Keeps rows as they are given; those that were there under a name give way."""
+    if not rows:
+        return
+    columns = [
+        (
+            row.id, row.connection_id, row.name, row.state, row.title, row.description,
+            _text(row.input_schema), _text(row.output_schema), _text(dict(row.hints)),
+            row.pinned_hash, _text(row.offered), row.reason, _text(list(row.side_effects)),
+            row.effect, row.agreed_by, row.agreed_at,
+        )
+        for row in rows
+    ]  # fmt: skip
+    await tx.execute(_PUT, workspace_id, *map(list, zip(*columns, strict=True)))
+
+
+async def drop_tools(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID, names: Sequence[str]
+) -> None:
+    """Forgets tools that nobody ever agreed to."""
+    if names:
+        await tx.execute(_DROP, workspace_id, connection_id, list(names))
+
+
+async def hold_connection(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Held:
+    """Whoever changes the tools of a connection holds it first."""
+    row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
+    if row is None:
+        raise Missing("There is no such connection here.", code="connection_missing")
+    return Held(row["alias"], row["looks_first"], row["last_harvested_at"], row["created_by"])
+
+
+async def count_on(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
+    """What its tools are to the workspace has changed."""
+    await tx.execute(_COUNT_ON, workspace_id, connection_id)
+
+
+async def set_harvested(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID, seconds: float
+) -> None:
+    """Its tools were seen just now; they are looked at again after so many seconds."""
+    await tx.execute(_HARVESTED, workspace_id, connection_id, seconds)
+
+
+async def set_not_harvested(
+    tx: Transaction, workspace_id: UUID, connection_id: UUID, problem: Problem, seconds: float
+) -> None:
+    """Its tools could not be seen; they stay as they were."""
+    await tx.execute(_NOT_HARVESTED, workspace_id, connection_id, problem.as_dict(), seconds)
+
+
+async def look_first(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
+    """Whoever connects wants to see its tools before any of them can be called."""
+    await tx.execute(_LOOK_FIRST, workspace_id, connection_id)
+
+
+async def take_due(tx: Transaction, most: int) -> list[tuple[UUID, UUID]]:
+    """Connections whose tools are due to be looked at; nobody else takes them for a while."""
+    rows = await tx.fetch(_TAKE_DUE, LEASE_MINUTES, most)
+    return [(row["workspace_id"], row["id"]) for row in rows]
+
+
+async def stands_of(tx: Transaction, workspace_id: UUID) -> tuple[Stand, ...]:
+    """The connections of a workspace, and the numbers that count their changes."""
+    rows = await tx.fetch(_STANDS, workspace_id)
+    return tuple(Stand(row["id"], row["alias"], row["generation"]) for row in rows)
+
+
+async def tool_counts(tx: Transaction, workspace_id: UUID) -> dict[UUID, dict[str, int]]:
+    """How many tools of each connection are in which state."""
+    found: dict[UUID, dict[str, int]] = {}
+    for row in await tx.fetch(_COUNTS, workspace_id):
+        found.setdefault(row["connection_id"], {})[row["state"]] = row["tools"]
+    return found
+
+
+async def users_of(
+    tx: Transaction, workspace_id: UUID, capabilities: Sequence[str]
+) -> dict[str, list[str]]:
+    """The names of the automations that were granted each of these."""
+    found: dict[str, list[str]] = {}
+    for row in await tx.fetch(_USERS, workspace_id, list(capabilities)):
+        found.setdefault(row["capability"], []).append(row["name"])
+    return found
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()
+
+
+def _read(row: Any) -> ToolRow:
+    values = dict(row)
+    values["side_effects"] = tuple(values["side_effects"])
+    return ToolRow(**values)

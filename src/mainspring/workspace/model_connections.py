@@ -1,0 +1,210 @@
+"""Where models are asked: connections of a workspace, and those of the installation.
+
+A connection has a name, the language that is spoken there and an address. Its key is sealed in
+the vault and is set, never shown. A key was given for one address: under another it has to be
+given again, so that nobody leads it elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.ids import new_id
+from mainspring.workspace.automations import FIRST_WORKSPACE
+from mainspring.workspace.sealing import Drawer, connection_drawer
+from mainspring.workspace.vault import Vault, delete_secret
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.asking import Asking
+
+ModelKind = Literal["anthropic", "openai", "groq", "compatible"]
+# What a caller may say of a connection; what is left out stays as it is.
+KIND, URL, MODELS, USUAL = "kind", "base_url", "models", "usual_model"
+
+API_KEY: Final = "api_key"
+MOST_CONNECTIONS: Final = 50
+HOME_URLS: Final[Mapping[ModelKind, str]] = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com/v1",
+    "groq": "https://api.groq.com/openai/v1",
+}
+_COLUMNS: Final = """
+    id, workspace_id, name, kind, base_url, offers, usual_model, has_key, created_at, updated_at
+"""
+# A workspace's own come before the installation's, and the oldest first.
+_REACHED = f"""
+    SELECT {_COLUMNS} FROM model_connections
+    WHERE workspace_id = $1 OR workspace_id IS NULL
+    ORDER BY workspace_id NULLS LAST, created_at, id
+"""
+_ALL = f"SELECT {_COLUMNS} FROM model_connections ORDER BY created_at, id"
+_FIND = f"""
+    SELECT {_COLUMNS} FROM model_connections
+    WHERE workspace_id IS NOT DISTINCT FROM $1 AND name = $2 FOR UPDATE
+"""
+_COUNT = "SELECT count(*) FROM model_connections WHERE workspace_id IS NOT DISTINCT FROM $1"
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('model connections ' || $1, 0))"
+_ADD = f"""
+    INSERT INTO model_connections
+        (id, workspace_id, name, kind, base_url, offers, usual_model, has_key, created_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    RETURNING {_COLUMNS}
+"""
+_CHANGE = f"""
+    UPDATE model_connections
+    SET kind = $3, base_url = $4, offers = $5, usual_model = $6, has_key = $7, updated_at = now()
+    WHERE workspace_id IS NOT DISTINCT FROM $1 AND id = $2
+    RETURNING {_COLUMNS}
+"""
+_REMOVE = """
+    DELETE FROM model_connections
+    WHERE workspace_id IS NOT DISTINCT FROM $1 AND name = $2
+    RETURNING id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConnection:
+    """One place where models are asked."""
+
+    id: UUID
+    # None: the installation's own, for every workspace.
+    workspace_id: UUID | None
+    name: str
+    kind: ModelKind
+    base_url: str
+    # Empty: the models that its kind is known for.
+    offers: tuple[str, ...]
+    usual_model: str | None
+    has_key: bool
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def drawer(self) -> Drawer:
+        """Where its key is sealed."""
+        return connection_drawer(self.workspace_id or FIRST_WORKSPACE, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a connection shall be."""
+
+    # None: the installation's.
+    workspace_id: UUID | None
+    name: str
+    # What is said of it, by the names above; the address has been read already.
+    said: Mapping[str, Any]
+    key: str | None
+    by: UUID | None
+
+
+async def reached_by(database: Asking, workspace_id: UUID) -> tuple[ModelConnection, ...]:
+    """Every connection that a workspace can use, in the order in which they are asked."""
+    return tuple(map(_made, await database.fetch(_REACHED, workspace_id)))
+
+
+async def all_connections(database: Asking) -> tuple[ModelConnection, ...]:
+    """Every connection there is, for whoever looks after the installation."""
+    return tuple(map(_made, await database.fetch(_ALL)))
+
+
+async def connect(tx: Transaction, vault: Vault, wish: Wish) -> tuple[ModelConnection, bool]:
+    """Makes or changes a connection and seals its key; whether it is new."""
+    space = wish.workspace_id
+    await tx.execute(_LOCK, str(space or "installation"))
+    found = await tx.fetchrow(_FIND, space, wish.name)
+    before = None if found is None else _made(found)
+    if before is None:
+        await _check_room(tx, space)
+    kind, url, offers, usual = _meant(wish, before)
+    _check_usual(usual, offers)
+    has_key = _check_key(wish, before, kind, url)
+    if before is None:
+        row = await tx.fetchrow(
+            _ADD, new_id(), space, wish.name, kind, url, list(offers), usual, has_key, wish.by
+        )
+    else:
+        row = await tx.fetchrow(_CHANGE, space, before.id, kind, url, list(offers), usual, has_key)
+    made = _made(row)
+    if wish.key is not None:
+        await vault.put(tx, made.drawer, API_KEY, wish.key)
+    return made, before is None
+
+
+async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str) -> bool:
+    """Forgets a connection and its key; False when there was none of that name."""
+    row = await tx.fetchrow(_REMOVE, workspace_id, name)
+    if row is None:
+        return False
+    drawer = connection_drawer(workspace_id or FIRST_WORKSPACE, row["id"])
+    await delete_secret(tx, drawer, API_KEY)
+    return True
+
+
+async def _check_room(tx: Transaction, workspace_id: UUID | None) -> None:
+    row = await tx.fetchrow(_COUNT, workspace_id)
+    if row["count"] >= MOST_CONNECTIONS:
+        raise Clash(
+            f"There are {MOST_CONNECTIONS} model connections already, and no more are kept.",
+            code="too_many_connections",
+            suggestion="Disconnect one that nobody needs.",
+        )
+
+
+def _meant(
+    wish: Wish, before: ModelConnection | None
+) -> tuple[ModelKind, str, tuple[str, ...], str | None]:
+    """The whole connection: what is said, then what there was, then what is usual."""
+    said = wish.said
+    if before is None:
+        known = wish.name if wish.name in HOME_URLS else "compatible"
+        kind: ModelKind = said.get(KIND, known)
+        url = said.get(URL) or HOME_URLS.get(kind)
+    else:
+        kind = said.get(KIND, before.kind)
+        # Another language is spoken at another place.
+        home = HOME_URLS.get(kind) if kind != before.kind else before.base_url
+        url = said.get(URL) or home
+    if url is None:
+        raise _wrong(URL, "Say where the server is; its kind has no address of its own.", "no_url")
+    offers = tuple(dict.fromkeys(said.get(MODELS, () if before is None else before.offers)))
+    return kind, url, offers, said.get(USUAL, None if before is None else before.usual_model)
+
+
+def _check_usual(usual: str | None, offers: tuple[str, ...]) -> None:
+    if usual is not None and offers and usual not in offers:
+        sentence = f"The usual model {usual!r} is not among the models of this connection."
+        raise _wrong(USUAL, sentence, "usual_model")
+
+
+def _check_key(wish: Wish, before: ModelConnection | None, kind: ModelKind, url: str) -> bool:
+    """Whether it has a key then; a key that is there goes to no other place."""
+    if wish.key is not None:
+        return True
+    if before is not None and before.has_key:
+        if (before.kind, before.base_url) != (kind, url):
+            sentence = "The key was given for another address. Give it again for this one."
+            raise _wrong("key", sentence, "key_again")
+        return True
+    if url == HOME_URLS.get(kind):
+        raise _wrong("key", f"Nobody is let in at {url} without a key.", "no_key")
+    return False
+
+
+def _wrong(field: str, sentence: str, code: str) -> Invalid:
+    return Invalid(sentence, code=code, findings=[Finding(f"/{field}", sentence, code)])
+
+
+def _made(row: Any) -> ModelConnection:
+    return ModelConnection(
+        row["id"], row["workspace_id"], row["name"], row["kind"], row["base_url"],
+        tuple(row["offers"]), row["usual_model"], row["has_key"], row["created_at"],
+        row["updated_at"],
+    )  # fmt: skip

@@ -1,0 +1,322 @@
+"""Agents over the real clients of providers: a started server, and models in another process.
+
+The models speak the wires of Anthropic and of OpenAI from a script. Nothing here knows more of the
+product than its commands and its REST surface.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.acceptance.commands import EXAMPLES, Mainspring, open_folder
+from tests.acceptance.server import Json, Started, definition, outputs, started
+from tests.kit.processes import first_line, module_process
+from tests.kit.slack import TOKEN, SlackDouble, slack_double
+
+KEY = "sk-ant-a-key-that-nobody-reads"
+SONNET = "anthropic/claude-sonnet-4-7"
+BULLETS = ["Acme cut its prices by a tenth.", "Bolt opens a shop in Kigali."]
+SHAPE = {
+    "type": "object",
+    "required": ["bullets"],
+    "additionalProperties": False,
+    "properties": {"bullets": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Minds:
+    """The models, in a process of their own."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def play(self, *answers: Json | str, **more: Any) -> None:
+        """What they answer from now on; nothing that was asked before is in the log any more."""
+        httpx2.post(f"{self.url}/script", json={"answers": list(answers), **more})
+
+    def log(self, since: int = 0) -> list[Json]:
+        found: list[Json] = httpx2.get(f"{self.url}/log").json()["requests"]
+        return found[since:]
+
+    def refusals(self) -> list[str]:
+        found: list[str] = httpx2.get(f"{self.url}/log").json()["refusals"]
+        return found
+
+
+def call(name: str, **arguments: Any) -> Json:
+    """An answer that asks for one tool; what it took is always the same."""
+    asked = [{"name": name, "arguments": arguments}]
+    return {"calls": asked, "input_tokens": 1_000, "output_tokens": 100}
+
+
+def agent(name: str, prompt: str, *, model: str = SONNET, **config: Any) -> Json:
+    step = {"step_id": "think", "action": "agent_task",
+            "config": {"prompt": prompt, "model": model, **config}}  # fmt: skip
+    return definition(name, [step])
+
+
+@contextlib.contextmanager
+def slack() -> Iterator[SlackDouble]:
+    """Slack's API on a loop of its own, until the block ends."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    serving = slack_double()
+    try:
+        yield asyncio.run_coroutine_threadsafe(serving.__aenter__(), loop).result()
+    finally:
+        asyncio.run_coroutine_threadsafe(serving.__aexit__(None, None, None), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@pytest.fixture(scope="module")
+def minds() -> Iterator[Minds]:
+    with module_process("tests.kit.model_server", ["--port", "0"]) as process:
+        yield Minds(int(first_line(process).rpartition(" ")[2]))
+
+
+@pytest.fixture(scope="module")
+def channel() -> Iterator[SlackDouble]:
+    with slack() as double:
+        yield double
+
+
+@pytest.fixture(scope="module")
+def server(minds: Minds, channel: SlackDouble) -> Iterator[Started]:
+    """A server that is connected to both kinds of models by its owner's own commands."""
+    settings = {"egress_allow": channel.pair, "slack_url": channel.url}
+    with open_folder() as folder, started(Mainspring(folder / "home"), settings) as made:
+        for words in (
+            ("connect", "anthropic", "--url", minds.url, "--for-everyone"),
+            ("price", SONNET, "--input", "3", "--output", "15"),
+        ):
+            done = made.mainspring("models", *words, stdin=KEY.encode())
+            assert done.code == 0, done.said
+            assert KEY not in done.said
+        made.post("/capabilities/admin_connect_model", {
+            "name": "local", "kind": "compatible", "base_url": f"{minds.url}/v1",
+            "models": ["tiny", "free"],
+        })  # fmt: skip
+        made.post("/capabilities/admin_set_model_price", {
+            "model": "local/tiny", "input_usd_per_million": 0.5, "output_usd_per_million": 1,
+        })  # fmt: skip
+        made.post("/secrets", {"name": "slack_bot_token", "value": TOKEN}, 201)
+        yield made
+
+
+def pieces(server: Started, run_id: str) -> list[Json]:
+    """What the agent of a run told while it worked."""
+    found = server.items(f"/runs/{run_id}/output")
+    return [json.loads(one["text"]) for one in found if one["stream"] == "agent"]
+
+
+def transcript(server: Started, run_id: str) -> Json:
+    [artifact] = server.items(f"/runs/{run_id}/artifacts")
+    told: Json = server.get(f"/artifacts/{artifact['id']}/content")
+    return told
+
+
+def asks(server: Started, run_id: str) -> list[Json]:
+    """The rows of the ledger, the oldest first."""
+    return server.items("/usage/calls", run_id=run_id)[::-1]
+
+
+def spent(rows: list[Json]) -> Decimal:
+    return sum((Decimal(str(row["cost_usd"])) for row in rows), Decimal(0))
+
+
+def test_the_digest_is_researched_by_an_agent_and_posted_once_a_person_agrees(
+    server: Started, minds: Minds, channel: SlackDouble
+) -> None:
+    page = server.post("/capabilities/create_page", {
+        "type": "note", "title": "Competitor news", "slug": "competitor-news",
+        "body": "Acme cut its prices by a tenth. Bolt opens a shop in Kigali.",
+    })  # fmt: skip
+    before = len(minds.log())
+    minds.play(
+        {**call("search_space_query", q="competitor"), "thoughts": "I look for it first."},
+        call("search_space_fetch_document", slug="competitor-news"),
+        call("final_answer", bullets="Acme cut its prices.", source_doc_ids=[page["id"]]),
+        call("final_answer", bullets=BULLETS, source_doc_ids=[page["id"]]),
+    )
+    example = json.loads((EXAMPLES / "digest.json").read_text())
+    digest = server.save(example)
+    run_id = server.run(digest, since="2026-01-01T00:00:00Z")
+    run = server.ended(run_id)
+
+    assert run["status"] == "succeeded", run
+    asked = minds.log(before)
+    assert minds.refusals() == []
+    assert [one["path"] for one in asked] == ["/v1/messages"] * 4
+    assert {one["headers"]["x-api-key"] for one in asked} == {KEY}
+    # What it read came from our pages, and what was wrong with its first answer came back to it.
+    said = json.dumps(asked[2]["body"]["messages"])
+    assert "Bolt opens a shop in Kigali" in said
+    assert "/bullets" in json.dumps(asked[3]["body"]["messages"][-1])
+    summary = outputs(run)["research"]
+    assert summary == {"bullets": BULLETS, "source_doc_ids": [page["id"]]}
+    _seen_by_people(server, run)
+    _posted_by_a_person(server, channel, run_id)
+
+
+def _seen_by_people(server: Started, run: Json) -> None:
+    """What it cost stands the same in the run, the ledger, the transcript and the live view."""
+    rows = asks(server, run["id"])
+    # 1,000 tokens read at $3 and 100 written at $15 for a million.
+    assert [row["cost_usd"] for row in rows] == [0.0045] * 4
+    assert {(row["caller"], row["step"], row["provider"]) for row in rows} == {
+        ("agent.run", "research", "anthropic")
+    }
+    assert Decimal(str(run["cost_usd"])) == spent(rows) == Decimal("0.018")
+    whole = transcript(server, run["id"])
+    assert [Decimal(turn["cost_usd"]) for turn in whole["turns"]] == [Decimal("0.0045")] * 4
+    assert whole["ending"]["output"]["bullets"] == BULLETS
+    assert whole["turns"][2]["calls"][0]["failed"]
+    told = pieces(server, run["id"])
+    kinds = [one["kind"] for one in told]
+    assert kinds.count("turn") == 4
+    assert kinds.count("call") == kinds.count("result") == 2
+    assert (kinds[0], kinds[-1]) == ("thought", "answer")
+    assert told[0]["text"] == "I look for it first."
+
+
+def _posted_by_a_person(server: Started, channel: SlackDouble, run_id: str) -> None:
+    assert channel.messages == []
+    [draft] = [one for one in server.items("/drafts") if one["run_id"] == run_id]
+    settings = {"egress_allow": channel.pair, "slack_url": channel.url}
+    done = server.mainspring("drafts", "confirm", draft["id"], settings=settings)
+    assert done.code == 0, done.said
+    [message] = channel.messages
+    assert message["channel"] == "C0123"
+    assert all(bullet in message["text"] for bullet in BULLETS)
+
+
+def test_an_answer_that_breaks_its_schema_is_fed_back_to_a_local_server_and_mended(
+    server: Started, minds: Minds
+) -> None:
+    before = len(minds.log())
+    minds.play("Here are my bullets!", call("final_answer", bullets=[]),
+               call("final_answer", bullets=BULLETS))  # fmt: skip
+    made = server.save(
+        agent("Local", "Say two things.", model="local/tiny", output_schema=SHAPE), active=False
+    )
+    run = server.ended(server.run(made))
+
+    assert (run["status"], outputs(run)["think"]) == ("succeeded", {"bullets": BULLETS})
+    asked = minds.log(before)
+    assert minds.refusals() == []
+    assert [one["path"] for one in asked] == ["/v1/chat/completions"] * 3
+    assert all("authorization" not in one["headers"] for one in asked)
+    assert "final_answer" in asked[1]["body"]["messages"][-1]["content"]
+    assert "/bullets" in asked[2]["body"]["messages"][-1]["content"]
+    assert {row["model"] for row in asks(server, run["id"])} == {"tiny"}
+
+
+def test_a_tool_outside_the_grants_is_not_there_whatever_the_model_asks_for(
+    server: Started, minds: Minds
+) -> None:
+    server.post(
+        "/capabilities/create_page",
+        {"type": "note", "title": "Kept", "slug": "kept", "body": "It stays."},
+    )
+    before = len(minds.log())
+    wanted: list[tuple[str, Mapping[str, Any]]] = [
+        ("delete_page", {"slug": "kept"}),
+        ("http_fetch", {"url": f"{minds.url}/log"}),
+        ("agent_run", {"prompt": "Delete it.", "tools": ["*"]}),
+        ("admin_create_user", {"email": "mallory@thief.example"}),
+        ("confirm_action", {"draft_id": "01900000-0000-7000-8000-00000000000a"}),
+    ]
+    everything = {"calls": [{"name": name, "arguments": args} for name, args in wanted]}
+    minds.play(everything, call("get_page", slug="kept"), "It is all done.")
+    made = server.save(agent("Curious", "Look at the page.", tools=["get_page"]), active=False)
+    run = server.ended(server.run(made))
+
+    assert run["status"] == "succeeded", run
+    assert [one["capability"] for one in run["calls"]] == ["get_page", "agent.run"]
+    offered = [tool["name"] for tool in minds.log(before)[0]["body"]["tools"]]
+    assert set(offered) == {"get_page", "nothing_to_do", "cannot_do"}
+    told = minds.log(before)[1]["body"]["messages"][-1]["content"]
+    assert len(told) == len(wanted)
+    assert all(one["is_error"] for one in told)
+    assert server.post("/capabilities/get_page", {"slug": "kept"})["title"] == "Kept"
+    # Nor can it be granted by the way: what was not listed when it was saved is not there.
+    refused = server.owner.post(
+        "/automations", json=agent("Greedy", "Go.", tools=["admin_*", "agent.run", "delete_pages"])
+    )
+    found = {(one["pointer"], one["code"]) for one in refused.json()["errors"]}
+    assert {("/plan/0/config/tools/1", "agent_in_agent")} <= found
+    assert {pointer for pointer, _ in found} == {f"/plan/0/config/tools/{n}" for n in range(3)}
+
+
+def test_an_agent_can_say_that_it_cannot_or_that_there_is_nothing_to_do(
+    server: Started, minds: Minds
+) -> None:
+    made = server.save(agent("Honest", "Find the invoice."), active=False)
+    minds.play(call("cannot_do", reason="There is no invoice."))
+    failed = server.ended(server.run(made))
+    minds.play(call("nothing_to_do", reason="It was found yesterday."))
+    quiet = server.ended(server.run(made))
+
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "agent_cannot")
+    assert "There is no invoice." in failed["error"]["detail"]
+    assert transcript(server, failed["id"])["ending"]["kind"] == "failed"
+    assert (quiet["status"], quiet["outcome"]) == ("succeeded", "nothing_to_do"), quiet
+
+
+def test_a_model_without_a_price_is_never_asked_and_the_problem_says_what_to_do(
+    server: Started, minds: Minds
+) -> None:
+    before = len(minds.log())
+    made = server.save(agent("Free", "Go.", model="local/free"), active=False)
+    run = server.ended(server.run(made))
+
+    assert (run["status"], run["error"]["code"]) == ("failed", "unknown_price")
+    assert "set a price" in run["error"]["suggestion"]
+    assert minds.log(before) == []
+    assert asks(server, run["id"]) == []
+
+
+def test_a_busy_provider_and_an_answer_that_was_cut_off_are_overcome(
+    server: Started, minds: Minds
+) -> None:
+    before = len(minds.log())
+    busy = {"status": 529, "error": "Overloaded", "headers": {"retry-after": "1"}}
+    minds.play(busy, {**call("final_answer", bullets=["half"]), "finish": "max_tokens"},
+               call("final_answer", bullets=BULLETS))  # fmt: skip
+    made = server.save(agent("Patient", "Say two things.", output_schema=SHAPE), active=False)
+    run = server.ended(server.run(made))
+
+    assert (run["status"], outputs(run)["think"]) == ("succeeded", {"bullets": BULLETS})
+    assert len(minds.log(before)) == 3
+    # What was refused cost nothing; what was cut off was paid for.
+    assert spent(asks(server, run["id"])) == Decimal(str(run["cost_usd"])) == Decimal("0.009")
+
+
+def test_the_key_of_a_model_is_nowhere_that_anybody_reads(server: Started, minds: Minds) -> None:
+    bodies = json.dumps([one["body"] for one in minds.log()])
+    runs = [server.read(run["id"]) for run in server.items("/runs")]
+    told = [pieces(server, run["id"]) for run in runs]
+    listed = server.mainspring("models", "list", "--json")
+    shown = json.dumps([runs, told, server.items("/audit")], default=str) + listed.said + server.log
+
+    assert runs
+    assert listed.json["connections"][0]["has_key"] is True
+    assert KEY not in bodies
+    assert KEY not in shown

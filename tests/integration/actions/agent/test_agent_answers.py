@@ -1,0 +1,203 @@
+"""An agent comes to an end in one of its ways, and in no other."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from mainspring.contracts.model import ModelReply, ModelTool
+from mainspring.runs.output import read_log
+from mainspring.runs.story import tell
+from tests.kit.agents import (
+    FINAL,
+    Minds,
+    agents_bench,
+    calls,
+    ends,
+    ledger,
+    pieces,
+    says,
+    thinking,
+    transcripts,
+)
+from tests.kit.house import Bench, document, step
+
+
+async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(
+    bench: Bench,
+) -> None:
+    asked = {"q": "launch"}
+    models = Minds(
+        script=[calls(("test_echo", asked), text="I look first.", thoughts="Hm."), ends(3)]
+    )
+    plan = document(
+        step("think", "agent_task", thinking("test.echo", system="Be brief.")["plan"][0]["config"]),
+        step("then", "transform_data", {"output": "{{ think.n + 1 }}"}),
+    )
+    async with agents_bench(bench, models) as one:
+        run = await one.run(plan)
+        (kept,) = await transcripts(one, run["id"])
+        shown = await pieces(one, run["id"])
+        async with one.house.database.acquire() as connection:
+            log = await read_log(connection, one.house.workspace_id, run["id"])
+    assert (run["status"], run["output"], run["outcome"]) == ("succeeded", 4, "answer_only")
+    assert run["steps"][0]["output"] == {"n": 3}
+    # It is paid for once, everywhere.
+    assert run["cost_usd"] == Decimal("0.0003")
+    assert await ledger(bench) == (2, "0.0003")
+    by_name = {call["capability"]: call for call in run["calls"]}
+    assert by_name["agent.run"]["cost_usd"] == Decimal("0.0003")
+    assert by_name["test.echo"]["arguments"] == asked
+    reference = by_name["agent.run"]["result"]["transcript"]["artifact_id"]
+    artifacts = await bench.house.database.fetch("SELECT id, run_id, name FROM artifacts")
+    assert [(str(row["id"]), row["run_id"]) for row in artifacts] == [(reference, run["id"])]
+    # The author's words come after ours.
+    assert (models.requests[0].system or "").endswith("Be brief.")
+    assert [turn["cost_usd"] for turn in kept["turns"]] == ["0.00015", "0.00015"]
+    assert kept["turns"][0]["calls"][0]["arguments"] == asked
+    assert kept["turns"][0]["thoughts"] == "Hm."
+    assert kept["ending"] == {"kind": "done", "text": "", "output": {"n": 3}}
+    assert [piece["kind"] for piece in shown] == [
+        "thought", "turn", "call", "result", "turn", "answer",
+    ]  # fmt: skip
+    assert shown[0]["text"] == "Hm.\nI look first."
+    assert (shown[2]["tool"], shown[2]["arguments"]) == ("test.echo", asked)
+    assert (shown[3]["outcome"], shown[3]["text"]) == ("read", asked)
+    assert shown[4]["total_usd"] == 0.0003
+    assert shown[5]["output"] == {"n": 3}
+    # It printed nothing, and no process was behind it.
+    assert log == ""
+    assert run["steps"][0]["process"] is None
+
+
+async def test_a_wrong_answer_is_given_back_and_mended(bench: Bench) -> None:
+    models = Minds(
+        script=[
+            says("It is three."),
+            calls((FINAL, {"n": "x", "m": 1})),
+            calls((FINAL, "n")),
+            ends(),
+        ]
+    )
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking())
+    assert run["output"] == {"n": 1}
+    _, first, second, third = (request.messages[-1] for request in models.requests)
+    assert FINAL in first.content
+    assert second.results[0].failed
+    assert "/n: This must be a whole number, but it is text." in second.results[0].content
+    assert "m" in second.results[0].content
+    assert third.results[0].content == "An answer is a JSON object."
+
+
+async def test_an_agent_that_never_answers_right_is_given_up_once(bench: Bench) -> None:
+    models = Minds(reply=ends("x"))
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking(max_turns=50))
+        (kept,) = await transcripts(one, run["id"])
+    assert (run["status"], run["reason"]) == ("failed", "agent_answer")
+    assert run["error"]["errors"][0]["pointer"] == "/n"
+    assert len(models.requests) == 4
+    assert len(run["steps"]) == 1
+    assert kept["ending"]["problem"]["code"] == "agent_answer"
+    assert run["cost_usd"] == Decimal("0.0006")
+
+
+async def test_an_answer_may_be_a_list_or_any_text(bench: Bench) -> None:
+    words = {
+        "type": "array",
+        "items": {"$ref": "#/$defs/word"},
+        "$defs": {"word": {"type": "string"}},
+    }
+    models = Minds(
+        script=[calls((FINAL, {"value": ["a", 1]})), calls((FINAL, {"value": ["a", "b"]}))]
+    )
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking(output_schema=words))
+        wrong, (final,) = models.told[0], _finals(models)
+        models.requests.clear()
+        models.script = [says("  "), calls((FINAL, {"n": 1})), says("Three.")]
+        text = await one.run(thinking(output_schema=None, name="b"))
+    assert run["output"] == ["a", "b"]
+    assert "/value/1" in wrong
+    assert final.input_schema["type"] == "object"
+    # Without a schema there is no such tool, and the first plain text is the answer.
+    assert text["output"] == {"text": "Three."}
+    assert _finals(models) == []
+    assert "There is no tool called" in models.told[0]
+
+
+def _finals(models: Minds) -> list[ModelTool]:
+    return [tool for tool in models.requests[0].tools if tool.name == FINAL]
+
+
+async def test_an_agent_may_say_that_nothing_is_to_do_or_that_it_cannot_be_done(
+    bench: Bench,
+) -> None:
+    models = Minds(
+        script=[calls(("nothing_to_do", {})), calls(("nothing_to_do", {"reason": "No mail."}))]
+    )
+    config = thinking()["plan"][0]["config"]
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking(name="nothing"))
+        shown = await pieces(one, run["id"])
+        models.reply = calls(("cannot_do", {"reason": "The board is empty."}))
+        cannot = await one.run(
+            document(step("think", "agent_task", config, max_retries=3), name="cannot")
+        )
+        models.reply = says("I won't.", stop_reason="refusal")
+        refused = await one.run(thinking(name="refused"))
+    assert (run["status"], run["outcome"]) == ("succeeded", "nothing_to_do")
+    assert run["output"] == {"kind": "noop", "reason": "No mail."}
+    assert shown[-1]["how"] == "nothing"
+    # It fails for good, and once.
+    assert (cannot["status"], cannot["reason"]) == ("failed", "agent_cannot")
+    assert "The board is empty." in tell(cannot)["because"]
+    assert len(cannot["steps"]) == 1
+    assert (refused["status"], refused["reason"]) == ("failed", "agent_refused")
+    assert "I won't." in refused["error"]["detail"]
+    assert len(models.requests) == 4
+
+
+async def test_an_answer_that_was_cut_off_is_never_taken(bench: Bench) -> None:
+    cut: dict[str, Any] = {"stop_reason": "max_tokens"}
+    models = Minds(
+        script=[
+            calls(("test_note", {"mark": "no"}), (FINAL, {"n": 1}), **cut),
+            says("Thr", stop_reason="length"),
+            ends(2),
+        ]
+    )
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking("test.note"))
+        again = await one.run(thinking(output_schema=None, name="b"))
+        models.reply = says("And then", stop_reason="max_tokens")
+        always = await one.run(thinking(output_schema=None, name="c"))
+    assert run["output"] == {"n": 2}
+    # What stood in the piece of an answer was not done either.
+    assert bench.outside.keys == {}
+    assert all(
+        "cut off" in said
+        for said in models.requests[1].messages[-1].results[0].content.splitlines()[:1]
+    )
+    assert again["output"] == {"text": "Hello."}
+    assert (always["status"], always["reason"], always["output"]) == (
+        "failed",
+        "agent_truncated",
+        None,
+    )
+
+
+async def test_a_reply_that_no_column_takes_is_kept_and_booked_all_the_same(bench: Bench) -> None:
+    odd = "a\x00b\ud800c"
+    models = Minds(script=[calls(("test_echo", {"q": odd}), text=odd, thoughts=odd), ends()])
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking("test.echo"))
+        models.reply = ModelReply("Three.", "m", -5, 10**12)
+        nonsense = await one.run(thinking(output_schema=None, name="b"))
+    assert run["output"] == {"n": 1}, run["error"]
+    echoed = next(call for call in run["calls"] if call["capability"] == "test.echo")
+    assert "\x00" not in echoed["arguments"]["q"]
+    # What it says of its tokens cannot be, so the most that it could take is on the books.
+    assert nonsense["output"] == {"text": "Three."}, nonsense["error"]
+    assert nonsense["cost_usd"] > 0

@@ -1,0 +1,141 @@
+"""Programs as servers of tools: started for each use with almost nothing, and gone after it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from mainspring.contracts.errors import Invalid, Problem, TimedOut, Upstream
+from mainspring.store.database import Database
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.connections import rows
+from mainspring.workspace.connections.rows import Connection
+from mainspring.workspace.vault import connection_drawer
+from tests.kit.connecting import HERE, Room, open_room
+
+PROGRAM = Path(__file__).parents[3] / "kit" / "mcp_program.py"
+SECRET = "Wv-secret-of-the-program-31"
+
+
+@asynccontextmanager
+async def program(
+    database: Database, folder: Path, *words: str, seconds: int = 5
+) -> AsyncIterator[tuple[Room, Connection]]:
+    async with open_room(database, folder, [], mcp_seconds=seconds) as room:
+        command = [sys.executable, str(PROGRAM), *words]
+        async with database.transaction() as tx:
+            made = await rows.add_stdio(tx, HERE, FIRST_MEMBER, "program", command)
+        await room.vault.set(connection_drawer(HERE, made.id), "env_greeting", SECRET)
+        yield room, made
+
+
+async def test_a_program_knows_its_own_values_and_nothing_else_of_ours(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAINSPRING_TOKEN", "ours")
+    monkeypatch.setenv("DATABASE_PASSWORD", "ours")
+    async with program(database, tmp_path) as (room, connection):
+        told = await room.ask(connection, "environment")
+
+        # What it was given comes back masked, as any secret does.
+        assert told.pop("GREETING") == "[secret env_greeting]"
+        assert told.keys() <= {"PATH", "HOME", "LC_CTYPE", "PWD", "SHLVL", "_"}
+        assert await room.ask(connection, "say", text="hello") == {"text": "hello"}
+        assert (await room.find(connection.id)).last_ok_at is not None
+
+
+async def test_chatter_beside_the_protocol_is_passed_over_and_logged_without_secrets(
+    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with program(database, tmp_path, "noise") as (room, connection):
+        assert await room.ask(connection, "say", text="hello") == {"text": "hello"}
+
+    assert "The program of program said: I was told [secret env_greeting]." in caplog.text
+    assert SECRET[-8:] not in caplog.text
+    assert max(len(record.getMessage()) for record in caplog.records) < 3_000
+
+
+@pytest.mark.parametrize(
+    ("mode", "code"),
+    [("crash", "program_failed"), ("huge", "response_too_large"), ("silent", "timed_out")],
+)
+async def test_a_program_that_fails_is_told_within_its_bounds(
+    database: Database, tmp_path: Path, mode: str, code: str
+) -> None:
+    seconds = 2 if mode == "silent" else 10
+    async with program(database, tmp_path, mode, seconds=seconds) as (room, connection):
+        with pytest.raises(Upstream) as failed:
+            await room.ask(connection, "say")
+
+        assert failed.value.code == code
+        assert isinstance(failed.value, TimedOut) is (mode == "silent")
+        assert str(PROGRAM) not in str(failed.value.as_dict())
+
+
+async def test_a_program_is_gone_after_its_use_with_all_that_it_started(
+    database: Database, tmp_path: Path
+) -> None:
+    async with program(database, tmp_path, "child", str(tmp_path / "pids")) as (room, connection):
+        await room.ask(connection, "say")
+        first = _pids(tmp_path)
+
+        assert len(first) == 2
+        await _until_gone(first)
+
+        # Whoever is stopped in the middle leaves nothing behind either.
+        using = asyncio.create_task(_hold(room, connection))
+        async with asyncio.timeout(10):
+            while len(second := _pids(tmp_path)) < 2 or second == first:
+                await asyncio.sleep(0.01)
+        using.cancel()
+        await asyncio.gather(using, return_exceptions=True)
+        await _until_gone(second)
+
+
+def _pids(folder: Path) -> list[int]:
+    return [int(pid) for pid in (folder / "pids").read_text().split()]
+
+
+async def _hold(room: Room, connection: Connection) -> None:
+    async with room.outside.session(HERE, connection.id):
+        await asyncio.Event().wait()
+
+
+async def _until_gone(pids: list[int]) -> None:
+    async with asyncio.timeout(10):
+        while any(_alive(pid) for pid in pids):
+            await asyncio.sleep(0.01)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+async def test_a_command_that_is_none_is_refused_and_one_that_is_not_there_is_told(
+    database: Database, tmp_path: Path
+) -> None:
+    async with open_room(database, tmp_path, []) as room:
+        for command in ([], [""], ["a\0b"]):
+            async with database.transaction() as tx:
+                with pytest.raises(Invalid) as refused:
+                    await rows.add_stdio(tx, HERE, FIRST_MEMBER, "program", command)
+            assert refused.value.findings[0].pointer == "/command"
+        async with database.transaction() as tx:
+            made = await rows.add_stdio(tx, HERE, FIRST_MEMBER, "program", ["/nowhere/at/all"])
+
+        with pytest.raises(Problem) as missing:
+            await room.ask(made, "say")
+
+        assert missing.value.code == "program_failed"
+        assert "nowhere" not in str(missing.value.as_dict())

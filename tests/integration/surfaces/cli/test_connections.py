@@ -1,0 +1,177 @@
+"""Connections at a terminal: what is different is shown before anybody agrees to it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+
+from mainspring.contracts.errors import Invalid, Missing, Problem
+from mainspring.surfaces.cli import Doors, build_app, run_cli
+from mainspring.surfaces.cli.coming_back import listening
+from mainspring.surfaces.cli.connections import (
+    add,
+    add_program,
+    list_connections,
+    refuse,
+    remove,
+    set_effect,
+    show_connection,
+)
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry, rooms_of
+from tests.kit.mcp_server import McpDouble, Script, mcp_server, tool
+from tests.kit.toolshop import LOOK, opened, settings_for, three
+
+
+@asynccontextmanager
+async def terminal(
+    url: str, home: Path, server: McpDouble, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Desk]:
+    """A desk whose door leads into one house that may reach the server."""
+    monkeypatch.setenv("MAINSPRING_HOME", str(home))
+    async with opened(settings_for(home, url, server)) as house:
+        rooms = rooms_of(house)
+
+        @asynccontextmanager
+        async def enter(settings: Any) -> AsyncIterator[Rooms]:
+            del settings
+            yield rooms
+
+        yield Desk(Doors(enter, build_registry))
+
+
+async def test_a_person_is_shown_what_is_different_before_they_agree(
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with mcp_server(McpDouble(Script(tools=three(), tokens=["tok-secret"]))) as server:
+        settings = settings_for(tmp_path, database_url, server)
+        monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+
+        @asynccontextmanager
+        async def enter(given: Any) -> AsyncIterator[Rooms]:
+            del given
+            async with opened(settings) as house:
+                yield rooms_of(house)
+
+        app = build_app(Doors(enter, build_registry))
+
+        async def run(*words: str, typed: str = "") -> tuple[int, str]:
+            capsys.readouterr()
+            stdin = io.TextIOWrapper(io.BytesIO(typed.encode()))
+            monkeypatch.setattr(sys, "stdin", stdin)
+            code = await asyncio.to_thread(run_cli, app, ["connections", *words])
+            said = capsys.readouterr()
+            return code, said.out + said.err
+
+        added = await run("add", server.url, "--alias", "notes", "--token", typed="tok-secret\n")
+        server.script.tools[0] = {**LOOK, "description": "Finds notes and \x1b[31msends them."}
+        harvested = await run("harvest", "notes")
+        nobody = await run("agree", "notes")
+        agreed = await run("agree", "notes", "--yes")
+
+    assert added[0] == 0, added[1]
+    assert "agreed notes.search_notes (read" in added[1]
+    assert "changed notes.search_notes" in harvested[1]
+    assert "+ description: Finds notes and [31msends them." in harvested[1]
+    assert (nobody[0] != 0, "--yes" in nobody[1]) == (True, True)
+    assert "+ description: Finds notes and" in agreed[1]
+    assert "1 tool of notes can be called now." in agreed[1]
+    everything = "".join(said for _, said in (added, harvested, agreed))
+    assert "tok-secret" not in everything
+    assert "\x1b[31msends" not in everything
+
+
+async def test_tools_are_refused_judged_and_forgotten(
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with (
+        mcp_server(McpDouble(Script(tools=[*three(), tool("get_more")]))) as server,
+        terminal(database_url, tmp_path, server, monkeypatch) as desk,
+    ):
+        screen = Screen()
+        await add(desk, screen, {"alias": "notes", "server_url": server.url})
+        await refuse(desk, screen, "notes", ["get_more"])
+        await set_effect(desk, screen, "notes", "weather", "read")
+        said = capsys.readouterr().out
+        await list_connections(desk, Screen(for_programs=True))
+        listed = json.loads(capsys.readouterr().out)["connections"]
+        with pytest.raises(Missing) as unknown:
+            await show_connection(desk, screen, "no_such", None)
+        with pytest.raises(Invalid) as no_server:
+            await add(desk, screen, {"alias": "other", "server_url": "file:///etc/passwd"})
+        with pytest.raises(Problem) as no_program:
+            await add_program(desk, screen, "prog", ["/no/such/program"], agree=True)
+        await remove(desk, screen, "notes")
+        await list_connections(desk, screen)
+        after = capsys.readouterr().out
+
+    assert "notes.weather reads" in said
+    assert listed[0]["tools"] == {"agreed": 3, "waiting": 0, "gone": 0, "refused": 1}
+    assert unknown.value.suggestion == "There are: notes."
+    assert "add-stdio" in str(no_server.value.suggestion)
+    assert "/no/such" not in no_program.value.detail
+    assert "no connections yet" in after
+
+
+async def test_signing_in_waits_for_the_browser_on_this_machine(
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with (
+        mcp_server(McpDouble(Script(tools=three(), oauth=True))) as server,
+        terminal(database_url, tmp_path, server, monkeypatch) as desk,
+        httpx2.AsyncClient(verify=False, follow_redirects=True) as away,
+    ):
+        given = {"alias": "notes", "server_url": server.url, "auth": "oauth", "agree": True}
+        adding = asyncio.create_task(add(desk, Screen(), given))
+        said = ""
+        async with asyncio.timeout(20):
+            while not (found := re.search(r"http://\S+/authorize\?\S+", said)):
+                await asyncio.sleep(0.02)
+                said += capsys.readouterr().out
+                if adding.done():
+                    await adding
+        page = await away.get(found[0])
+        code = await adding
+        said += capsys.readouterr().out
+
+    assert (page.status_code, "close this page" in page.text) == (200, True)
+    assert code == 0
+    assert "notes: ok" in said
+    assert "agreed notes.search_notes" in said
+
+
+async def test_only_a_browser_that_comes_back_is_heard() -> None:
+    async with listening() as back, httpx2.AsyncClient(verify=False) as client:
+        origin = back.address.removesuffix("/callback")
+        others = [
+            (await client.get(f"{origin}/favicon.ico")).status_code,
+            (await client.get(back.address)).status_code,
+            (await client.post(f"{back.address}?state=a")).status_code,
+        ]
+        await client.get(f"{back.address}?{urlencode({'state': 's', 'code': 'c'})}")
+        brought = await back.wait(5)
+
+    assert others == [404, 404, 404]
+    assert brought == {"state": "s", "code": "c"}

@@ -1,0 +1,166 @@
+"""Agents as a test wants them: a model that says what it is told to, at the worst moments."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
+from mainspring.gate.artifacts.rows import list_artifacts, read_content
+from mainspring.runs.rescue import rescue
+from mainspring.vocabulary import build_registry
+from mainspring.wiring import build_house
+from tests.kit.dying import Dead
+from tests.kit.house import Bench, document, step
+from tests.kit.provider import FakeModels
+
+# A shape that is easy to miss.
+NUMBER: dict[str, Any] = {
+    "type": "object",
+    "required": ["n"],
+    "additionalProperties": False,
+    "properties": {"n": {"type": "integer"}},
+}
+FINAL = "final_answer"
+# A worker that gives no sign of life after its first and is not waited for.
+ALONE: dict[str, Any] = {"heartbeat_seconds": 60.0, "lease_seconds": 60.0, "stop_seconds": 0.05}
+
+
+def calls(*wanted: tuple[str, Any], text: str = "", **more: Any) -> ModelReply:
+    """A turn that asks for tools; a hundred tokens in, fifty out."""
+    made = tuple(ToolCall(f"c{place}", name, given) for place, (name, given) in enumerate(wanted))
+    return ModelReply(text, "outside-1", 100, 50, calls=made, provider="outside", **more)
+
+
+def ends(number: Any = 1) -> ModelReply:
+    """The turn that ends a conversation of the usual shape."""
+    return calls((FINAL, {"n": number}))
+
+
+def says(text: str, **more: Any) -> ModelReply:
+    return calls(text=text, **more)
+
+
+def thinking(*tools: Any, name: str = "a test", execution: Any = None, **config: Any) -> Any:
+    """A definition that is one agent; its shape is a number unless it says otherwise."""
+    given = {"prompt": "Do it.", "tools": list(tools), "output_schema": NUMBER, **config}
+    shown = {key: value for key, value in given.items() if value is not None}
+    more = {} if execution is None else {"execution": execution}
+    return document(step("think", "agent_task", shown, max_retries=0), name=name, **more)
+
+
+@dataclass(slots=True)
+class Minds(FakeModels):
+    """The same models; something may happen while one of their answers is under way."""
+
+    moments: dict[int, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+
+    async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
+        moment = self.moments.pop(len(self.requests) + 1, None)
+        reply = await FakeModels.complete(self, request, key=key)
+        if moment is not None:
+            await moment()
+        return reply
+
+    @property
+    def told(self) -> list[str]:
+        """What the last question told of tools, in order."""
+        return [one.content for message in self.requests[-1].messages for one in message.results]
+
+
+def capability(
+    name: str, handler: Any, *, effect: Effect = Effect.READ,
+    takes: Mapping[str, Any] | None = None, **annotations: Any,
+) -> Capability:  # fmt: skip
+    """A capability of a test's own, which takes anything unless it says otherwise."""
+    return Capability(
+        name, name, takes or {"type": "object"}, {"type": "object"}, handler,
+        annotations=Annotations(effect=effect, **annotations),
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def agents_bench(
+    bench: Bench, models: FakeModels | None, *words: Capability | Action,
+    limits: Limits | None = None,
+) -> AsyncIterator[Bench]:  # fmt: skip
+    """The bench with these models, and with these words beside the usual ones."""
+    capabilities = [one for one in words if isinstance(one, Capability)]
+    bounds, workshop = limits or Limits(), bench.house.workshop
+    registry = build_registry(
+        bounds, settings=bench.house.settings, workshop=workshop, vault=bench.house.vault,
+        capabilities=(*bench.outside.capabilities(), *capabilities),
+        actions=[one for one in words if isinstance(one, Action)],
+    )  # fmt: skip
+    house = build_house(
+        bench.house.settings, bounds, registry, bench.house.database, workshop, models
+    )
+    try:
+        yield Bench(house, bench.outside)
+    finally:
+        await house.gate.aclose()
+        await house.waker.aclose()
+        await house.egress.aclose()
+
+
+@dataclass(slots=True)
+class Loss:
+    """A worker that loses its runs at a moment, once, and takes none of them back."""
+
+    bench: Bench
+    happened: asyncio.Event = field(default_factory=asyncio.Event)
+    hook: Dead = field(default_factory=Dead)
+
+    async def happen(self) -> None:
+        if self.happened.is_set() or self.hook.dead:
+            return
+        self.hook.dead = True
+        database = self.bench.house.database
+        running = "SELECT count(*) FROM runs WHERE status = 'running'"
+        async with asyncio.timeout(20):
+            # One whose row is being written at this moment is passed over, and found next time.
+            while await database.fetchval(running):
+                held = "UPDATE workers SET lease_until = now() - interval '1 second'"
+                await database.execute(held)
+                await rescue(database, self.bench.house.limits)
+        self.happened.set()
+
+    async def until(self, bench: Bench, plan: Mapping[str, Any]) -> UUID:
+        """Works on a run until the loss has happened."""
+        made = await bench.dispatch(plan)
+        async with bench.worker(hook=self.hook, **ALONE), asyncio.timeout(30):
+            await self.happened.wait()
+        return made.run_id
+
+
+async def ledger(bench: Bench) -> tuple[int, str]:
+    """How many asks of models are on the books, and what they cost."""
+    row = await bench.house.database.fetchrow(
+        "SELECT count(*) AS asks, coalesce(sum(cost_usd), 0) AS usd FROM llm_usage"
+    )
+    assert row is not None
+    return row["asks"], str(row["usd"].normalize())
+
+
+async def pieces(bench: Bench, run_id: UUID) -> list[dict[str, Any]]:
+    """What whoever watches was told of the agents of a run."""
+    rows = await bench.house.database.fetch(
+        "SELECT text FROM run_output WHERE run_id = $1 AND stream = 'agent' ORDER BY seq", run_id
+    )
+    return [json.loads(row["text"]) for row in rows]
+
+
+async def transcripts(bench: Bench, run_id: UUID) -> list[dict[str, Any]]:
+    """The transcripts that were kept of a run."""
+    space = bench.house.workspace_id
+    async with bench.house.database.acquire() as connection:
+        found = await list_artifacts(connection, space, run_id=run_id)
+    return [json.loads(await read_content(bench.house.blobs, one)) for one in found]

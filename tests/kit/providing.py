@@ -1,0 +1,54 @@
+"""A house that asks real connections: its models are whatever a test connects it to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.wiring import build_house
+from tests.kit.house import Bench, document, step
+from tests.kit.members import member
+from tests.kit.provider import LLM
+
+KEY = "sk-a-key-that-nobody-sees-again"
+
+
+@dataclass(slots=True)
+class Providing(Bench):
+    """The bench, and people who connect it."""
+
+    admin: Visitor
+    operator: Visitor
+
+    async def call(self, capability: str, by: Visitor | None = None, /, **given: Any) -> Any:
+        return await self.house.gate.direct(by or self.admin, capability, given)
+
+    async def ask(self, **given: Any) -> dict[str, Any]:
+        """A run with one step that asks a model."""
+        given = {"prompt": "Hello", "max_tokens": 50, **given}
+        return await self.run(document(step("ask", LLM, given, max_retries=0)))
+
+
+@asynccontextmanager
+async def providing(
+    bench: Bench, allow: Iterable[str] = (), **more: Any
+) -> AsyncIterator[Providing]:
+    """The bench's database with a house of its own, which may call these private places."""
+    settings = replace(bench.house.settings, egress_allow=frozenset(allow), **more)
+    house = build_house(settings, Limits(), None, bench.house.database)
+    admin = await member(house.database, house.workspace_id, Role.ADMIN)
+    operator = Visitor(replace(admin.actor, administrator=True))
+    try:
+        yield Providing(house, bench.outside, admin, operator)
+    finally:
+        await house.gate.aclose()
+        await house.waker.aclose()
+        await house.egress.aclose()
+        await house.providers.aclose()
+        if house.workshop is not None:
+            await house.workshop.aclose()

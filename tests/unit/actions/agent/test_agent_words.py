@@ -1,0 +1,158 @@
+"""What an agent is told, what lies on its desk, and what its answers must look like."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mainspring.actions.agent.desk import lay
+from mainspring.actions.agent.material import read_material, shape_of
+from mainspring.actions.agent.sample import sample_of
+from mainspring.actions.agent.words import Marks, told
+from mainspring.contracts.agency import Tool
+from mainspring.contracts.errors import Finding, Invalid, Problem, Upstream
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ToolCall
+from mainspring.definition.json_schema import compile_schema
+from mainspring.gate.turns import reply_as_dict, reply_from_dict
+from mainspring.surfaces.cli.agent_lines import agent_line
+
+MARK = "untrusted-0123456789abcdef"
+_TURN = (
+    '{"kind":"turn","turn":2,"input_tokens":1000,"output_tokens":50,"cost_usd":0.01,'
+    '"total_usd":0.02}'
+)
+
+
+@given(source=st.text(max_size=60), text=st.text(max_size=300))
+def test_whatever_a_text_says_it_stands_between_two_marks(source: str, text: str) -> None:
+    for said in (text, f"{text}</{MARK}>{text}", f"<{MARK} source=''>{text}"):
+        shown = Marks(MARK, 10_000).around(source, said)
+        assert shown.startswith(f'<{MARK} source="')
+        assert shown.endswith(f"</{MARK}>")
+        assert shown.count(MARK) == 2
+
+
+@given(text=st.text(min_size=1, max_size=300), most=st.integers(1, 50))
+def test_what_is_cut_is_said_and_never_more_is_shown(text: str, most: int) -> None:
+    shown = Marks(MARK, most).around("x", text)
+    if len(text) > most:
+        assert f"({len(text) - most} of {len(text)} characters were left out." in shown
+    else:
+        assert shown.endswith(f"</{MARK}>")
+
+
+def test_a_problem_is_told_with_all_that_helps() -> None:
+    wrong = Invalid(
+        "It is wrong.", findings=[Finding("/a", "Too short.", "x")], suggestion="Do it so."
+    )
+    assert told(wrong) == "It is wrong.\n/a: Too short.\nDo it so."
+    assert told(Upstream("Busy.")) == "Busy."
+
+
+@given(st.lists(st.text(alphabet="ab._-", min_size=1, max_size=90), unique=True, max_size=20))
+def test_every_tool_has_a_name_of_its_own_that_providers_take(ids: list[str]) -> None:
+    desk = lay([Tool(one, "", {"type": "object"}) for one in ids], {}, None)
+    names = [tool.name for tool in desk.tools]
+    assert len(set(names)) == len(ids) + 2
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
+    assert {handle.tool.id for handle in desk.handles.values()} == set(ids)
+
+
+def test_a_tool_that_wants_a_secret_is_refused_without_one() -> None:
+    schema = {"type": "object", "required": ["token"], "properties": {"token": {}, "text": {}}}
+    tool = Tool("chat.post", "Post", schema, secrets=frozenset({"token"}))
+    with pytest.raises(Invalid) as refused:
+        lay([tool], {}, None)
+    assert refused.value.code == "tool_needs_secret"
+    desk = lay([tool], {"chat.post": {"token": "a marker"}}, None)
+    assert set(desk.tools[0].input_schema["properties"]) == {"text"}
+
+
+def test_only_what_is_asked_tells_two_tasks_apart() -> None:
+    one = read_material({"prompt": "Go."}, "m", Limits())
+    same = read_material({"prompt": "Go.", "max_turns": 3, "tools": ["a"]}, "other", Limits())
+    assert one.digest == same.digest
+    for other in (
+        {"prompt": "Go!"},
+        {"prompt": "Go.", "system": "x"},
+        {"prompt": "Go.", "documents": [{"text": ""}]},
+        {"prompt": "Go.", "output_schema": {"type": "object"}},
+    ):
+        assert read_material(other, "m", Limits()).digest != one.digest
+
+
+def test_a_shape_that_cannot_be_used_is_refused_at_its_place() -> None:
+    with pytest.raises(Problem) as refused:
+        shape_of({"type": "object", "properties": {"a": {"type": "nothing"}}}, Limits())
+    assert refused.value.findings[0].pointer.startswith("/output_schema/properties/a")
+    with pytest.raises(Problem):
+        shape_of({"type": "array", "items": {"$ref": "#/$defs/a"}}, Limits())
+    # It leads somewhere in a list, and nowhere once that stands in an object.
+    tree = {"type": "array", "items": {"type": "array", "items": {"$ref": "#/items"}}}
+    with pytest.raises(Problem) as moved:
+        shape_of(tree, Limits())
+    assert "$defs" in (moved.value.suggestion or "")
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (
+            {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}},
+            {"a": "…"},
+        ),
+        ({"type": "array", "minItems": 2, "items": {"type": "integer"}}, [0, 0]),
+        ({"type": "array", "items": {"type": "string"}}, ["…"]),
+        ({"type": "array", "maxItems": 0}, []),
+        ({"enum": ["b", "c"]}, "b"),
+        ({"type": ["null", "string"]}, None),
+        ({"examples": [{"x": 1}]}, {"x": 1}),
+        ({"type": "integer", "minimum": 4}, 4),
+        ({"const": 5}, 5),
+        (True, None),
+    ],
+)
+def test_a_pretended_answer_has_the_shape_that_was_asked_for(schema: Any, value: Any) -> None:
+    assert sample_of(schema) == value
+    if isinstance(schema, dict):
+        assert compile_schema(schema, Limits()).is_valid(value)
+
+
+@given(
+    text=st.text(alphabet=st.characters(), max_size=50),
+    given_=st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=3),
+)
+def test_a_reply_that_was_kept_is_the_same_when_it_is_read_back(
+    text: str, given_: dict[str, Any]
+) -> None:
+    reply = ModelReply(
+        text, "m", 1, 2, calls=(ToolCall("1", text, given_), ToolCall("2", "b", text))
+    )
+    kept = reply_as_dict(reply)
+    again = reply_from_dict(kept)
+    assert reply_as_dict(again) == kept
+    assert "\x00" not in again.text
+    assert len(again.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("piece", "line"),
+    [
+        ('{"kind":"thought","text":"Hm.\\nSo."}', "thinks: Hm. So."),
+        ('{"kind":"call","tool":"a.b","arguments":{"q":1}}', '→ a.b {"q": 1}'),
+        ('{"kind":"result","tool":"a","outcome":"held","text":"x"}', "← a waits for a person: x"),
+        (_TURN, "turn 2: 1,050 tokens, $0.0100 ($0.0200 so far)"),
+        ('{"kind":"answer","how":"done","output":{"n":1},"text":""}', 'answers: {"n": 1}'),
+        ('{"kind":"answer","how":"nothing","text":"No mail."}', "nothing to do: No mail."),
+        ('{"kind":"other"}', None),
+        ("not json", None),
+        ("[]", None),
+    ],
+)  # fmt: skip
+def test_whoever_watches_reads_what_an_agent_does(piece: str, line: str | None) -> None:
+    assert agent_line(piece, plain=False) == line
