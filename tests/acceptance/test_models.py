@@ -228,6 +228,34 @@ def test_an_answer_that_breaks_its_schema_is_fed_back_to_a_local_server_and_mend
     assert {row["model"] for row in asks(server, run["id"])} == {"tiny"}
 
 
+def test_what_an_agent_thinks_and_calls_is_told_while_it_is_at_work(
+    server: Started, minds: Minds
+) -> None:
+    # The second answer is not given before somebody has seen what came of the first.
+    never = {"broken": "never"}
+    minds.play({**call("search", q="news"), "thoughts": "I shall look around."}, never)
+    made = server.save(agent("Watched", "Look around.", tools=["search"]), active=False)
+    run_id = server.run(made)
+    seen = []
+    with server.watching(f"/runs/{run_id}/stream") as events:
+        for event in events:
+            told = event.data if event.kind == "output" else {}
+            if told.get("stream") == "agent":
+                seen += [json.loads(line)["kind"] for line in told["text"].splitlines()]
+            if "result" in seen:
+                break
+    at_work = server.read(run_id)["status"]
+    server.post(f"/runs/{run_id}/cancel", status=202)
+    run = server.ended(run_id)
+
+    assert seen[:4] == ["thought", "turn", "call", "result"]
+    assert (at_work, run["status"]) == ("running", "cancelled")
+    # The turn that came back is paid for; the other one may have been under way.
+    paid, *_ = asks(server, run_id)
+    assert paid["cost_usd"] == 0.0045
+    assert transcript(server, run_id)["turns"][0]["thoughts"] == "I shall look around."
+
+
 def test_a_tool_outside_the_grants_is_not_there_whatever_the_model_asks_for(
     server: Started, minds: Minds
 ) -> None:

@@ -38,6 +38,8 @@ class Obedient:
     """The model, and what it has read and asked for."""
 
     orders: Mapping[str, Order]
+    # What it says at its end, wherever text is wanted.
+    last: str = "It is done."
     # What it does at most in one turn.
     at_once: int = 16
     # By the first sign of an order: the tasks, by their first words, in which it was obeyed.
@@ -55,7 +57,7 @@ class Obedient:
             return Answer("As you wish.", calls=calls)
         final = [tool for tool in seen.tools if tool[0] == "final_answer"]
         if final:
-            return Answer(calls=(Call("final_answer", as_object(final[0][2], "It is done.")),))
+            return Answer(calls=(Call("final_answer", as_object(final[0][2], self.last)),))
         return Answer("All orders are carried out.")
 
     def _task(self, seen: Seen) -> Iterator[Call]:
@@ -73,6 +75,9 @@ class Obedient:
             if not signs.issuperset(order.signs) or sign in made:
                 continue
             name = _offered(order.errand.tool)
+            if seen.wire == "openai" and name not in seen.tool_names:
+                # Servers of one's own let a model say any name, that of a capability too.
+                name = order.errand.tool
             self.obeyed[sign].add(" ".join(seen.turns[0].text.split()[:3]))
             self.asked_in_vain += name not in seen.tool_names
             # The id tells in the next turn what was asked for already.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -115,9 +116,14 @@ def test_cron_agrees_with_two_other_libraries_wherever_they_agree(
     place = ZoneInfo(zone)
     start = (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(place)
     one, other = others(fields.text, start)
-    if one != other or not steady(one, place):
+    if one != other or not steady(one, place) or reaches_seven(fields.text):
         return
     assert parse_cron(fields.text).after(start, zone) == one
+
+
+def reaches_seven(text: str) -> bool:
+    """Whether a day of the week is counted up from a number: to 7, a Sunday, or to 6 elsewhere."""
+    return any(re.match(r"\d+/", part) for part in text.split()[4].split(","))
 
 
 def others(text: str, start: datetime) -> tuple[datetime, datetime]:

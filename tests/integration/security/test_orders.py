@@ -10,22 +10,36 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import unquote_plus
 from uuid import UUID
 
 import pytest
 import pytest_asyncio
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.kit.besieged import PLANTED, SENDS, Siege, World, besieged, poisoned, task, world
+from tests.kit.besieged import (
+    MODELS,
+    PLANTED,
+    SENDS,
+    Siege,
+    World,
+    besieged,
+    poisoned,
+    task,
+    widest,
+    world,
+)
 from tests.kit.leaks import Haystack, add_files, add_json, add_tables
 from tests.kit.obedience import Obedient
 from tests.kit.orders import WORDINGS, Errand, Facts, Order, corpus, worded
 from tests.kit.postgres import fresh_database
 
 TOGETHER: Final = 16
+# With this every agent ends; a later step sends it on.
+LAST: Final = "{{ secrets.shop_key }} {{ run.id }}"
 SIGN: Final = re.compile(r"(?<!look_)zq\d{4}kx")
 # What stands between a mark and its end; the mark is another one in each conversation.
 MARKED: Final = re.compile(r"<(untrusted-[0-9a-f]{16}) [^>]*>.*?</\1>", re.DOTALL)
@@ -81,7 +95,17 @@ class Ways:
         ]  # fmt: skip
 
     def _task(self, name: str, prompt: str, *tools: str, **more: Any) -> dict[str, Any]:
-        return task(tools, prompt, self.siege.facts.shop, name=name, **more)
+        # Two of the four ways go over each wire.
+        other = name in ("page", "webhook")
+        return task(
+            tools,
+            prompt,
+            self.siege.facts.shop,
+            name=name,
+            model=MODELS[other],
+            fixed=other,
+            **more,
+        )
 
     async def _pages(self) -> list[tuple[str, dict[str, Any]]]:
         given = {"schema": {"type": "object", "properties": {"task": {"type": "string"}}}}
@@ -173,6 +197,13 @@ class Aftermath:
     # Calls without a run, made since the agents began.
     direct: int = 0
     greeting: Any = None
+    # What the owner's own programs sign in with.
+    token: str = ""
+    # After an agent with every tool there is was ordered to do what no agent may.
+    wide_runs: list[dict[str, Any]] = field(default_factory=list)
+    wide_left: dict[str, int] = field(default_factory=dict)
+    wide_after: dict[str, str] = field(default_factory=dict)
+    grantable: set[str] = field(default_factory=set)
     hay: Haystack = field(default_factory=Haystack)
 
     @property
@@ -199,6 +230,7 @@ async def _besiege(siege: Siege) -> Aftermath:
     outside, database = siege.world, siege.bench.house.database
     orders = [*corpus(siege.facts, EACH), worded(HARMLESS, "plain", "zq9999kx")]
     mind = Obedient.of(orders)
+    mind.last = LAST
     outside.models.play(mind)
     ways = Ways(siege, orders)
     wanted = await ways.laid()
@@ -211,12 +243,14 @@ async def _besiege(siege: Siege) -> Aftermath:
         runs += await ways.fire(hooked, token)
         ended = await siege.ended(runs)
     found = Aftermath(siege.facts, orders, mind, outside, outside.left(), ended, before)
+    found.token = siege.api.token
     found.direct = await database.fetchval(count) - direct
     found.after = await settings_of(siege)
     found.drafts = await database.fetch("SELECT id, capability, status, run_id FROM drafts")
     found.greeting = await database.fetchval(
         "SELECT value FROM automation_kv WHERE key = 'greeting' LIMIT 1"
     )
+    await _besiege_widest(siege, found)
     await add_tables(found.hay, database)
     home = siege.bench.house.settings.home
     add_files(found.hay, home, leave_out=["master.key", "owner.token"])
@@ -224,16 +258,40 @@ async def _besiege(siege: Siege) -> Aftermath:
     return found
 
 
+async def _besiege_widest(siege: Siege, found: Aftermath) -> None:
+    """An agent that was given whatever a pattern stands for hears what is still not for it."""
+    words = siege.bench.house.registry.capabilities
+    found.grantable = {name for name, one in words.items() if one.grantable}
+    heard = [
+        order for order in found.orders
+        if order.errand.wants in ("write", "secret") or order.errand.tool not in found.grantable
+    ]  # fmt: skip
+    made = await siege.save(widest("Read this. {{ inputs.text }}"))
+    async with siege.bench.worker(slots=16):
+        runs = [
+            await siege.run(made, text="\n".join(texts(group))) for group in batches(heard[::3])
+        ]
+        found.wide_runs = await siege.ended(runs)
+    found.wide_left, found.wide_after = siege.world.left(), await settings_of(siege)
+
+
 def _add_world(hay: Haystack, outside: World) -> None:
     """Everything that others were told, without the one header in which each gets its own key."""
-    for place, body in enumerate(outside.models.requests):
-        add_json(hay, f"question {place} to the model", json.dumps(body))
+    for seen in outside.models.seen:
+        add_json(hay, "a question to the model", json.dumps(dict(seen.body)))
+        add_json(hay, "a header to the model", json.dumps(_unsigned(seen.headers)))
     for head in outside.shop.requests:
         lines = head.decode("latin-1").split("\r\n")
         told = [line for line in lines if not line.lower().startswith("x-shop:")]
-        hay.add("a request to the shop", "\n".join(told))
+        hay.add("a request to the shop", unquote_plus("\n".join(told)))
     for sent in outside.desk.sent:
         add_json(hay, "a question to the tools", json.dumps(sent.body))
+        add_json(hay, "a header to the tools", json.dumps(_unsigned(sent.headers)))
+
+
+def _unsigned(headers: Mapping[str, str]) -> dict[str, str]:
+    own = ("x-api-key", "authorization")
+    return {name: value for name, value in headers.items() if name not in own}
 
 
 def test_the_model_obeyed_every_order_by_every_way(aftermath: Aftermath) -> None:
@@ -246,6 +304,7 @@ def test_the_model_obeyed_every_order_by_every_way(aftermath: Aftermath) -> None
     assert {status for _, status in ends} == {"succeeded"}, ends
     assert len(ends) == 4
     assert aftermath.world.models.refusals == []
+    assert {seen.wire for seen in aftermath.world.models.seen} == {"anthropic", "openai"}
 
 
 def test_an_order_within_the_grants_is_carried_out(aftermath: Aftermath) -> None:
@@ -262,6 +321,7 @@ def test_nothing_was_called_that_was_not_granted(aftermath: Aftermath) -> None:
     performed = [call for call in aftermath.calls if call["outcome"] not in ("denied", "failed")]
     fetched = [call["arguments"]["url"] for call in performed if call["capability"] == "http_fetch"]
     assert fetched
+    assert f"{aftermath.facts.shop}/away" not in fetched
     assert [url for url in fetched if not url.startswith(f"{aftermath.facts.shop}/")] == []
     boards = [call for call in performed if call["capability"] == "get_board"]
     assert [call for call in boards if call["arguments"].get("name") != "Orders"] == []
@@ -284,24 +344,48 @@ def test_no_write_left_without_a_person_and_each_waits_as_a_draft(aftermath: Aft
 def test_no_secret_stands_in_an_argument_a_question_a_transcript_or_a_table(
     aftermath: Aftermath,
 ) -> None:
-    assert aftermath.hay.found(PLANTED) == []
+    assert aftermath.hay.found({**PLANTED, "token": aftermath.token}) == []
     # What was looked through holds what it should: orders, as they were heard and answered.
     assert "zq0001kx" in aftermath.hay
     assert "{{ secrets.shop_key }}" in aftermath.hay
-    # Each got its own key where the author had put it, and nowhere else.
+    # What an agent answered is text in every later step too.
+    assert f"GET /told?said={LAST}" in aftermath.hay
+    world = aftermath.world
     keys = [
-        line for head in aftermath.world.shop.requests
+        line.partition(": ")[2] for head in world.shop.requests
         for line in head.decode("latin-1").split("\r\n") if line.lower().startswith("x-shop:")
     ]  # fmt: skip
-    assert {line.partition(": ")[2] for line in keys} == {f"Bearer {PLANTED['shop_key']}"}
+    asked = [seen.headers.get("x-api-key", seen.headers.get("authorization", ""))
+             for seen in world.models.seen]  # fmt: skip
+    # Each got its own key where the author had put it, and nowhere else.
+    assert set(keys) == {f"Bearer {PLANTED['shop_key']}"}
+    assert {key.removeprefix("Bearer ") for key in asked} == {PLANTED["model_key"]}
+    assert {sent.token for sent in world.desk.sent} == {PLANTED["desk_token"]}
+
+
+def test_an_agent_with_every_tool_still_sends_nothing_and_sets_nothing(
+    aftermath: Aftermath,
+) -> None:
+    calls = [call for run in aftermath.wide_runs for call in run["calls"]]
+    assert {run["status"] for run in aftermath.wide_runs} == {"succeeded"}
+    ours = {call["capability"] for call in calls if "." not in call["capability"]}
+    assert ours <= aftermath.grantable
+    assert "send_email" in ours
+    assert {call["outcome"] for call in calls if call["capability"] == "send_email"} <= {
+        "held", "denied", "failed",
+    }  # fmt: skip
+    assert {call["capability"] for call in calls} & {"http_fetch", "slack_post"} == set()
+    assert set(aftermath.wide_left.values()) == {0}, aftermath.wide_left
+    # The automation itself is new, with its version.
+    own = {"automations", "automation_versions", "definitions"}
+    changed = {
+        name for name, text in aftermath.wide_after.items() if aftermath.before[name] != text
+    }
+    assert changed <= own, changed
 
 
 def test_no_text_from_elsewhere_steps_out_of_its_marks(aftermath: Aftermath) -> None:
-    told = [
-        block for body in aftermath.world.models.requests for message in body["messages"]
-        for block in message["content"] if block["type"] == "tool_result"
-    ]  # fmt: skip
-    texts = {json.dumps(block["content"], ensure_ascii=False) for block in told}
+    texts = {text for seen in aftermath.world.models.seen for text in seen.results}
     quoted = [text for text in texts if SIGN.search(text)]
     assert len(quoted) > len(aftermath.runs) // 4
     assert [text for text in quoted if SIGN.search(MARKED.sub("", text))] == []

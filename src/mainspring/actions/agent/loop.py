@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any, Final, Literal
 
 import orjson
 
+from mainspring.actions.agent.bounds import as_own, crossed, out_of_turns
 from mainspring.actions.agent.desk import Desk, lay
 from mainspring.actions.agent.material import Material, Shape
 from mainspring.actions.agent.transcript import Transcript
@@ -36,7 +36,7 @@ from mainspring.actions.agent.words import (
     told,
 )
 from mainspring.contracts.agency import Agency, ToolAnswer
-from mainspring.contracts.errors import Clash, Finding, Invalid, OverBudget, Problem
+from mainspring.contracts.errors import Clash, Finding, Invalid, OverBudget
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
 
@@ -98,11 +98,7 @@ class Loop:
             if ending is not None:
                 await self.agency.say({"kind": "answer", "turn": number, **_shown(ending)})
                 return ending
-        raise OverBudget(
-            f"The agent was asked {material.bounds.turns} times and has not come to an end.",
-            code="agent_turns",
-            suggestion="Raise max_turns, or give it a smaller task.",
-        )
+        raise out_of_turns(material.bounds)
 
     @property
     def system(self) -> str:
@@ -146,7 +142,7 @@ class Loop:
         try:
             turn = await self.agency.turn(number, request, self.chain, room)
         except OverBudget as over:
-            raise _own(over, bounds.usd) from None
+            raise as_own(over, bounds) from None
         self.transcript.hear(number, turn)
         reply = turn.reply
         self._link([reply.text, [[one.id, one.name, one.arguments] for one in reply.calls]])
@@ -308,47 +304,10 @@ class Loop:
 
     def _check_bounds(self) -> None:
         """What is gone is gone before anything else is done."""
-        gone = self.agency.used_up() or self._own_bound()
+        agency, used = self.agency, self.transcript.tokens
+        gone = agency.used_up() or crossed(self.material.bounds, agency.spent, used, agency.seconds)
         if gone is not None:
             raise gone
-
-    def _own_bound(self) -> Problem | None:
-        bounds, spent = self.material.bounds, self.agency.spent
-        if bounds.usd is not None and spent >= bounds.usd:
-            return _budget(bounds.usd, spent)
-        used = self.transcript.tokens
-        if bounds.total_tokens is not None and used >= bounds.total_tokens:
-            return OverBudget(
-                f"The agent has used {used} of its {bounds.total_tokens} tokens.",
-                code="agent_tokens",
-                suggestion="Raise max_total_tokens, or give it a smaller task.",
-            )
-        if bounds.seconds is not None and self.agency.seconds >= bounds.seconds:
-            return OverBudget(
-                f"The agent was at work for its {bounds.seconds:g} seconds.",
-                code="agent_seconds",
-                suggestion="Raise max_seconds, or give it a smaller task.",
-            )
-        return None
-
-
-def _own(over: OverBudget, usd: Decimal | None) -> OverBudget:
-    """An ask that the agent's own money does not pay for is told as that."""
-    if over.code != "call_budget" or usd is None:
-        return over
-    return OverBudget(
-        f"The agent may spend ${usd}, and what is left of it does not pay for another turn.",
-        code="agent_budget",
-        suggestion="Raise max_usd, or give it a smaller task.",
-    )
-
-
-def _budget(usd: Decimal, spent: Decimal) -> OverBudget:
-    return OverBudget(
-        f"The agent has spent ${spent} of its ${usd}.",
-        code="agent_budget",
-        suggestion="Raise max_usd, or give it a smaller task.",
-    )
 
 
 def _brief(value: Any) -> Any:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Final
 
 import orjson
 
+from mainspring.actions.agent.bounds import Bounds, read_bounds
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, check_schema, compile_schema
 from mainspring.definition.tool_patterns import fixed_params, tool_name
 
-DEFAULT_TURNS: Final = 20
-DEFAULT_TOKENS: Final = 4_096
 # The name under which an answer stands that is no object itself.
 VALUE: Final = "value"
 
@@ -32,18 +30,6 @@ class Shape:
 
     def value_of(self, given: Mapping[str, Any]) -> Any:
         return given.get(VALUE) if self.wrapped else dict(given)
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What one agent may use, beside what its run may."""
-
-    turns: int
-    # What one answer may be long.
-    tokens: int
-    total_tokens: int | None
-    seconds: float | None
-    usd: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +63,7 @@ def read_material(arguments: Mapping[str, Any], usual_model: str, limits: Limits
         tools=_tools(arguments.get("tools", [])),
         model=arguments.get("model", usual_model),
         shape=None if schema is None else shape_of(schema, limits),
-        bounds=_bounds(arguments),
+        bounds=read_bounds(arguments),
         digest=hashlib.blake2b(
             orjson.dumps(told, option=orjson.OPT_SORT_KEYS), digest_size=16
         ).digest(),
@@ -126,14 +112,3 @@ def _tools(entries: list[Any]) -> dict[str, Mapping[str, Any]]:
             )
         found[name] = params
     return found
-
-
-def _bounds(arguments: Mapping[str, Any]) -> Bounds:
-    usd, seconds = arguments.get("max_usd"), arguments.get("max_seconds")
-    return Bounds(
-        turns=int(arguments.get("max_turns", DEFAULT_TURNS)),
-        tokens=int(arguments.get("max_tokens", DEFAULT_TOKENS)),
-        total_tokens=arguments.get("max_total_tokens"),
-        seconds=None if seconds is None else float(seconds),
-        usd=None if usd is None else Decimal(str(usd)),
-    )

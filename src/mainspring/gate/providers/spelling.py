@@ -9,6 +9,7 @@ are left out.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -35,6 +36,7 @@ from mainspring.contracts import model as ours
 NO_CONTENT: Final = "(no content)"
 # Fields in which servers of OpenAI's wire tell their thoughts, and want them back.
 _TOLD_IN: Final = frozenset({"reasoning", "reasoning_content"})
+_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def from_response(response: ModelResponse) -> Said:
 def _request(message: ours.ModelMessage) -> ModelRequest:
     parts: list[ModelRequestPart] = [
         ToolReturnPart(
-            tool_name=result.name,
+            tool_name=_fitting(result.name),
             content=result.content or NO_CONTENT,
             tool_call_id=result.id,
             outcome="failed" if result.failed else "success",
@@ -121,10 +123,15 @@ def _plain(message: ours.ModelMessage) -> Iterator[ModelResponsePart]:
     for call in message.calls:
         given = call.arguments
         yield ToolCallPart(
-            tool_name=call.name,
+            tool_name=_fitting(call.name),
             args=given if isinstance(given, str) else dict(given),
             tool_call_id=call.id,
         )
+
+
+def _fitting(name: str) -> str:
+    """A name as a provider takes it back: a model may have said one that is no tool's at all."""
+    return _FOREIGN.sub("_", name)[:64] or "_"
 
 
 def _kept(response: ModelResponse) -> str:

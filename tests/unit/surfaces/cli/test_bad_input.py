@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -55,14 +54,10 @@ def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
 
 
 @pytest.fixture
-def command() -> Iterator[Command]:
+def command() -> Command:
     """The command line over a house that must not be opened."""
     app = build_app(Doors(_locked, build_registry))
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield lambda *words: run_cli(app, [str(word) for word in words])
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    return lambda *words: run_cli(app, [str(word) for word in words])
 
 
 @pytest.fixture

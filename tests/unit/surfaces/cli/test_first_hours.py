@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,16 +36,12 @@ def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command line over a house that must not be opened."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path / "home"))
     app = build_app(Doors(_locked, build_registry))
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield lambda *words: run_cli(app, words)
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    return lambda *words: run_cli(app, words)
 
 
 # --- wrong words

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -29,15 +28,11 @@ def _locked(settings: Settings) -> AbstractAsyncContextManager[Rooms]:
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command line over a house that must not be opened, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     app = build_app(Doors(_locked, build_registry))
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield lambda *words: run_cli(app, [str(word) for word in words])
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    return lambda *words: run_cli(app, [str(word) for word in words])
 
 
 # --- new

@@ -121,13 +121,3 @@ def test_what_the_rooms_log_has_no_trace(capsys: pytest.CaptureFixture[str]) -> 
     run_cli(_app(act), ["go"])
 
     assert capsys.readouterr().err == "mainspring: A duty failed.\n"
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_before() -> object:
-    """The command line sets up logging for its process; a test gives it back."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
