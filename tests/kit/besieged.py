@@ -166,8 +166,9 @@ def task(tools: Sequence[str], prompt: str, shop: str, **more: Any) -> dict[str,
 
 
 def widest(prompt: str) -> dict[str, Any]:
-    """An automation whose agent has everything that a pattern can stand for."""
-    config = {"prompt": prompt, "tools": ["*"], "model": MODELS[0], "max_tokens": 512}
+    """An automation whose agent has every tool that a pattern can stand for, but those of jobs."""
+    every = [f"{letter}*" for letter in "abcdefgilpqrstu"]
+    config = {"prompt": prompt, "tools": every, "model": MODELS[0], "max_tokens": 512}
     inputs = {"type": "object", "properties": {"text": {"type": "string"}}}
     return {
         "schema_version": "1.1", "name": "widest", "goal": "Answer what came in.",

@@ -72,6 +72,24 @@ def _grant(entry: Any) -> Grant | None:
     if name is None or name == AGENT_RUN:
         return None
     if name not in HOSTED:
-        return Grant(name)
+        return Grant(name, _plain_params(fixed_params(entry)))
     site = grant_entry(fixed_params(entry).get("url"))
     return Grant(name, {"hosts": [] if site is None else [site]})
+
+
+def _plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry fixes for good, which its grant need not leave open.
+
+    What a template decides is known to the run alone, and ``hosts`` of a grant means a url.
+    """
+    return {
+        name: value for name, value in params.items() if name != "hosts" and not _is_open(value)
+    }
+
+
+def _is_open(value: Any) -> bool:
+    if isinstance(value, str):
+        return "{{" in value or "{%" in value
+    if isinstance(value, Mapping):
+        return any(_is_open(key) or _is_open(entry) for key, entry in value.items())
+    return isinstance(value, list) and any(map(_is_open, value))

@@ -257,6 +257,8 @@ class GateAgency:
     async def call(
         self, turn: int, place: int, capability: str, arguments: Mapping[str, Any]
     ) -> ToolAnswer:
+        if capability == AGENT_RUN:
+            raise Denied("An agent is never the tool of another agent.", code="agent_in_agent")
         of, started = self._open, self.house.clock.monotonic()
         name = f"{of.name}/{turn}.{place}"
         before = of.calls.get(name)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding
 from mainspring.definition.tool_patterns import fixed_params, is_pattern, matching, tool_name
 from mainspring.definition.words import did_you_mean
+
+# Above it a pattern is most likely wider than its author means.
+MOST_TOOLS: Final = 40
 
 
 def config_findings(
@@ -35,18 +38,35 @@ def config_findings(
 def config_doubts(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Sequence[Finding]:
-    """An answer without a shape is text, which later steps can only quote."""
-    del capabilities
-    if "output_schema" in config:
-        return ()
-    return [
-        Finding(
-            "",
-            "This agent_task has no output_schema, so its answer is any text.",
-            "no_output_schema",
-            "Declare the shape of the answer: it is then checked, and later steps can rely on it.",
+    """What is allowed and seldom meant: an answer of any shape, and tools without number."""
+    found = [*_many_tools(config, capabilities)]
+    if "output_schema" not in config:
+        found.append(
+            Finding(
+                "",
+                "This agent_task has no output_schema, so its answer is any text.",
+                "no_output_schema",
+                "Declare the shape of the answer: it is then checked, and later steps can rely "
+                "on it.",
+            )
         )
-    ]
+    return found
+
+
+def _many_tools(
+    config: Mapping[str, Any], capabilities: Mapping[str, Capability]
+) -> Iterator[Finding]:
+    given = config.get("tools")
+    for place, entry in enumerate(given if isinstance(given, list) else []):
+        name = tool_name(entry)
+        if name is None or not is_pattern(name):
+            continue
+        many = sum(1 for _ in matching(name, capabilities))
+        if many > MOST_TOOLS:
+            detail = (
+                f"{name[:100]!r} stands for {many} tools, and every turn pays for reading them."
+            )
+            yield Finding(f"/tools/{place}", detail, "many_tools", "Name those that are needed.")
 
 
 def _of_tool(

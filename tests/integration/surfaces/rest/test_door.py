@@ -54,6 +54,8 @@ PUBLIC = {
     ("GET", "/assets/runs.js"),
     ("GET", "/assets/sign-in.js"),
     ("GET", "/assets/words.js"),
+    # Whoever comes back from signing in elsewhere: it works once, for the member who left.
+    ("GET", "/api/v1/connections/sign-in/callback"),
     # What a script imports, which tells of no workspace.
     ("GET", "/sdks/automation-sdk-v1.ts"),
     ("GET", "/sdks/automation-sdk-v1.sha256"),

@@ -8,6 +8,7 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.grants import effective
+from mainspring.definition.tool_patterns import grants_of_agent
 from mainspring.definition.validate import Report, validate
 from mainspring.vocabulary import build_registry
 from tests.kit.house import document, step
@@ -79,6 +80,22 @@ def test_a_pattern_for_everything_leaves_out_what_needs_a_word_of_its_own() -> N
     assert "get_board" in granted
     assert not granted & {"http_fetch", "slack_post", "admin_list_users", "connect_model"}
     assert all(WORDS.capabilities[name].grantable for name in granted)
+
+
+def test_a_pattern_for_very_many_tools_is_doubted() -> None:
+    assert [(one.pointer, one.code) for one in _judged({"tools": ["*"]}).warnings] == [
+        ("/plan/0/config/tools/0", "many_tools")
+    ]
+    assert not _judged({"tools": ["search_space.*"]}).warnings
+
+
+def test_what_is_fixed_for_a_tool_is_all_that_is_granted_of_it() -> None:
+    told = {"title": "A", "message_template": "{{ inputs.text }}", "hosts": ["h"]}
+    (_, grant) = grants_of_agent({"tools": [{"tool": "notification", "params": told}]})
+    assert grant.params == {"title": "A"}
+    report = _judged({"tools": [{"tool": "get_board", "params": {"name": "Orders"}}]})
+    (board,) = [one for one in report.grants if one.capability == "get_board"]
+    assert board.params == {"name": "Orders"}
 
 
 def test_a_fixed_address_says_which_host_an_agent_may_reach() -> None:

@@ -23,7 +23,7 @@ from mainspring.store.audit import entry_by
 from mainspring.surfaces.rest.browser import Browsers
 from mainspring.surfaces.rest.door import check_role, person_of
 from mainspring.surfaces.rest.faces import Face, add_faces
-from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import public
 from mainspring.surfaces.rooms import Rooms
 
@@ -58,8 +58,13 @@ _HEADERS: Final = {
 
 def routes(rooms: Rooms) -> APIRouter:
     made = router("connections")
-    # Servers add what they like to the address, so its query is not judged like others.
-    made.add_route(CALLBACK, _callback(rooms), methods=["GET"], include_in_schema=False)
+    made.add_api_route(
+        CALLBACK.removeprefix(PREFIX),
+        _callback(rooms),
+        methods=["GET"],
+        include_in_schema=False,
+        response_model=None,
+    )
     add_faces(made, rooms, _FACES)
     return made
 
