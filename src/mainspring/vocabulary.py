@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from mainspring.gate.providers.desk import ProviderModels
     from mainspring.store.database import Database
 
-# Of so many workspaces what they can say is remembered.
-_MOST_SPOKEN: Final = 2_000
+# Of so many workspaces what they can say is remembered; it holds on to their tools.
+_MOST_SPOKEN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,9 @@ class Words(Registry):
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
         """What is ours, and the tools of one workspace; no tool ever stands for what is ours."""
-        wanted = list(needing)
-        named = [name for name in wanted if "." in name and name not in self.capabilities]
-        if not self.switchboard.is_open or (wanted and not named):
+        if not self.switchboard.is_open:
             return self
+        named = [name for name in needing if "." in name and name not in self.capabilities]
         tools = await self.switchboard.parts.tools.of(workspace_id, named)
         return self._with(workspace_id, tools) if tools else self
 

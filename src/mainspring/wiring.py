@@ -168,7 +168,9 @@ def build_house(
     waker = Waker(database)
     dispatcher = Dispatcher(database, versions, waker, limits)
     if isinstance(words, Words):
-        words.studio.open(words, database, dispatcher, settings.address, embedder, workshop)
+        words.studio.open(
+            words, database, dispatcher, settings.address, embedder, workshop, gate.models
+        )
         words.switchboard.open(
             database, vault, outside, clock, limits, settings.address, natives=words
         )

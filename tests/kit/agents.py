@@ -108,6 +108,7 @@ async def agents_bench(
     finally:
         await house.gate.aclose()
         await house.waker.aclose()
+        await house.outside.aclose()
         await house.egress.aclose()
 
 

@@ -44,7 +44,8 @@ class Bench:
         return Drawer(self.house.workspace_id, FIRST_MEMBER)
 
     async def save(self, document: Mapping[str, Any]) -> Saved:
-        report = validate(document, self.house.registry, self.house.limits)
+        words = await self.house.registry.of(self.house.workspace_id)
+        report = validate(document, words, self.house.limits)
         assert not report.findings, report.findings
         assert report.definition is not None
         async with self.house.database.transaction() as tx:

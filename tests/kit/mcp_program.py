@@ -1,6 +1,6 @@
 """A server of tools as a program of its own, which needs nothing but Python.
 
-    python tests/kit/mcp_program.py [noise|huge|silent|crash|child FILE]
+    python tests/kit/mcp_program.py [noise|huge|silent|crash|child FILE|daemon FILE]
 
 Its tool ``environment`` tells what it was given, and ``say`` says what it is told to.
 """
@@ -17,6 +17,18 @@ TOOLS = [
     {"name": name, "description": name, "inputSchema": {"type": "object"}}
     for name in ("environment", "say")
 ]
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+# Starts the rest of its line in a session of its own, tells who that is, and is gone.
+APART = """
+import subprocess, sys
+print(subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=2).pid)
+"""
+
+
+def left_alone() -> int:
+    """A process that has no parent any more, and holds on to our pipes."""
+    return int(subprocess.check_output([sys.executable, "-c", APART, *SLEEP]))
 
 
 def say(line: str) -> None:
@@ -42,10 +54,10 @@ def answered(method: str, params: dict[str, Any], mode: str) -> dict[str, Any]:
 def main(mode: str, where: str) -> None:
     if mode == "crash":
         sys.exit("I cannot start.")
-    if mode == "child":
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    if mode in {"child", "daemon"}:
+        child = left_alone() if mode == "daemon" else subprocess.Popen(SLEEP).pid
         with open(f"{where}.new", "w") as file:
-            file.write(f"{os.getpid()} {child.pid}")
+            file.write(f"{os.getpid()} {child}")
         os.replace(f"{where}.new", where)
     for line in sys.stdin:
         asked = json.loads(line)

@@ -50,6 +50,7 @@ MODES: Final = (
     "stream",  # answers as a stream of events
     "notes_first",  # a stream with notifications and a request of its own before the answer
     "come_again",  # breaks a call off, and hands its answer to whoever asks again
+    "never_comes",  # breaks a call off, and again whenever its answer is asked for
     "hang_up",  # ends the connection in the middle
 )
 
@@ -78,6 +79,8 @@ class Script:
 
     tools: list[dict[str, Any]] = field(default_factory=lambda: [tool("echo"), tool("fail")])
     mode: str = ""
+    # What a call is answered with once it is done, as it stands on the wire; None: its result.
+    said: bytes | None = None
     # Tools per page; 0: all on one.
     page: int = 0
     # The versions that it knows: the new one, the old one, or both.
@@ -224,6 +227,8 @@ class McpDouble:
         plain = _PLAIN.get(script.mode)
         if plain is not None:
             return plain
+        if script.mode == "never_comes" and (sent.method == "GET" or sent.rpc == "tools/call"):
+            return _http(200, b"id: 8\nretry: 0\ndata:\n\n", "Content-Type: text/event-stream")
         if sent.method == "GET" and sent.headers.get("last-event-id") == "7":
             return _events([self._later])
         if sent.method != "POST":
@@ -248,6 +253,8 @@ class McpDouble:
         if mode == "wrong_id":
             message["id"] = 987_654
         message |= self._result(str(asked["method"]), asked.get("params") or {})
+        if self.script.said is not None and asked["method"] == "tools/call":
+            return self.script.said
         if mode == "come_again" and asked["method"] == "tools/call":
             self._later = message
             return _http(200, b"id: 7\nretry: 10\ndata:\n\n", "Content-Type: text/event-stream")

@@ -106,6 +106,8 @@ class Toolshop:
         """No connections, and both servers as they were."""
         for one in (await self.ask("GET", "/connections"))["connections"]:
             await self.ask("DELETE", f"/connections/{one['id']}")
+        # What was granted before would hold the tools of the next connection back.
+        await self.house.database.execute("UPDATE automations SET state = 'archived'")
         for server in (self.notes, self.other):
             server.script = Script(tools=three())
             server.sent.clear()

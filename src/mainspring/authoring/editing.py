@@ -28,7 +28,13 @@ from mainspring.workspace.automations import hold, hold_all, hold_names, read_gr
 from mainspring.workspace.states import activate, archive, pause
 from mainspring.workspace.stored_triggers import written_back
 from mainspring.workspace.triggers import list_triggers
-from mainspring.workspace.versions import find_version, judge_version, use_version, version_id
+from mainspring.workspace.versions import (
+    find_version,
+    judge_version,
+    read_version,
+    use_version,
+    version_id,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
@@ -118,6 +124,9 @@ async def _changed(
         made.state = await _set_state(studio, tx, space, row, fields["state"], author)
         if made.state != row["state"]:
             made.columns.append("state")
+        if made.state == "active" and not made.warnings:
+            grants = read_grants(row["grants"])
+            made.warnings = await studio.doubts(space, row["document"], grants)
     return made
 
 
@@ -206,7 +215,8 @@ async def _go_back(
             detail, code="no_version",
             findings=[Finding(f"/{_ROLLBACK}", detail, "no_version", way)], suggestion=way,
         )  # fmt: skip
-    words = await studio.words(space)
+    then = await read_version(tx, space, automation_id, number)
+    words = await studio.words(space, then["definition"])
     content = await judge_version(tx, space, automation_id, number, words, studio.limits)
     saved = await use_version(tx, space, automation_id, number, content, author.member_id)
     after = content.definition.as_dict()
@@ -230,7 +240,8 @@ async def _set_state(
             code="person_needed",
             suggestion=f"It is activated at {studio.admin_url(automation_id)}.",
         )
-    return await activate(tx, space, automation_id, await studio.words(space), studio.limits)
+    words = await studio.words(space, row["document"])
+    return await activate(tx, space, automation_id, words, studio.limits)
 
 
 def _told(studio: Studio, automation_id: UUID, made: _Change) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mainspring.definition.hosts import listed_site
 from mainspring.definition.pointers import under
 from mainspring.definition.tool_patterns import HOSTED
 from mainspring.definition.validate.permissions import grantable
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import did_you_mean, way_to
 
 FETCH = "http_fetch"
 ACKNOWLEDGED = "/acknowledged_http_fetch_hosts"
@@ -46,7 +46,7 @@ def _judged(entry: Mapping[str, Any], at: str, vocabulary: Vocabulary) -> Iterat
         return
     if known is None:
         detail = f"There is no tool called {tool[:100]!r}."
-        hint = did_you_mean(tool, grantable(vocabulary))
+        hint = way_to(tool, grantable(vocabulary))
         yield Finding(f"{at}/tool", detail, "unknown_capability", hint)
         return
     if tool in HOSTED and not params.get("hosts"):

@@ -43,7 +43,8 @@ async def judged(
     about_grants: list[Finding] = []
     asked = is_script(document) and given.keys() & {"tool_grants", "source", HOSTS_NOTE}
     if asked:
-        about_grants = judge_grants(granted_tools(document), await studio.words(workspace_id))
+        words = await studio.words(workspace_id, document)
+        about_grants = judge_grants(granted_tools(document), words)
         findings += about_grants
     if early:
         # What the validator would say about such triggers is the same once more.

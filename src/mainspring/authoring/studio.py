@@ -7,17 +7,21 @@ once everything stands. Before that its capabilities can be described and not ca
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from mainspring.actions.script.checking import built
+from mainspring.authoring.draft import as_written
 from mainspring.contracts.embedding import Embedder
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import Fault, Finding
+from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import Models, NoModels
 from mainspring.contracts.registry import Vocabularies, Vocabulary
-from mainspring.definition.validate import Report, validate
+from mainspring.definition.validate import Report
 from mainspring.store.walls import Walled
+from mainspring.workspace.judging_here import doubts_here, judge_here, words_for
 
 if TYPE_CHECKING:
     from mainspring.actions.script.workshop import Workshop
@@ -39,25 +43,36 @@ class Studio:
         self._database: Database | None = None
         self._dispatcher: Dispatcher | None = None
         self._workshop: Workshop | None = None
+        self._models: Models = NoModels()
 
     def open(
         self, vocabulary: Vocabularies, database: Database, dispatcher: Dispatcher, address: str,
         embedder: Embedder | None = None, workshop: Workshop | None = None,
+        models: Models | None = None,
     ) -> None:  # fmt: skip
         """Everything stands: from here on the capabilities work."""
         self._vocabulary, self._database, self._dispatcher = vocabulary, database, dispatcher
         self._address = address
         self.likeness.embedder = embedder
         self._workshop = workshop
+        self._models = models or NoModels()
 
     @property
     def natives(self) -> Vocabulary:
         """What can be said in every workspace."""
         return _there(self._vocabulary)
 
-    async def words(self, workspace_id: UUID) -> Vocabulary:
-        """What one workspace can say, the tools that it is connected to included."""
-        return await _there(self._vocabulary).of(workspace_id)
+    async def words(self, workspace_id: UUID, document: Any) -> Vocabulary:
+        """What one workspace can say about a document, the tools of its connections included."""
+        return await words_for(_there(self._vocabulary), workspace_id, document)
+
+    async def doubts(
+        self, workspace_id: UUID, document: Mapping[str, Any], grants: Sequence[Grant]
+    ) -> tuple[Finding, ...]:
+        """What a definition that is kept would not find here if it ran now."""
+        words = await self.words(workspace_id, document)
+        found = await doubts_here(document, grants, workspace_id, words, self._models)
+        return tuple(map(as_written, found))
 
     @property
     def database(self) -> Database:
@@ -78,10 +93,10 @@ class Studio:
     async def judge(
         self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
     ) -> Report:
-        """The verdict on a definition; a hostile one takes its time on a thread."""
-        own = None if automation_id is None else str(automation_id)
-        report = await asyncio.to_thread(
-            validate, document, await self.words(workspace_id), self.limits, automation_id=own
+        """The verdict on a definition, with what this house doubts about it."""
+        words = await self.words(workspace_id, document)
+        report = await judge_here(
+            document, workspace_id, words, self._models, self.limits, automation_id
         )
         return await built(self._workshop, workspace_id, report)
 

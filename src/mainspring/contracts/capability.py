@@ -78,6 +78,9 @@ class Annotations:
     # Of a tool from outside: which connection's, and exactly what a person agreed to there. It
     # is another one as soon as any of that is, and no draft of the one is sent with the other.
     pin: str = ""
+    # Of a tool from outside that may not be called now: why, in a sentence. It can be named all
+    # the same, so that what uses it can be saved while a person decides.
+    held_back: str = ""
 
 
 @dataclass(frozen=True, slots=True)

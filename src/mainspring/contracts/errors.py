@@ -62,6 +62,8 @@ class Problem(Exception):
     kind: ClassVar[str] = "problem"
     # Whether another attempt at the same thing may end differently.
     retryable: bool = False
+    # Whether nothing has left, for certain; None: nobody has said.
+    unsent: bool | None = None
 
     def __init__(
         self,
@@ -72,6 +74,7 @@ class Problem(Exception):
         suggestion: str | None = None,
         retry_after: float | None = None,
         retryable: bool | None = None,
+        unsent: bool | None = None,
     ) -> None:
         detail = _storable(detail)
         super().__init__(detail)
@@ -82,6 +85,7 @@ class Problem(Exception):
         self.retry_after = retry_after
         if retryable is not None:
             self.retryable = retryable
+        self.unsent = unsent
 
     def as_dict(self) -> dict[str, Any]:
         """The RFC 9457 problem document; the run record and every surface carry this."""

@@ -100,8 +100,11 @@ class Limits:
     model_seconds: int = _limit(300, "s", "One answer of a model, from asking to the last word.")
     mcp_response_bytes: int = _limit(4_194_304, "bytes", "One answer of a server of tools.")
     mcp_seconds: int = _limit(120, "s", "One question to a server of tools, with its answer.")
-    mcp_tools: int = _limit(2_000, "tools", "Tools of one connection.")
-    mcp_tools_bytes: int = _limit(8_388_608, "bytes", "All tools of one connection, as text.")
+    mcp_tools: int = _limit(500, "tools", "Tools of one connection.")
+    mcp_tools_bytes: int = _limit(2_097_152, "bytes", "All tools of one connection, as text.")
+    workspace_tools_bytes: int = _limit(
+        4_194_304, "bytes", "All tools that one workspace has agreed to, as text."
+    )
     model_request_bytes: int = _limit(4_194_304, "bytes", "What one ask sends to a model.")
     model_response_bytes: int = _limit(4_194_304, "bytes", "What a model answers, on the wire.")
     agent_result_characters: int = _limit(
@@ -113,7 +116,7 @@ class Limits:
     )
     connections: int = _limit(100, "connections", "Servers of tools of one workspace.")
     tool_text: int = _limit(8_000, "characters", "The description of a tool; the rest is cut off.")
-    tool_schema_bytes: int = _limit(65_536, "bytes", "One schema of a tool, as canonical JSON.")
+    tool_schema_bytes: int = _limit(32_768, "bytes", "One schema of a tool, as canonical JSON.")
     streams: int = _limit(200, "streams", "Streams that one process keeps open at a time.")
     streams_of_member: int = _limit(20, "streams", "Streams of one member, in one process.")
     retry_seconds: int = _limit(3_600, "s", "The longest pause between two attempts.")

@@ -1,16 +1,15 @@
 """The tools of an agent: names of capabilities, and patterns such as ``slack.*``.
 
 A pattern stands for what can be granted and needs no further word from its author. What needs
-one is named: a capability that goes to hosts, one that wants a secret, and an agent, which is
-never the tool of another. Which capabilities a pattern stands for is settled when a definition
-is judged, so that one which appears later is not granted by the way.
+one is named: a capability that goes to hosts, one that wants a secret, one that changes
+automations or lets drafts go, and an agent, which is never the tool of another. Which
+capabilities a pattern stands for is settled when a definition is judged, so that one which
+appears later is not granted by the way.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from mainspring.contracts.agency import AGENT_RUN
@@ -20,6 +19,15 @@ from mainspring.definition.hosts import grant_entry
 
 # A grant for one of these says where it may go; without hosts it goes nowhere.
 HOSTED: Final = frozenset({"http_fetch"})
+# What changes automations, sets them going, or lets a draft go: whoever means it names it.
+BY_NAME: Final = frozenset(
+    {
+        "confirm_action", "delete_automation", "run_automation_once", "save_automation_draft",
+        "update_automation",
+    }
+)  # fmt: skip
+# No name has more parts than a pattern with so many can tell apart.
+MOST_STARS: Final = 8
 
 
 def is_pattern(name: str) -> bool:
@@ -29,23 +37,40 @@ def is_pattern(name: str) -> bool:
 
 def matching(pattern: str, capabilities: Mapping[str, Capability]) -> Iterator[str]:
     """The capabilities that a pattern stands for, by name."""
-    fits = _compiled(pattern)
+    begin, *pieces = pattern.split("*")
     for name in sorted(capabilities):
-        if fits.fullmatch(name) and can_be_meant(capabilities[name]):
+        if _fits(name, begin, pieces) and can_be_meant(capabilities[name]):
             yield name
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Whether a pattern has this name in it, whatever the name stands for."""
+    begin, *pieces = pattern.split("*")
+    return _fits(name, begin, pieces)
+
+
+def _fits(name: str, begin: str, pieces: list[str]) -> bool:
+    """Whether a name has these pieces in their order, looked for once from left to right."""
+    if not pieces:
+        return name == begin
+    if not name.startswith(begin):
+        return False
+    place = len(begin)
+    for piece in pieces[:-1]:
+        found = name.find(piece, place)
+        if found < 0:
+            return False
+        place = found + len(piece)
+    return len(name) - len(pieces[-1]) >= place and name.endswith(pieces[-1])
 
 
 def can_be_meant(capability: Capability) -> bool:
     """Whether a pattern may stand for it."""
     wanted = set(capability.input_schema.get("required", ()))
     secret = bool(wanted & capability.annotations.only_secrets)
-    named = capability.id in HOSTED or capability.id == AGENT_RUN
-    return capability.grantable and not secret and not named
-
-
-@lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, pattern[:200].split("*"))))
+    named = capability.id in HOSTED | BY_NAME or capability.id == AGENT_RUN
+    held = bool(capability.annotations.held_back)
+    return capability.grantable and not secret and not named and not held
 
 
 def tool_name(entry: Any) -> str | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from difflib import SequenceMatcher
+from typing import Final
 
 LONGEST_WORD = 64
 ALIKE = 0.6
+_ALIAS: Final = re.compile(r"([a-z][a-z0-9_]{0,31})\.")
+_SHOWN: Final = 5
 
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
@@ -34,6 +38,22 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The suggestion of a finding: a question with the nearest choice in it."""
     found = nearest(word, choices)
     return None if found is None else f"Did you mean {found!r}?"
+
+
+def way_to(name: str, choices: Collection[str]) -> str | None:
+    """The way out for whoever names a capability that is not there, a tool from outside too."""
+    near = did_you_mean(name.replace("*", ""), choices)
+    alias = _ALIAS.match(name)
+    if near is not None or alias is None:
+        return near or ("`mainspring capabilities` lists them." if "*" in name else None)
+    there = sorted(choice for choice in choices if choice.startswith(alias[0]))
+    if there:
+        more = len(there) - _SHOWN
+        return f"There is {', '.join(there[:_SHOWN])}" + (f" and {more} more." if more > 0 else ".")
+    return (
+        "If it is a tool of another server, connect that: "
+        f"`mainspring connections add URL --alias {alias[1]}`."
+    )
 
 
 def _may_reach(matcher: SequenceMatcher[str], closeness: float) -> bool:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -34,7 +35,7 @@ from mainspring.gate.money import finished
 from mainspring.gate.passage import NOT_GRANTED, Passage, unknown
 from mainspring.gate.pinned import pinned
 from mainspring.gate.policy import decide
-from mainspring.gate.run_tokens import FIRST_NUMBER
+from mainspring.gate.run_tokens import ENDED, FIRST_NUMBER, hold_pass
 from mainspring.gate.transcripts import keep_transcript
 from mainspring.gate.turns import (
     Conversation,
@@ -45,9 +46,10 @@ from mainspring.gate.turns import (
     read_ends,
     reply_as_dict,
     reply_from_dict,
+    unkept,
     write_turn,
 )
-from mainspring.gate.usage_meter import Asked, Meter, book, reads_at_most
+from mainspring.gate.usage_meter import Asked, Meter, book, reads_usually
 from mainspring.store.walls import Walled
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ log = logging.getLogger(__name__)
 # An end that the conversation itself came to: a further try begins another one.
 ENDS: Final = re.compile(r"agent_[a-z_]+")
 # What ends the run, or the agent with it, and is no news for a model.
-_FATAL: Final = frozenset({LEASE_LOST, "call_mismatch"})
+_FATAL: Final = frozenset({LEASE_LOST, ENDED, "call_mismatch"})
 
 
 @dataclass(slots=True)
@@ -126,8 +128,8 @@ class GateAgency:
             raise Denied("Only a run has agents.", code="agent_outside_run")
         space, run, name = ask.actor.workspace_id, ask.run, ask.name or str(ask.number)
         if ask.number >= FIRST_NUMBER:
-            # What comes with a token is never asked for again by the same number.
-            return Conversation(space, run, f"t{run.attempt}.{name}")
+            # What comes with a token is never asked for again by the same owner and number.
+            return Conversation(space, run, f"t{ask.fence}.{run.attempt}.{name}")
         ends = await read_ends(tx, space, run, AGENT_RUN, name, ask.number)
         over = [place for place, end in enumerate(ends, 1) if ENDS.fullmatch(end.code or "")]
         if over:
@@ -221,23 +223,32 @@ class GateAgency:
     ) -> Turn:
         """The turn and its money on record, both or neither."""
         of, now = self._open, self.house.clock.now()
-        shown = self._ask.known.masked(reply_as_dict(_as_booked(reply, took)))
         cost = sum((one.cost for one in took), Decimal(0))
-        made = KeptTurn(number, now, asked, shown, 0, cost, ms)
 
-        async def work(tx: Transaction) -> None:
+        async def work(tx: Transaction, made: KeptTurn) -> None:
             await hold_run(tx, self._ask)
             await book(tx, self._ask, took)
             of.turns[number] = await write_turn(tx, of, made, len(reply.calls))
 
         try:
-            await finished(self._inside.run_retrying(work))
+            shown = self._shown(_as_booked(reply, took))
+            made = KeptTurn(number, now, asked, shown, 0, cost, ms)
+            await finished(self._inside.run_retrying(partial(work, made=made)))
         except BaseException:
             of.turns.pop(number, None)
             # Nothing of it is there: the cost is booked by itself.
             await finished(self._booked_alone(took))
             raise
         return Turn(reply_from_dict(shown), cost, ms, now)
+
+    def _shown(self, reply: ModelReply) -> dict[str, Any]:
+        """A reply as it is kept; one that cannot be is not asked for again."""
+        try:
+            shown = reply_as_dict(reply, self.house.limits.json_depth)
+            return self._ask.known.masked(shown)  # type: ignore[no-any-return]
+        except Exception as error:
+            log.warning("The answer of a model was not kept: %s", for_log(error))
+            raise unkept() from None
 
     async def _booked_alone(self, took: Sequence[Asked]) -> None:
         async def work(tx: Connection) -> None:
@@ -262,6 +273,9 @@ class GateAgency:
         of, started = self._open, self.house.clock.monotonic()
         name = f"{of.name}/{turn}.{place}"
         before = of.calls.get(name)
+        if before is None and self._ask.token is not None:
+            async with self._inside.transaction() as tx:
+                await hold_pass(tx, self._ask)
         ask = replace(
             self._ask, capability=capability, arguments=arguments, name=name, spelt=None,
             number=of.turns[turn].first_call + place - 1, recorded=before, say=None,
@@ -301,9 +315,9 @@ class GateAgency:
     async def keep(self, transcript: Mapping[str, Any]) -> UUID | None:
         """A transcript that cannot be kept does not take the answer with it."""
         ask, house = self._ask, self.house
-        content = orjson.dumps(ask.known.masked(dict(transcript)), default=str)
         key = f"{ask.key}/{self._open.name}/transcript"
         try:
+            content = orjson.dumps(ask.known.masked(dict(transcript)), default=str)
             return await keep_transcript(
                 self._inside, house.blobs, ask, key, content, house.clock.now(), house.limits
             )
@@ -316,7 +330,7 @@ def _within(request: ModelRequest, room: int | None) -> ModelRequest:
     """The same question with an answer that there is room for."""
     if room is None:
         return request
-    reads = reads_at_most(request)
+    reads = reads_usually(request)
     if reads >= room:
         raise OverBudget(
             f"The agent has {max(room, 0)} tokens left, and its next turn reads up to {reads}.",

@@ -16,6 +16,7 @@ from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.secret import SecretRef, SecretText, SpeltSecrets
+from mainspring.definition.words import nearest
 from mainspring.gate.budget import Purse
 from mainspring.gate.known import Known
 from mainspring.gate.policy import Posture
@@ -63,6 +64,8 @@ class Ask:
     agreed: Agreed | None = None
     # Where an agent's thoughts are told; None: nobody watches.
     say: Say | None = None
+    # The hash of the run's token that it came with; None: its step makes it.
+    token: bytes | None = None
 
     @property
     def drawer(self) -> Drawer:
@@ -146,8 +149,19 @@ def check_strays(arguments: Mapping[str, Any], capability: Capability) -> None:
             detail,
             code="arguments_invalid",
             findings=[Finding("", detail, "additional_properties")],
-            suggestion=f"It has {', '.join(declared)}.",
+            suggestion=f"It has {', '.join(declared)}.{_likely(arguments, declared)}",
         )
+
+
+def _likely(arguments: Mapping[str, Any], declared: Mapping[str, Any]) -> str:
+    """What an argument that nobody knows may stand for, said in known names alone."""
+    strays = arguments.keys() - declared.keys()
+    found = [name for name in declared if any(_is_part(stray, name) for stray in strays)]
+    return f" Did you mean {' or '.join(found)}?" if found else ""
+
+
+def _is_part(stray: str, name: str) -> bool:
+    return stray in name.split("_") or nearest(stray, [name]) is not None
 
 
 def _shown(value: Any) -> Any:

@@ -32,6 +32,7 @@ from mainspring.gate.direct import Visitor
 from mainspring.gate.egress import Egress
 from mainspring.gate.keeping import Keeping
 from mainspring.gate.known import Known
+from mainspring.gate.lost_asks import book_under_way
 from mainspring.gate.passage import unknown
 from mainspring.gate.pinned import Offer, offers_to
 from mainspring.gate.pipeline import Pipeline
@@ -74,6 +75,11 @@ class Gate:
             vocabulary, database, egress, vault, clock, limits, mailer, self._keeping,
             draft_lifetime, models or NoModels(), blobs or Nowhere(), owner_mail,
         )  # fmt: skip
+
+    @property
+    def models(self) -> Models:
+        """The models that calls ask."""
+        return self._pipeline.models
 
     async def call(self, ask: Ask) -> Answer:
         """Decides about one call and performs it if it may be performed."""
@@ -123,7 +129,7 @@ class Gate:
         )
         ask = Ask(
             capability, arguments, held.actor, held.run, number, held.posture, held.purse,
-            held.fence, known=known, spelt=held.spelt,
+            held.fence, known=known, spelt=held.spelt, token=held.hash,
         )  # fmt: skip
         return await self._told(ask, await self.call(ask))
 
@@ -199,10 +205,16 @@ class Gate:
     async def end_token(
         self, workspace_id: UUID, run: RunRef, token: str
     ) -> Sequence[tuple[int, str, Decimal]]:
-        """Ends a token; answers number, outcome and cost of each call made with it."""
+        """Ends a token; answers number, outcome and cost of each call made with it.
+
+        An ask of a model that is still under way ends with it, as one that broke off.
+        """
         if not await self._database.run_retrying(lambda link: end_token(link, token)):
             return ()
-        return await self.made_beyond(workspace_id, run)
+        lost = await self._database.run_retrying(
+            lambda link: book_under_way(link, workspace_id, run)
+        )
+        return [*await self.made_beyond(workspace_id, run), (0, "read", lost)]
 
     async def made_beyond(
         self, workspace_id: UUID, run: RunRef

@@ -16,6 +16,7 @@ from mainspring.contracts.errors import Clash, Finding, Invalid, Missing, Proble
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate import connection_schemas as schemas
+from mainspring.gate.outside.harvest import check_room
 from mainspring.gate.outside.settling import Consent, agreed, offered_hash, refused, with_effects
 from mainspring.gate.outside.shown import connection_shown, tool_shown
 from mainspring.workspace.connections import rows, tool_rows
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from mainspring.workspace.connections.rows import Connection
     from mainspring.workspace.connections.tool_rows import ToolRow
 
+# In a list so many changed tools are compared with what was agreed to; others one by one.
+_MOST_COMPARED: Final = 10
 _READING: Final = Annotations(
     transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
 )
@@ -49,8 +52,9 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
         _made(
             "connect_mcp_server",
             "Connect to a server of tools\n\nIts tools become capabilities of this workspace, "
-            "called alias.tool. Connecting agrees to the tools that are there now; what the server "
-            "adds or changes later is held back until somebody agrees.",
+            "called alias.tool. Connecting agrees to the tools that are there now, unless "
+            "automations were granted tools under this alias before. What the server adds or "
+            "changes later is held back until somebody agrees.",
             schemas.CONNECT, schemas.CONNECTED, counter.connect,
             replace(
                 _ASKING, hidden_arguments=frozenset({"token", "client_secret"}),
@@ -75,6 +79,13 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
             "there in the same browser has signed the workspace in.",
             schemas.ONE, schemas.SIGN_IN, counter.sign_in,
             replace(_ASKING, hidden_results=frozenset({"sign_in_url"})),
+        ),
+        _made(
+            "set_connection_token",
+            "Give a server of tools another token\n\nThe token before it is forgotten. What was "
+            "agreed to, and what was said of tools, stays as it is.",
+            schemas.TOKEN, schemas.SHOWN, counter.set_token,
+            replace(_DECIDING, hidden_arguments=frozenset({"token"})),
         ),
         _made(
             "disconnect_mcp_server",
@@ -136,8 +147,9 @@ class _Counter:
         made, link = await self.board.connect(ctx.actor, given)
         async with self.board.inside(ctx.actor.workspace_id).acquire() as tx:
             told = await _whole(tx, made)
+            heirs = await tool_rows.users_of_alias(tx, made.workspace_id, made.alias)
         self._stir(ctx)
-        return {**told, "sign_in_url": link}
+        return {**told, "sign_in_url": link, "inherited_by": heirs}
 
     async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del given
@@ -164,6 +176,7 @@ class _Counter:
     async def agree(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         self._stir(ctx)
         space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+        _check_once([entry["name"] for entry in given["tools"]], "/name")
         found = await _held(ctx.tx, space, wanted)
         chosen = []
         for place, entry in enumerate(given["tools"]):
@@ -172,11 +185,14 @@ class _Counter:
             chosen.append(row)
         consent = Consent(ctx.actor.id, ctx.clock.now())
         changes = [agreed(row, consent) for row in chosen if row.state != "agreed"]
-        return await _changed(ctx.tx, space, wanted, changes)
+        told = await _changed(ctx.tx, space, wanted, changes)
+        await check_room(ctx.tx, space, self.board.parts.limits)
+        return told
 
     async def refuse(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
         self._stir(ctx)
         space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+        _check_once(given["tools"])
         found = await _held(ctx.tx, space, wanted)
         chosen = [
             _named(found, name, f"/tools/{place}") for place, name in enumerate(given["tools"])
@@ -196,8 +212,15 @@ class _Counter:
     async def sign_in(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         parts = self.board.parts
         wanted = UUID(given["connection_id"])
-        link = await parts.outside.begin_sign_in(ctx.actor, wanted, self.board.callback)
+        back = self.board.callback(wanted)
+        link = await parts.outside.begin_sign_in(ctx.actor, wanted, back)
         return {"sign_in_url": link}
+
+    async def set_token(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, wanted = ctx.actor.workspace_id, UUID(given["connection_id"])
+        found = await rows.hold(ctx.tx, space, wanted)
+        await self.board.take_token(ctx.tx, found, given["token"])
+        return await _whole(ctx.tx, await rows.find(ctx.tx, space, wanted))
 
     async def disconnect(
         self, ctx: CallContext, given: Mapping[str, Any]
@@ -218,6 +241,19 @@ def _named(found: Mapping[str, ToolRow], name: str, pointer: str) -> ToolRow:
         detail = f"This connection has no tool called {name!r}."
         raise Missing(detail, code="no_tool", findings=[Finding(pointer, detail, "no_tool")])
     return row
+
+
+def _check_once(names: Sequence[str], below: str = "") -> None:
+    """Refuses a tool that is named twice: it would be unclear which of the two is meant."""
+    seen: set[str] = set()
+    findings = []
+    for place, name in enumerate(names):
+        if name in seen:
+            detail = f"{name!r} is named more than once."
+            findings.append(Finding(f"/tools/{place}{below}", detail, "named_twice"))
+        seen.add(name)
+    if findings:
+        raise Invalid(findings[0].detail, code="named_twice", findings=findings)
 
 
 def _check_agreeable(row: ToolRow, shown: str, pointer: str) -> None:
@@ -261,7 +297,14 @@ async def _whole(tx: Transaction, found: Connection, only: str | None = None) ->
     if only is not None:
         tools = [_named({row.name: row for row in tools}, only, "/tool")]
     used = await tool_rows.users_of(tx, space, [f"{found.alias}.{row.name}" for row in tools])
+    changed = [row.name for row in tools if row.offered is not None]
+    compared = frozenset(changed[:_MOST_COMPARED])
     return {
         "connection": connection_shown(found, counts.get(found.id, {})),
-        "tools": [tool_shown(row, found.alias, used, whole=only is not None) for row in tools],
+        "tools": [
+            tool_shown(
+                row, found.alias, used, whole=only is not None, compared=row.name in compared
+            )
+            for row in tools
+        ],
     }

@@ -99,8 +99,16 @@ _TOOL: Final = _plain(
         "effect": {"enum": ["read", "send"]},
         "effect_because": {**_TEXT, "description": "What tells that."},
         "side_effects": {**_WORDS, "description": "READS, WRITES, DELETES and USER_VISIBLE."},
+        "hints": {
+            "type": "object",
+            "description": "What the server says of it: readOnlyHint, destructiveHint and others.",
+        },
         "hash": _HASH,
-        "differences": {**_WORDS, "description": "What is otherwise than what was agreed to."},
+        "differences": {
+            **_WORDS,
+            "description": "What is otherwise than what was agreed to; of many tools that changed "
+            "it is told for the first ones, and for each that is asked for by itself.",
+        },
         "reason": {**_NULL_TEXT, "description": "Why it cannot be used at all."},
         "used_by": {**_WORDS, "description": "The automations that were granted it."},
         "agreed_at": _MOMENT,
@@ -112,7 +120,8 @@ _TOOL: Final = _plain(
 _A_TOOL: Final[dict[str, Any]] = {
     "name": "search_notes", "capability": "notes.search_notes", "state": "changed", "title": "",
     "description": "Finds notes by their words.", "effect": "read",
-    "effect_because": "its name says 'search'", "side_effects": ["READS"], "hash": _A_HASH,
+    "effect_because": "its name says 'search'", "side_effects": ["READS"],
+    "hints": {"readOnlyHint": True}, "hash": _A_HASH,
     "differences": ["- description: Finds notes.", "+ description: Finds notes by their words."],
     "reason": None, "used_by": ["Weekly digest"], "agreed_at": _WHEN, "agreed_by": _SOMEBODY,
     "input_schema": None, "output_schema": None,
@@ -166,11 +175,21 @@ CONNECTED: Final = _object(
             **_NULL_TEXT,
             "description": "Where to sign in first; its tools are looked at after that.",
         },
+        "inherited_by": {
+            **_WORDS,
+            "description": "The automations that were granted tools under this alias before. "
+            "If there are any, nothing is agreed to by connecting.",
+        },
     },
-    ["connection", "tools", "sign_in_url"],
-    [{"connection": _A_CONNECTION, "tools": [_A_TOOL], "sign_in_url": None}],
+    ["connection", "tools", "sign_in_url", "inherited_by"],
+    [
+        {
+            "connection": _A_CONNECTION, "tools": [_A_TOOL], "sign_in_url": None,
+            "inherited_by": [],
+        }
+    ],
     [({"connection": {**_A_CONNECTION, "token": "tok-0"}}, "a token is never answered")],
-)
+)  # fmt: skip
 NOTHING: Final = _object({}, [], [{}], [({"all": True}, "all are listed anyway")])
 LISTED: Final = _object(
     {"connections": {"type": "array", "items": _CONNECTION}},
@@ -243,6 +262,15 @@ EFFECT: Final = _object(
          "what is outside is read or sent to"),
     ],
 )  # fmt: skip
+TOKEN: Final = _object(
+    {
+        "connection_id": _ID,
+        "token": {"type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True},
+    },
+    ["connection_id", "token"],
+    [{"connection_id": _SOME_ID, "token": "tok-0123456789"}],
+    [({"connection_id": _SOME_ID, "token": ""}, "an empty token lets nobody in")],
+)
 SIGN_IN: Final = _object(
     {"sign_in_url": {**_TEXT, "description": "Open it in the browser where you are signed in."}},
     ["sign_in_url"],

@@ -18,7 +18,6 @@ from mainspring.contracts.outcome import Held
 from mainspring.contracts.registry import Vocabulary
 from mainspring.gate.ask import Ask, digest, spelled, veiled
 from mainspring.gate.bound import binding, places_of
-from mainspring.gate.redact import redact_arguments
 
 DraftStatus = Literal["pending", "expired", "sending", "confirmed", "failed", "discarded"]
 _SOON: Final = 2.0
@@ -77,7 +76,7 @@ async def hold(
     """Keeps the exact arguments and what a person will be shown; nothing leaves."""
     if capability.write is None:
         raise Fault(f"{capability.id} has nothing to hold.")
-    payload = ask.known.masked(redact_arguments(veiled(arguments, capability)))
+    payload = ask.known.masked(dict(veiled(arguments, capability)))
     held = Held(new_id(), capability.write.preview(arguments), payload, expires_at)
     run, space = ask.run, ask.actor.workspace_id
     under = None if run is None else await tx.fetchrow(_UNDER, space, run.id)
@@ -98,7 +97,7 @@ async def list_drafts(
     tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary, *,
     status: str | None = None, after: UUID | None = None, most: int = 50,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """The newest drafts first, with their arguments as a record would show them."""
+    """The newest drafts first, with the arguments that would leave."""
     known = vocabulary.capabilities
     return await drafts_of(tx, workspace_id, known, status=status, after=after, most=most)
 
@@ -170,6 +169,10 @@ async def count_waiting(tx: Transaction, workspace_id: UUID) -> int:
 
 
 def _shown(row: Mapping[str, Any], known: Mapping[str, Capability]) -> dict[str, Any]:
+    """A draft with all that would leave, whatever its fields are called.
+
+    Whoever agrees must see it; a secret of ours stands in it by its name alone.
+    """
     held = known.get(row["capability"])
     arguments = row["arguments"] if held is None else veiled(row["arguments"], held)
-    return {**dict(row), "arguments": redact_arguments(arguments)}
+    return {**dict(row), "arguments": dict(arguments)}

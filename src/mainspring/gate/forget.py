@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from mainspring.gate.lost_asks import book_lost
 from mainspring.store.turns import in_batches
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ async def expire_leftovers(database: Database, now: datetime) -> int:
     """Deletes tokens and starts whose run is over, and promises whose day is past."""
     before = now - _LEFT_BEHIND
     gone = 0
+    # What may have been charged is on the books before its promise is forgotten.
+    await book_lost(database, now)
     for statement in (_OLD_TOKENS, _OLD_STARTS, _OLD_PROMISES):
         gone += await in_batches(database, partial(_gone, statement, before))
     return gone

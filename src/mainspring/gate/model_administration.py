@@ -18,7 +18,7 @@ from mainspring.contracts.roles import Permission
 from mainspring.gate import model_schemas as schemas
 from mainspring.gate.model_capabilities import capability, said_in, there, told
 from mainspring.store.audit import INSTALLATION, Entry, append_audit
-from mainspring.workspace.model_connections import Wish, connect, disconnect
+from mainspring.workspace.model_connections import Wish, connect, disconnect, needed_by
 from mainspring.workspace.model_prices import OperatorPrice, forget_price, list_prices, set_price
 
 if TYPE_CHECKING:
@@ -97,7 +97,10 @@ class _Office:
             gone = await disconnect(tx, None, given["name"])
             if gone:
                 await _tell(tx, ctx, "admin_disconnect_model", given["name"])
-        return {"disconnected": True} if gone else Unchanged({"disconnected": False})
+            # Whoever looks after the installation is not told what stands in other workspaces.
+            users = await needed_by(tx, ctx.actor.workspace_id, given["name"]) if gone else []
+        answer = {"disconnected": gone, "needed_by": users}
+        return answer if gone else Unchanged(answer)
 
     async def list_prices(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del ctx, given

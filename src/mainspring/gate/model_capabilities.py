@@ -30,13 +30,14 @@ from mainspring.workspace.model_connections import (
     Wish,
     connect,
     disconnect,
+    needed_by,
     reached_by,
 )
 from mainspring.workspace.model_prices import list_prices, operator_prices
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
-    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.context import Actor, CallContext
     from mainspring.contracts.model import Price
     from mainspring.gate.providers.desk import ProviderModels
     from mainspring.store.database import Database
@@ -49,7 +50,8 @@ NO_CONNECTION: Final = (
     "openai, groq or the address of any server that speaks like OpenAI's; it asks for the key."
 )
 _NO_PRICE: Final = (
-    "What it costs is not known; the operator sets a price with `mainspring models price`."
+    "What it costs is not known; the operator sets a price with `mainspring models price {name} "
+    "--input USD --output USD`."
 )
 
 
@@ -120,10 +122,7 @@ class _Counter:
         connections = await reached_by(there(self.database), ctx.actor.workspace_id)
         asked = usual(connections)
         return {
-            "connections": [
-                told(one, address=ctx.actor.administrator or one.workspace_id is not None)
-                for one in connections
-            ],
+            "connections": [told(one, address=not _hidden(one, ctx.actor)) for one in connections],
             "models": await self._offered(connections),
             "usual_model": None if asked is None else asked.name,
             "note": None if connections else NO_CONNECTION,
@@ -141,23 +140,26 @@ class _Counter:
     async def disconnect(
         self, ctx: CallContext, given: Mapping[str, Any]
     ) -> dict[str, Any] | Unchanged:
-        gone = await disconnect(ctx.tx, ctx.actor.workspace_id, given["name"])
-        answer = {"disconnected": gone}
+        space, name = ctx.actor.workspace_id, given["name"]
+        gone = await disconnect(ctx.tx, space, name)
+        users = await needed_by(ctx.tx, space, name) if gone else []
+        answer = {"disconnected": gone, "needed_by": users}
         return answer if gone else Unchanged(answer)
 
     async def try_out(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         found = await self._called(ctx.actor.workspace_id, given["name"])
-        tried = await try_out(found, there(self.desk).way_to(found))
+        hidden = _hidden(found, ctx.actor)
+        tried = await try_out(found, there(self.desk).way_to(found), hidden=hidden)
         return {"works": tried.works, "detail": tried.detail, "models": list(tried.models)}
 
     async def _called(self, workspace_id: UUID, name: str) -> ModelConnection:
-        for one in await reached_by(there(self.database), workspace_id):
-            if one.name == name:
-                return one
+        found = {one.name: one for one in await reached_by(there(self.database), workspace_id)}
+        if name in found:
+            return found[name]
         raise Missing(
             f"There is no model connection called {name!r} here.",
             code="no_connection",
-            suggestion="list_models names them.",
+            suggestion=f"There is {', '.join(found)}." if found else NO_CONNECTION,
         )
 
     async def _offered(self, connections: Sequence[ModelConnection]) -> list[dict[str, Any]]:
@@ -172,6 +174,11 @@ class _Counter:
         return await asyncio.to_thread(_priced, pairs, operator)
 
 
+def _hidden(connection: ModelConnection, actor: Actor) -> bool:
+    """Whether somebody may not know where a connection leads."""
+    return connection.workspace_id is None and not actor.administrator
+
+
 def _named_at(
     one: ModelConnection, connections: Sequence[ModelConnection], priced: Sequence[str]
 ) -> list[str]:
@@ -180,15 +187,12 @@ def _named_at(
     asked = usual(connections)
     if asked is not None and asked.connection is one:
         found.append(asked.model)
-    for model in priced:
+    for model in [] if one.offers else priced:
         before, _, alone = model.partition("/")
-        if before == one.name and alone and not one.offers:
+        if before == one.name and alone:
             found.append(alone)
-        elif (
-            not one.offers
-            and offering(model, connections) is one
-            and before not in {other.name for other in connections}
-        ):
+        # What stands before a slash may be the name of another workspace's connection.
+        elif not alone and offering(model, connections) is one:
             found.append(model)
     return list(dict.fromkeys(found))
 
@@ -198,16 +202,16 @@ def _priced(
 ) -> list[dict[str, Any]]:
     shown = []
     for one, model in pairs:
-        priced = price_of(one.name, one.kind, model, operator)
+        priced, name = price_of(one.name, one.kind, model, operator), f"{one.name}/{model}"
         shown.append(
             {
-                "name": f"{one.name}/{model}",
+                "name": name,
                 "connection": one.name,
                 "model": model,
                 "price": None if priced is None else priced.price.as_dict(),
                 "price_from": None if priced is None else priced.source,
                 "can_be_asked": priced is not None,
-                "why_not": None if priced is not None else _NO_PRICE,
+                "why_not": None if priced is not None else _NO_PRICE.format(name=name),
             }
         )
     return shown

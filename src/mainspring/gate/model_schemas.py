@@ -192,11 +192,17 @@ ONE_NAME: Final = _object(
     [({}, "which one?"), ({"name": "*"}, "one name at a time")],
 )
 DISCONNECTED: Final = _object(
-    {"disconnected": {"type": "boolean"}},
-    ["disconnected"],
-    [{"disconnected": True}],
-    [({"disconnected": 1}, "whether, not how many")],
-)
+    {
+        "disconnected": {"type": "boolean"},
+        "needed_by": {
+            "type": "array", "items": {"type": "string"},
+            "description": "The active automations here that name it, and fail from now on.",
+        },
+    },
+    ["disconnected", "needed_by"],
+    [{"disconnected": True, "needed_by": ["Weekly digest"]}],
+    [({"disconnected": 1, "needed_by": []}, "whether, not how many")],
+)  # fmt: skip
 TESTED: Final = _object(
     {
         "works": {"type": "boolean"},

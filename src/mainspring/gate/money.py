@@ -5,7 +5,8 @@ promised is added up, so that no two calls are promised the same money. It is ma
 places at once: the run, the steps under way that have a cap of their own, the automation's
 day and the day of the whole workspace bound it. Settling books what a call really came to,
 also when that is more, and gives back the rest. A call that never came back keeps its
-promise for a while. A day is a day in UTC.
+promise for a while; an ask of a model keeps it until it is booked (``lost_asks``), since a
+provider may charge for what nobody heard. A day is a day in UTC.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
 _NOTHING: Final = Decimal(0)
 
 _LOCK = "SELECT cost_cap_daily_usd AS cap FROM workspaces WHERE workspace_id = $1 FOR NO KEY UPDATE"
+# A promise that still stands: those to models have tokens, and do not run out by themselves.
+_HOLDS: Final = "(r.expires_at > now() OR r.tokens > 0)"
 # What a person's own call came to belongs to no automation, so its promise is its record.
-_SUMS = """
+_SUMS = f"""
     WITH today AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day), booked AS (
         SELECT coalesce(sum(s.usd), 0) AS space,
             coalesce(sum(s.usd) FILTER (WHERE s.automation_id = $2), 0) AS automation
@@ -50,10 +53,10 @@ _SUMS = """
                 AS automation
         FROM reservations r, today
         WHERE r.workspace_id = $1 AND r.day = today.day
-          AND (r.spent IS NOT NULL OR r.expires_at > now())
+          AND (r.spent IS NOT NULL OR {_HOLDS})
     ), run AS (
         SELECT coalesce(sum(r.spent), 0) AS spent,
-            coalesce(sum(r.usd) FILTER (WHERE r.spent IS NULL AND r.expires_at > now()), 0) AS held
+            coalesce(sum(r.usd) FILTER (WHERE r.spent IS NULL AND {_HOLDS}), 0) AS held
         FROM reservations r WHERE r.workspace_id = $1 AND r.run_id = $3
     )
     SELECT booked.space + promised.space AS space, booked.automation + promised.automation
@@ -87,14 +90,14 @@ _TOKENS = """
             WHERE u.workspace_id = $1 AND u.run_id = $2), 0)::int8 AS used,
         coalesce((
             SELECT sum(r.tokens) FROM reservations r
-            WHERE r.workspace_id = $1 AND r.run_id = $2 AND r.spent IS NULL
-              AND r.expires_at > now()), 0)::int8 AS held
+            WHERE r.workspace_id = $1 AND r.run_id = $2 AND r.spent IS NULL), 0)::int8 AS held
 """
 # What one step of a run has spent with all that stands inside it, and what is promised to it.
-_STEP = """
-    SELECT coalesce(sum(spent), 0) AS spent,
-        coalesce(sum(usd) FILTER (WHERE spent IS NULL AND expires_at > now()), 0) AS held
-    FROM reservations WHERE workspace_id = $1 AND run_id = $2 AND step = ANY($3::text[])
+_STEP = f"""
+    SELECT coalesce(sum(r.spent), 0) AS spent,
+        coalesce(sum(r.usd) FILTER (WHERE r.spent IS NULL AND {_HOLDS}), 0) AS held
+    FROM reservations r
+    WHERE r.workspace_id = $1 AND r.run_id = $2 AND r.step = ANY($3::text[])
 """
 # Promises are forgotten before a run that waits for long, the records of its calls are not.
 _STEP_SPENT = """

@@ -22,12 +22,11 @@ from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Mailer, Transaction
-from mainspring.contracts.errors import Fault, Finding, Invalid, Problem
+from mainspring.contracts.errors import Clash, Fault, Finding, Invalid, Missing, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import Models
 from mainspring.contracts.outcome import Done, Nothing, Unchanged, Unclear
 from mainspring.contracts.registry import Vocabularies
-from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.json_text import check_value
 from mainspring.definition.tool_patterns import HOSTED
 from mainspring.gate.agency import GateAgency, House
@@ -58,11 +57,13 @@ from mainspring.gate.passage import (
 from mainspring.gate.policy import Verdict, decide, effect_of
 from mainspring.gate.rates import count_egress, count_send
 from mainspring.gate.record import CallRecord
+from mainspring.gate.run_tokens import hold_pass
 from mainspring.gate.sending import CONFIRM_ACTION, Sending
 from mainspring.gate.spelt import with_secrets
 from mainspring.gate.stub import stub_of
 from mainspring.gate.subject import subject_of
 from mainspring.gate.usage_meter import Meter, book
+from mainspring.gate.validators import Validators
 from mainspring.store.database import Connection, Database, is_lost_connection
 from mainspring.store.outage import logged_problem
 from mainspring.store.walls import Walled
@@ -89,7 +90,10 @@ class Pipeline:
     blobs: BlobStore
     # Where the first person is reached while they have no address of their own.
     owner_mail: str | None = None
-    _validators: dict[str, tuple[Capability, Validator, Validator]] = field(default_factory=dict)
+    _validators: Validators = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._validators = Validators(self.limits)
 
     async def call(self, ask: Ask) -> Answer:
         """Decides about one call and performs it if it may be performed."""
@@ -156,21 +160,9 @@ class Pipeline:
 
     def _findings(self, passage: Passage) -> Sequence[Finding]:
         """What is wrong with the arguments: their shape, and then what they say."""
-        wrong = self._checks(passage.capability)[0].findings(passage.shown, "")
+        wrong = self._validators.of(passage.capability).arguments.findings(passage.shown, "")
         judge = passage.capability.annotations.judge
         return wrong if wrong or judge is None else judge(passage.shown)
-
-    def _checks(self, capability: Capability) -> tuple[Validator, Validator]:
-        found = self._validators.get(capability.id)
-        # One name may mean another tool in another workspace, or a newer one in the same.
-        if found is None or found[0] is not capability:
-            found = (
-                capability,
-                compile_schema(capability.input_schema, self.limits),
-                compile_schema(capability.output_schema, self.limits),
-            )
-            self._validators[capability.id] = found
-        return found[1], found[2]
 
     async def _decided(self, passage: Passage) -> Answer:
         verdict: Verdict = "perform"
@@ -192,11 +184,17 @@ class Pipeline:
                 await finished(self._settle(passage))
 
     async def _nobody_to_ask(self, passage: Passage) -> bool:
-        """A dry run goes on where no model is connected; any other run is told so."""
-        if passage.ask.posture.mode != "dry_run":
+        """A dry run goes on where its model cannot be asked; any other run is told so."""
+        ask = passage.ask
+        if ask.posture.mode != "dry_run" or not passage.capability.annotations.asks_models:
             return False
-        asks = passage.capability.annotations.asks_models
-        return asks and not await self.models.connected(passage.ask.actor.workspace_id)
+        if not await self.models.connected(ask.actor.workspace_id):
+            return True
+        name = passage.shown.get("model") or ask.posture.model or ""
+        try:
+            return (await self.models.find(ask.actor.workspace_id, name)).price is None
+        except (Clash, Missing):
+            return True
 
     async def _reserve(self, passage: Passage) -> None:
         """What has to be there before the handler is called: a turn to send, and money."""
@@ -333,7 +331,7 @@ class Pipeline:
         value = returned.value if isinstance(returned, (Done, Unchanged)) else returned
         value = passage.ask.known.masked(http.masked(value))
         check_value(value, self.limits)
-        findings = self._checks(passage.capability)[1].findings(value, "")
+        findings = self._validators.of(passage.capability).answers.findings(value, "")
         if findings:
             raise Fault(
                 f"{passage.capability.id} answered in a shape it does not declare: "
@@ -359,6 +357,7 @@ class Pipeline:
                 inside = Walled(self.database, passage.ask.actor.workspace_id)
                 async with inside.transaction() as tx:
                     await hold_run(tx, passage.ask)
+                    await hold_pass(tx, passage.ask)
                     before = await self.keeping.before(tx, passage.ask) if in_doubt else None
                     if before is not None:
                         return answered_before(passage, before)
@@ -385,9 +384,7 @@ class Pipeline:
 
     def _done(self, passage: Passage, value: Any, outcome: str) -> Answer:
         record = self._record(passage, outcome, None, value)
-        return Answer(
-            value=value, outcome=outcome, record=record, at=record.at, cost=passage.cost
-        )
+        return Answer(value=value, outcome=outcome, record=record, at=record.at, cost=passage.cost)
 
     def refused(self, passage: Passage, problem: Problem) -> Answer:
         passage.ask.known.hide_in(problem)

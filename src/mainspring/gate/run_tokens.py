@@ -2,7 +2,8 @@
 
 It is made for one try at one step and dies with it, with the run, with the worker's lease
 and with a wish to cancel. Nothing of that is remembered in a process: each use asks the
-database, so a token is refused from the very moment on. Only its hash is kept.
+database, so a token is refused from the very moment on. What was begun with it, such as an
+agent, asks again before each thing that it does. Only its hash is kept.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.secret import SpeltSecrets
 from mainspring.definition.model import Execution
 from mainspring.definition.secret_use import has_script
+from mainspring.gate.ask import Ask
 from mainspring.gate.budget import Purse
 from mainspring.gate.fence import lost
 from mainspring.gate.known import secrets_named_in
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 # Calls with a token are numbered from here, apart from those that the step itself makes.
 FIRST_NUMBER: Final = 10_001
+# The code of a token that does not work.
+ENDED: Final = "unknown_token"
 _LAST_NUMBER: Final = FIRST_OF_AGENTS - 1
 _FORM: Final = re.compile(r"msr_[A-Za-z0-9_-]{43}")
 _USUAL: Final = Execution()
@@ -85,14 +89,32 @@ _NUMBER = f"""
     WHERE t.hash = $1 AND {_ALIVE}
     RETURNING t.calls
 """
+# Both stay as they are until the end of the transaction: what is done in it was done in time.
+_HOLD = """
+    SELECT 1 AS held FROM run_tokens t
+    JOIN runs r ON r.workspace_id = t.workspace_id AND r.id = t.run_id AND r.fence = t.fence
+        AND r.status = 'running'
+    WHERE t.workspace_id = $1 AND t.hash = $2 FOR KEY SHARE
+"""
 _END = "DELETE FROM run_tokens WHERE hash = $1 RETURNING calls"
 # What an agent of the step itself spent is in the purse of its run already.
+# The turns of an agent whose own call is not on record yet stand for that call.
 _MADE = """
     SELECT call, outcome,
         CASE WHEN call < $7 OR starts_with(name, 't') THEN cost_usd ELSE 0 END AS cost_usd
     FROM calls
     WHERE workspace_id = $1 AND run_id = $2 AND step = $3 AND item = $4 AND attempt = $5
       AND call >= $6
+    UNION ALL
+    SELECT split_part(t.name, '.', 3)::int, 'read', sum(t.cost_usd) FROM agent_turns t
+    JOIN runs r ON r.workspace_id = t.workspace_id AND r.id = t.run_id
+    WHERE t.workspace_id = $1 AND t.run_id = $2 AND t.step = $3 AND t.item = $4
+      AND starts_with(t.name, 't' || r.fence || '.' || $5::int2 || '.')
+      AND NOT EXISTS (
+        SELECT 1 FROM calls c
+        WHERE c.workspace_id = $1 AND c.run_id = $2 AND c.step = $3 AND c.item = $4
+          AND c.attempt = $5 AND c.call = split_part(t.name, '.', 3)::int)
+    GROUP BY t.name
 """
 
 
@@ -188,6 +210,14 @@ async def next_number(tx: Transaction, held: RunPass) -> int:
     return number
 
 
+async def hold_pass(tx: Transaction, ask: Ask) -> None:
+    """Holds the token that a call came with, or refuses one whose token has ended meanwhile."""
+    if ask.token is None:
+        return
+    if await tx.fetchrow(_HOLD, ask.actor.workspace_id, ask.token) is None:
+        raise dead_token()
+
+
 async def end_token(tx: Transaction, plain: str) -> bool:
     """Forgets a token, when the try it was made for is over; whether it was ever used."""
     row = await tx.fetchrow(_END, run_token_hash(plain))
@@ -210,7 +240,7 @@ def dead_token() -> Unauthenticated:
     """The one answer to every run token that does not work, whatever the reason."""
     return Unauthenticated(
         "This run token does not work, or does so no longer.",
-        code="unknown_token",
+        code=ENDED,
         suggestion="A run's token lasts as long as the try at the step that asked for it.",
     )
 

@@ -19,7 +19,6 @@ from mainspring.contracts.errors import (
     Clash,
     Denied,
     Exhausted,
-    Fault,
     Problem,
     TimedOut,
     Upstream,
@@ -47,12 +46,24 @@ if TYPE_CHECKING:
 CONFIRM_ACTION: Final = "confirm_action"
 # A handler has bounds of its own; this one is below the time after which a draft is in doubt.
 _SECONDS: Final = 300.0
-# Nobody was reached, or they have said that they did not take it.
+# Nobody was reached, or a mail server has said that it did not take the mail.
 _REFUSED: Final = frozenset(
-    {"unreachable", "mail_sign_in", "mail_tls", "mail_not_now", "mail_recipients_refused"}
-)
+    {
+        "mail_not_now", "mail_recipients_refused", "mail_refused", "mail_sign_in",
+        "mail_sign_in_missing", "mail_tls", "mail_tls_missing", "name_not_found", "tls_failed",
+        "unreachable",
+    }
+)  # fmt: skip
+# Said here, before anybody is dialled.
+_NOT_DIALLED: Final = frozenset(
+    {
+        "address_not_public", "bad_header", "bad_method", "bad_url", "host_not_approved",
+        "mail_invalid", "request_too_large", "secret_needs_host", "secret_place",
+    }
+)  # fmt: skip
 # Said before anything leaves: it cannot work here until somebody has set something up.
 _NOT_SET_UP: Final = frozenset({"mail_not_set_up", "owner_mail_missing", "secret_missing"})
+_NOT_LEFT: Final = _REFUSED | _NOT_DIALLED | _NOT_SET_UP
 _DID_SOMETHING: Final = frozenset({"sent", "kept"})
 
 _NAMED = "SELECT capability FROM drafts WHERE workspace_id = $1 AND id = $2"
@@ -279,7 +290,7 @@ def _needs_a_person(reason: str) -> Denied:
 
 def _waits_on(problem: Problem, *, begun: bool) -> bool:
     """Whether nothing has left for certain, and it may be sent another time."""
-    if problem.code in _NOT_SET_UP:
+    if problem.code in _NOT_SET_UP and problem.unsent is not False:
         return True
     return not begun and (isinstance(problem, Exhausted) or problem.retryable)
 
@@ -294,14 +305,13 @@ def _end_of(answer: Answer, called: Capability) -> _End:
 
 
 def _in_doubt(problem: Problem) -> bool:
-    """Whether the write may have happened all the same."""
-    if isinstance(problem, Fault):
-        return True
-    if not isinstance(problem, Upstream) or problem.code in _REFUSED:
-        return False
-    # Who asks for a pause has done nothing; an answer that cannot be read says nothing.
-    unread = problem.code.endswith("_answer")
-    return unread or (problem.retryable and problem.retry_after is None)
+    """Whether the write may have happened all the same: unless it is proven that it has not.
+
+    Whoever performs it knows best; what nobody has judged counts as proven only by its code.
+    """
+    if problem.unsent is not None:
+        return not problem.unsent
+    return problem.code not in _NOT_LEFT
 
 
 def _ended(row: Any) -> _End:

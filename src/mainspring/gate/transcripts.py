@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Denied
@@ -13,6 +14,18 @@ from mainspring.gate.artifacts.rows import Artifact, keep, lock
 from mainspring.gate.ask import Ask
 from mainspring.gate.fence import hold_run
 from mainspring.store.walls import Walled
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_NAME: Final = "transcript of {step}.json"
+_OF_RUN: Final = """
+    SELECT step, id AS artifact_id, created_at FROM artifacts
+    WHERE workspace_id = $1 AND run_id = $2 AND (expires_at IS NULL OR expires_at > now())
+      AND kind = 'data' AND name = 'transcript of ' || step || '.json'
+    ORDER BY created_at, id LIMIT $3
+"""
+_MOST: Final = 200
 
 
 async def keep_transcript(
@@ -29,6 +42,14 @@ async def keep_transcript(
     return artifact.id
 
 
+async def transcripts_of_run(
+    tx: Transaction, workspace_id: UUID, run_id: UUID
+) -> list[dict[str, Any]]:
+    """Where the conversations of a run are kept, by step, the oldest first."""
+    rows = await tx.fetch(_OF_RUN, workspace_id, run_id, _MOST)
+    return [dict(row) for row in rows]
+
+
 def _artifact(ask: Ask, key: str, content: bytes, now: datetime, limits: Limits) -> Artifact:
     run = ask.run
     if run is None:
@@ -39,7 +60,7 @@ def _artifact(ask: Ask, key: str, content: bytes, now: datetime, limits: Limits)
         run_id=run.id,
         automation_id=run.automation_id,
         step=run.step,
-        name=f"transcript of {run.step}.json",
+        name=_NAME.format(step=run.step),
         kind="data",
         retention="default",
         visibility="workspace",

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FIRST_OF_AGENTS: Final = 20_001
 _LAST_OF_AGENTS: Final = 32_767
 
+TOO_DEEP: Final = "(nested too deeply, left out)"
+
 _TURNS = """
     SELECT turn, at, asked_hash, reply, first_call, cost_usd, ms FROM agent_turns
     WHERE workspace_id = $1 AND run_id = $2 AND step = $3 AND item = $4 AND name = $5
@@ -166,8 +168,8 @@ async def _write(tx: Transaction, of: Conversation, turn: KeptTurn, calls: int) 
             retryable=False,
         )
     await tx.execute(
-        _ADD, *of.place, of.name, turn.turn, turn.at, turn.asked_hash, dumps(turn.reply), first,
-        turn.cost, turn.ms,
+        _ADD, *of.place, of.name, turn.turn, turn.at, turn.asked_hash, dumps(turn.reply),
+        min(first, _LAST_OF_AGENTS), turn.cost, turn.ms,
     )  # fmt: skip
     return _kept(await tx.fetchrow(_ONE, *of.place, of.name, turn.turn))
 
@@ -179,8 +181,12 @@ def _kept(row: Any) -> KeptTurn:
     )  # fmt: skip
 
 
-def reply_as_dict(reply: ModelReply) -> dict[str, Any]:
-    """A reply as its row keeps it, every text in it one that can be kept."""
+def reply_as_dict(reply: ModelReply, levels: int) -> dict[str, Any]:
+    """A reply as its row keeps it, every text in it one that can be kept.
+
+    Arguments that are nested more than so many levels deep are no JSON that anybody takes:
+    a word stands for them, as for any that are no JSON object.
+    """
     shown = {
         "text": reply.text,
         "model": reply.model,
@@ -191,7 +197,12 @@ def reply_as_dict(reply: ModelReply) -> dict[str, Any]:
         "stop_reason": reply.stop_reason,
         "provider": reply.provider,
         "calls": [
-            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls
+            {
+                "id": call.id,
+                "name": call.name,
+                "arguments": TOO_DEEP if deeper(call.arguments, levels) else call.arguments,
+            }
+            for call in reply.calls
         ],
         "thoughts": reply.thoughts,
         "kept": reply.kept,
@@ -203,6 +214,29 @@ def reply_from_dict(shown: Mapping[str, Any]) -> ModelReply:
     """The same reply, read back."""
     calls = tuple(ToolCall(one["id"], one["name"], one["arguments"]) for one in shown["calls"])
     return ModelReply(**{**shown, "calls": calls})
+
+
+def unkept() -> Fault:
+    """An answer that was paid for and has a form that no row takes."""
+    return Fault(
+        "The model's answer has a form that cannot be kept, so the agent cannot go on from it.",
+        code="agent_answer_unkept",
+        retryable=False,
+        suggestion="Name another model, or say the task in another way.",
+    )
+
+
+def deeper(value: Any, levels: int) -> bool:
+    """Whether a value is nested more than so many levels deep, however deep it is."""
+    inside = [value]
+    for _ in range(levels + 1):
+        inside = [
+            entry
+            for one in inside
+            if isinstance(one, Mapping | list | tuple)
+            for entry in (one.values() if isinstance(one, Mapping) else one)
+        ]
+    return bool(inside)
 
 
 def _storable(value: Any) -> Any:

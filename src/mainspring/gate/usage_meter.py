@@ -10,7 +10,7 @@ look as if it were there. One that the provider refused costs nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -39,6 +39,7 @@ from mainspring.gate.money import (
     settle_for,
     tokens_used,
 )
+from mainspring.gate.run_tokens import hold_pass
 from mainspring.gate.usage import UsageRow, write_usage
 
 if TYPE_CHECKING:
@@ -70,16 +71,31 @@ class Asked:
 def reads_at_most(request: ModelRequest) -> int:
     """An upper bound for the tokens a model reads, without knowing how it cuts text.
 
-    Two plain characters make at least one token, and any other character at most as many
-    tokens as it has bytes.
+    Every token stands for a byte at least, so no text is more tokens than it has bytes. Money
+    is promised by this.
     """
+    return _reckoned(request, _bytes_of)
+
+
+def reads_usually(request: ModelRequest) -> int:
+    """What a model reads of a text as people write it: two plain characters a token.
+
+    Room in tokens is given by this, so that a long text is not turned away which takes a
+    quarter of its bytes. While an ask is under way its promise holds ``reads_at_most``, so
+    the others find only what it cannot take. Thus a text of another kind crosses a cap by
+    the difference of the one ask that was let in last, and by no more.
+    """
+    return _reckoned(request, _tokens_usually)
+
+
+def _reckoned(request: ModelRequest, tokens_of: Callable[[str], int]) -> int:
     texts = [text for message in request.messages for text in _texts_of(message)]
     if request.system is not None:
         texts.append(request.system)
     for tool in request.tools:
         texts += [tool.name, tool.description, spelled(tool.input_schema).decode()]
     around = _AROUND_ALL if not request.tools else _AROUND_ALL + _AROUND_TOOLS
-    return around + sum(_AROUND_ONE + _tokens_at_most(text) for text in texts)
+    return around + sum(_AROUND_ONE + tokens_of(text) for text in texts)
 
 
 def _texts_of(message: ModelMessage) -> list[str]:
@@ -92,8 +108,12 @@ def _texts_of(message: ModelMessage) -> list[str]:
     return texts
 
 
-def _tokens_at_most(text: str) -> int:
-    size = len(text.encode("utf-8", "replace"))
+def _bytes_of(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _tokens_usually(text: str) -> int:
+    size = _bytes_of(text)
     plain = size if text.isascii() else sum(character < "\x80" for character in text)
     return (plain + 1) // 2 + size - plain
 
@@ -128,6 +148,7 @@ class Meter:
         most = Usage(_named(model.name), reads, writes, price.most(reads, writes))
         try:
             reply = await self._answered(model, request)
+            used = _usage_of(reply, price, model.name) or most
         except Problem as problem:
             if problem.code == CUT_OFF or isinstance(problem, TimedOut):
                 took(most)
@@ -137,7 +158,7 @@ class Meter:
         except BaseException:
             took(most)
             raise
-        took(_usage_of(reply, price, model.name) or most)
+        took(used)
         return reply
 
     async def _promised(
@@ -149,7 +170,8 @@ class Meter:
         lasts = timedelta(seconds=self.limits.reservation_seconds)
         try:
             async with self.database.transaction() as tx:
-                writes = await room_for_tokens(tx, ask, reads, wanted)
+                await hold_pass(tx, ask)
+                writes = await room_for_tokens(tx, ask, reads_usually(request), wanted)
                 most = price.most(reads, writes)
                 ask.purse.reserve(most)
                 usd = most
@@ -183,7 +205,10 @@ def _price(model: Model) -> Price:
     if model.price is not None:
         return model.price
     detail = f"What the model {model.name!r} costs is not known, so it was not asked."
-    way_out = "Name another model, or ask the operator to set a price for this one."
+    way_out = (
+        "Name another model, or let the operator set a price for this one: "
+        f"`mainspring models price {model.name} --input USD --output USD`."
+    )
     raise Invalid(
         detail,
         code="unknown_price",
@@ -197,7 +222,7 @@ def _affordable(request: ModelRequest, price: Price, reads: int) -> int:
     cap = request.max_usd
     if cap is None:
         return request.max_tokens
-    reading, one = price.most(reads, 0), price.most(0, 1)
+    reading, one = price.most(reads, 0), _dearest_token(price, reads)
     if reading + one > cap:
         raise OverBudget(
             f"This call may cost ${cap}, and reading it with one token of an answer can cost "
@@ -206,6 +231,14 @@ def _affordable(request: ModelRequest, price: Price, reads: int) -> int:
             suggestion="Raise max_usd, send less text, or name a cheaper model.",
         )
     return min(request.max_tokens, int((cap - reading) / one)) if one else request.max_tokens
+
+
+def _dearest_token(price: Price, reads: int) -> Decimal:
+    """The most that one token of an answer can cost after so much was read."""
+    one = price.most(0, 1)
+    if price.above is None or reads <= price.above[0]:
+        return one
+    return max(one, _dearest_token(price.above[1], reads))
 
 
 def _usage_of(reply: ModelReply, price: Price, asked: str) -> Usage | None:
@@ -225,7 +258,8 @@ def _usage_of(reply: ModelReply, price: Price, asked: str) -> Usage | None:
 
 def _named(name: str, instead: str = "") -> str:
     """A name from outside as the ledger can keep it."""
-    return (name or instead).replace("\x00", "")[:_LONGEST_NAME]
+    shown = (name or instead).replace("\x00", "")[:_LONGEST_NAME]
+    return shown.encode("utf-8", "replace").decode()
 
 
 async def book(tx: Transaction, ask: Ask, asked: Sequence[Asked]) -> None:

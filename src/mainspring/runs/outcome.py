@@ -23,7 +23,7 @@ SENTENCES: dict[OutcomeWord, str] = {
     "answer_only": "It worked out an answer and changed nothing.",
     "nothing_to_do": "Every step was skipped or found nothing to do.",
     "blocked": "A call was refused at the door.",
-    "over_budget": "The money set for it is spent.",
+    "over_budget": "It reached a limit that was set for it.",
     "failed": "It did not reach the end of its plan.",
 }
 # A script may reach its end without an answer: that it ran is all there is to say.

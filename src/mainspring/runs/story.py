@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mainspring.contracts.agency import AGENT_RUN
 from mainspring.runs.outcome import sentence
 from mainspring.runs.rows import FINAL
 
@@ -35,6 +36,9 @@ _TRIALS: Final[Mapping[str, str]] = {
     "verify": "It ran in verify mode: nothing left the house.",
 }
 MADE_UP: Final = "What such a call answered is made up, and so is what the run made of it."
+# A trial asks models like any other run, unless there is none to ask.
+_ASKS_MODELS: Final = frozenset({AGENT_RUN, "automation_llm_complete"})
+_UNASKED: Final = "Its model cannot be asked now: it is not connected, or has no price."
 _AGAIN: Final = frozenset({"failed", "timed_out", "cancelled", "dead"})
 # Trying the same again cannot end differently.
 _NOT_AGAIN: Final = frozenset({"invalid_inputs", "unreadable_version"})
@@ -67,7 +71,8 @@ def trial_sentence(run: Mapping[str, Any]) -> str | None:
     if not made:
         return f"{sentence} 0 calls were only pretended."
     calls = "1 call was" if made == 1 else f"{made} calls were"
-    return f"{sentence} {calls} only pretended. {MADE_UP}"
+    unasked = any(one["capability"] in _ASKS_MODELS for one in suppressed(run))
+    return f"{sentence} {calls} only pretended. {MADE_UP}" + (f" {_UNASKED}" if unasked else "")
 
 
 def suppressed(run: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,9 +1,9 @@
 """Housekeeping: whatever grows with use is taken back when its time is over.
 
 Once an hour each chore deletes what nobody keeps any more: runs with their steps and calls,
-expired keys, events, artifacts, and messages that were read. Any number of processes may
-do this beside each other. A chore that fails is told and does not hold up the others; the
-next hour tries it again.
+expired keys, events, artifacts, messages that were read, and sign-ins that nobody came back
+from. Any number of processes may do this beside each other. A chore that fails is told and does
+not hold up the others; the next hour tries it again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
 from mainspring.gate.forget import expire_direct_calls, expire_leftovers, expire_usage
 from mainspring.runs.retention import expire_firings, expire_runs
 from mainspring.store.event_expiry import expire_events
+from mainspring.workspace.connections.sign_ins import expire_sign_ins
 from mainspring.workspace.inbox_expiry import expire_notifications
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Removed:
     direct_calls: int = 0
     leftovers: int = 0
     usage: int = 0
+    sign_ins: int = 0
     failed: tuple[str, ...] = ()
 
     def sentence(self) -> str:
@@ -134,7 +136,11 @@ class Housekeeper:
         chores = (
             runs, firings, events, artifacts, orphans, messages, direct_calls, leftovers, usage,
         )  # fmt: skip
-        return [(chore.__name__, chore) for chore in chores]
+        named = [(chore.__name__, chore) for chore in chores]
+        return [*named, ("sign_ins", lambda: self._sign_ins(now, removed))]
+
+    async def _sign_ins(self, now: datetime, removed: Removed) -> None:
+        removed.sign_ins = await expire_sign_ins(self._database, now)
 
 
 async def _set_within(stop: asyncio.Event, seconds: float) -> bool:

@@ -62,6 +62,15 @@ _CHANGE = f"""
     WHERE workspace_id IS NOT DISTINCT FROM $1 AND id = $2
     RETURNING {_COLUMNS}
 """
+_NEEDED_BY = """
+    SELECT a.name FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+        AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = a.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND a.state = 'active'
+        AND jsonb_path_exists(d.document::jsonb, '$.**.model ? (@ starts with $start)', $2::jsonb)
+    ORDER BY a.name
+"""
 _REMOVE = """
     DELETE FROM model_connections
     WHERE workspace_id IS NOT DISTINCT FROM $1 AND name = $2
@@ -146,6 +155,12 @@ async def disconnect(tx: Transaction, workspace_id: UUID | None, name: str) -> b
     drawer = connection_drawer(workspace_id or FIRST_WORKSPACE, row["id"])
     await delete_secret(tx, drawer, API_KEY)
     return True
+
+
+async def needed_by(tx: Transaction, workspace_id: UUID, name: str) -> list[str]:
+    """The active automations of a workspace that name a connection, by their names."""
+    rows = await tx.fetch(_NEEDED_BY, workspace_id, {"start": f"{name}/"})
+    return [row["name"] for row in rows]
 
 
 async def _check_room(tx: Transaction, workspace_id: UUID | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -50,13 +51,17 @@ def _one(given: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 async def test_a_call_s_own_cap_cuts_what_is_written_or_keeps_the_call_from_being_made(
     bench: Bench,
 ) -> None:
-    models = FakeModels(prices={"dear": DEAR, "free": Price(Decimal(0), Decimal(0))})
+    free = Price(Decimal(0), Decimal(0))
+    # Dearer when it reads more than what is asked here.
+    long = Price(Decimal(1), Decimal(1), above=(READS - 1, Price(Decimal(1), Decimal(5))))
+    models = FakeModels(prices={"dear": DEAR, "free": free, "long": long})
     refused: dict[str, Problem | None] = {}
 
     async def work(ctx: StepContext) -> Any:
         for name, model, most in (
             ("plain", "small", 0.0002),
             ("dear", "dear", 0.0002),
+            ("long", "long", 0.0002),
             ("roomy", "small", 5),
             ("free", "free", 0.000001),
             ("short", "small", READS / 1_000_000),
@@ -69,14 +74,40 @@ async def test_a_call_s_own_cap_cuts_what_is_written_or_keeps_the_call_from_bein
     assert run["status"] == "succeeded", run["error"]
     # What may be put aside to be read again is the dearest way to read it.
     dear = int((Decimal(200) - READS * Decimal("1.25")) / 2)
-    assert [asked.max_tokens for asked in models.requests] == [200 - READS, dear, 1_000, 1_000]
+    assert [asked.max_tokens for asked in models.requests] == [
+        200 - READS, dear, (200 - READS) // 5, 1_000, 1_000,
+    ]  # fmt: skip
     problem = refused.pop("short")
     assert set(refused.values()) == {None}
     assert problem is not None
     assert (problem.code, problem.kind, problem.retryable) == ("call_budget", "over_budget", False)
     assert "max_usd" in (problem.suggestion or "")
-    assert len(await _ledger(bench)) == 4
+    assert len(await _ledger(bench)) == 5
     assert (await _promised(bench))[0] == 0
+
+
+class _Reading(FakeModels):
+    """Models to which every character is a token."""
+
+    async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
+        reply = await FakeModels.complete(self, request, key=key)
+        return replace(reply, input_tokens=len(request.messages[0].content), output_tokens=1)
+
+
+async def test_no_kind_of_text_costs_more_than_was_promised_for_it(bench: Bench) -> None:
+    models = _Reading(together=5, seconds=0.05)
+    given = {"prompt": "a1b2c3d4e5" * 100, "max_tokens": 16}
+    ask = step("ask", LLM, given, max_retries=0)
+    async with models_bench(bench, models) as one:
+        dear = await one.run(_one({**given, "max_usd": 0.0008}))
+        await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.006")
+        made = [await one.dispatch(document(ask, name=f"run {place}")) for place in range(10)]
+        async with one.worker():
+            runs = [await one.until(run.run_id) for run in made]
+    assert (dear["reason"], dear["cost_usd"]) == ("call_budget", 0)
+    assert {run["reason"] for run in runs} == {None, "workspace_budget"}
+    assert models.most == 5
+    assert (await _promised(bench))[1] == Decimal("0.005005")
 
 
 async def test_a_grant_bounds_what_one_call_may_cost(bench: Bench) -> None:

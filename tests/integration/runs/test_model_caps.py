@@ -18,7 +18,7 @@ from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, U
 from mainspring.gate.direct import Visitor
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_markers import CLOSE, OPEN, usage_markers
-from mainspring.gate.usage_meter import reads_at_most
+from mainspring.gate.usage_meter import reads_at_most, reads_usually
 from mainspring.runs.story import tell
 from mainspring.wiring import House
 from tests.integration.runs.test_takeover import _crash_at, _lose_workers
@@ -26,7 +26,8 @@ from tests.kit.house import Bench, document, step
 from tests.kit.provider import LLM, FakeModels, asking, models_bench
 
 HELLO: dict[str, Any] = {"prompt": "Hello", "max_tokens": 100}
-READS = reads_at_most(ModelRequest("m", (ModelMessage("user", "Hello"),)))
+ASKED = ModelRequest("m", (ModelMessage("user", "Hello"),))
+READS = reads_usually(ASKED)
 # What FakeModels answers by default, at a dollar for a million tokens.
 TOOK = 150
 COST = Decimal("0.00015")
@@ -97,6 +98,23 @@ async def test_twenty_calls_that_race_in_one_run_stay_within_its_tokens(bench: B
     refused = [one for one in problems if one is not None]
     assert {(one.code, one.retryable) for one in refused} == {("llm_tokens", False)}
     assert "max_llm_tokens" in (refused[0].suggestion or "")
+
+
+async def test_texts_of_many_tokens_cross_the_run_s_tokens_by_one_ask_at_most(
+    bench: Bench,
+) -> None:
+    asked = {**HELLO, "prompt": "a1" * 500, "max_tokens": 16}
+    request = ModelRequest("m", (ModelMessage("user", "a1" * 500),))
+    most, usual = reads_at_most(request), reads_usually(request)
+    models = FakeModels(seconds=0.02, together=2, reply=ModelReply("Hi.", "m", most, 16))
+
+    async def work(ctx: StepContext) -> Any:
+        await asyncio.gather(*(ctx.called(LLM, asked) for _ in range(10)))
+
+    async with models_bench(bench, models, asking(work)) as one:
+        run = await one.run(_program(execution={"max_llm_tokens": 3_000}))
+    assert models.most > 1
+    assert 3_000 < (await _used(bench, run["id"]))[0] <= 3_000 + most - usual
 
 
 async def test_what_a_model_may_write_is_cut_to_what_is_left(bench: Bench) -> None:
@@ -185,7 +203,7 @@ async def test_an_ask_that_nobody_heard_back_from_still_holds_its_room(bench: Be
                 run = await second.until(made.run_id)
     assert run["status"] == "succeeded", run["error"]
     (asked,) = quick.requests
-    assert asked.max_tokens == 300 - (READS + 100) - READS < 100
+    assert asked.max_tokens == 300 - (reads_at_most(ASKED) + 100) - READS < 100
 
 
 async def test_a_run_in_line_does_not_begin_once_the_day_s_money_is_spent(bench: Bench) -> None:

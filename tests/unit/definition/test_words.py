@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from mainspring.definition.pointers import parts_of, under
-from mainspring.definition.words import did_you_mean, nearest
+from mainspring.definition.words import did_you_mean, nearest, way_to
 from tests.kit.runaway import RUNAWAY
 
 
@@ -38,3 +38,12 @@ def test_pointers_escape_what_would_be_mistaken_for_structure() -> None:
     assert under("") == ""
     assert parts_of("") == []
     assert parts_of("/~01") == ["~1"]
+
+
+def test_whoever_names_a_tool_that_is_not_there_is_told_how_it_comes_here() -> None:
+    there = ["search", "notes.echo", "notes.find"]
+    assert way_to("serch", there) == "Did you mean 'search'?"
+    assert way_to("notes.zzzzzzzzzz", there) == "There is notes.echo, notes.find."
+    assert "connections add URL --alias jira" in str(way_to("jira.*", there))
+    assert "mainspring capabilities" in str(way_to("zz*qq", there))
+    assert way_to("zzqq", there) is None

@@ -11,26 +11,35 @@ from mainspring.contracts.errors import Clash
 from mainspring.contracts.model import ModelMessage, ModelRequest, NoModels, Price
 from mainspring.gate.budget import Purse
 from mainspring.gate.llm_complete import request_of
-from mainspring.gate.usage_meter import reads_at_most
+from mainspring.gate.usage_meter import reads_at_most, reads_usually
 
 
-def _reads(*texts: str, system: str | None = None) -> int:
-    messages = tuple(ModelMessage("user", text) for text in texts)
-    return reads_at_most(ModelRequest("m", messages, system))
+def _asked(*texts: str, system: str | None = None) -> ModelRequest:
+    return ModelRequest("m", tuple(ModelMessage("user", text) for text in texts), system)
 
 
-def test_what_is_read_is_never_reckoned_below_two_characters_a_token() -> None:
-    empty = _reads("")
-    assert _reads("ab" * 500) - empty == 500
-    assert _reads("a" * 999) - empty == 500
-    assert _reads("a", "b", system="c") > _reads("a", "b") > _reads("a")
+def _tokens(text: str) -> tuple[int, int]:
+    """What a text is reckoned at: at most, and usually."""
+    asked, empty = _asked(text), _asked("")
+    return (
+        reads_at_most(asked) - reads_at_most(empty),
+        reads_usually(asked) - reads_usually(empty),
+    )
 
 
-def test_a_character_that_is_not_plain_counts_by_its_bytes() -> None:
-    empty = _reads("")
-    assert _reads("日本") - empty == 6
-    assert _reads("aa日🙂") - empty == 1 + 3 + 4
-    assert _reads("\ud800") > empty
+def test_no_text_is_more_tokens_than_it_has_bytes() -> None:
+    # Where letters and signs change at each character, each is a token of its own.
+    for text in ("a1" * 500, "\x01\x02" * 500, "aa日🙂", "é!é?", "\ud800"):
+        assert _tokens(text)[0] == len(text.encode("utf-8", "replace"))
+    most = [reads_at_most(_asked(*texts)) for texts in (("a",), ("a", "b"))]
+    assert most[0] < most[1] < reads_at_most(_asked("a", "b", system="c"))
+
+
+def test_a_usual_text_is_two_plain_characters_a_token_and_others_by_their_bytes() -> None:
+    assert [_tokens(text)[1] for text in ("ab" * 500, "a" * 999)] == [500, 500]
+    assert _tokens("日本")[1] == 6
+    assert _tokens("aa日🙂")[1] == 1 + 3 + 4
+    assert _tokens("\ud800")[1] > 0
 
 
 def test_a_price_is_for_a_million_and_what_was_read_before_has_its_own() -> None:

@@ -53,7 +53,7 @@ def crossed(bounds: Bounds, spent: Decimal, tokens: int, seconds: float) -> Over
         )
     if bounds.seconds is not None and seconds >= bounds.seconds:
         return OverBudget(
-            f"The agent was at work for its {bounds.seconds:g} seconds.",
+            f"The agent was at work for as long as it may be, {bounds.seconds:g} s.",
             code="agent_seconds",
             suggestion=_way_out("max_seconds"),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,7 +81,13 @@ def _named(capability: str, taken: set[str]) -> str:
     name = _FOREIGN.sub("_", capability)
     if len(name) <= _LONGEST and name not in taken:
         return name
-    mark = hashlib.blake2b(capability.encode(), digest_size=4).hexdigest()
+    # A tool may be called what another one is named to tell it apart.
+    marks = (_marked(name, f"{capability}{'*' * again}") for again in itertools.count())
+    return next(marked for marked in marks if marked not in taken)
+
+
+def _marked(name: str, source: str) -> str:
+    mark = hashlib.blake2b(source.encode(), digest_size=4).hexdigest()
     return f"{name[: _LONGEST - len(mark) - 1]}_{mark}"
 
 

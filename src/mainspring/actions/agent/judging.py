@@ -8,8 +8,16 @@ from typing import Any, Final
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding
-from mainspring.definition.tool_patterns import fixed_params, is_pattern, matching, tool_name
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.tool_patterns import (
+    BY_NAME,
+    MOST_STARS,
+    fits,
+    fixed_params,
+    is_pattern,
+    matching,
+    tool_name,
+)
+from mainspring.definition.words import did_you_mean, way_to
 
 # Above it a pattern is most likely wider than its author means.
 MOST_TOOLS: Final = 40
@@ -80,20 +88,29 @@ def _of_tool(
     may = sorted(known for known, one in capabilities.items() if one.grantable)
     if name == AGENT_RUN:
         yield Finding(at, "An agent is never the tool of another agent.", "agent_in_agent")
+    elif name.count("*") > MOST_STARS:
+        detail = f"{shown} has more than {MOST_STARS} stars."
+        yield Finding(at, detail, "pattern_stars", "Say which tools are meant in fewer pieces.")
     elif is_pattern(name):
         if not any(matching(name, capabilities)):
-            near = did_you_mean(name.replace("*", ""), may)
-            yield Finding(at, f"No capability is called like {shown}.", "unknown_capability", near)
+            way = _named_alone(name, capabilities) or way_to(name, may)
+            yield Finding(at, f"No capability is called like {shown}.", "unknown_capability", way)
         if params:
             detail = "Arguments are fixed for one tool, and a pattern stands for several."
             yield Finding(f"{entry}/params", detail, "params_of_pattern", "Name the tool.")
     elif name not in capabilities:
         detail = f"There is no capability called {shown}."
-        yield Finding(at, detail, "unknown_capability", did_you_mean(name, may))
+        yield Finding(at, detail, "unknown_capability", way_to(name, may))
     elif not capabilities[name].grantable:
         yield Finding(at, f"{shown} can never be granted to an automation.", "never_granted")
     else:
         yield from _of_params(capabilities[name], params, entry)
+
+
+def _named_alone(pattern: str, capabilities: Mapping[str, Capability]) -> str | None:
+    """What a pattern would stand for, were it not for those that are to be named."""
+    found = sorted(name for name in BY_NAME & capabilities.keys() if fits(pattern, name))
+    return f"No pattern stands for {', '.join(found)}: name it." if found else None
 
 
 def _of_params(capability: Capability, params: Mapping[str, Any], entry: str) -> Iterator[Finding]:

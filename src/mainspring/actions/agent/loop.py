@@ -16,6 +16,12 @@ import orjson
 
 from mainspring.actions.agent.bounds import as_own, crossed, out_of_turns
 from mainspring.actions.agent.desk import Desk, lay
+from mainspring.actions.agent.keeping import (
+    cannot_be_kept,
+    in_short,
+    must_be_object,
+    shortened,
+)
 from mainspring.actions.agent.material import Material, Shape
 from mainspring.actions.agent.transcript import Transcript
 from mainspring.actions.agent.words import (
@@ -39,6 +45,7 @@ from mainspring.contracts.agency import Agency, ToolAnswer
 from mainspring.contracts.errors import Clash, Finding, Invalid, OverBudget
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelReply, ModelRequest, ToolCall, ToolResult
+from mainspring.contracts.outcome import Nothing
 
 # How often in a row a model may be told to do better.
 MENDS: Final = 3
@@ -46,6 +53,7 @@ _CALLS_AT_ONCE: Final = 32
 _CUT: Final = frozenset({"max_tokens", "length"})
 _REFUSED: Final = frozenset({"refusal", "content_filter"})
 _SHOWN: Final = 4_000
+_NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,11 @@ class Result:
     raw: str = ""
     # What was wrong, if it was the model's own mistake.
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was never made."""
+        return self.failed and not self.raw
 
 
 @dataclass(slots=True)
@@ -116,15 +129,20 @@ class Loop:
                 suggestion="Say the task in another way, or name another model.",
             )
         if reply.stop_reason in _CUT:
-            self._tell(number, replace(reply, kept=""), self._none_done(reply), CUT_OFF)
+            none = self._none_done(reply)
+            await self._tell(number, replace(reply, kept=""), none, CUT_OFF)
             self._mend("agent_truncated", "Its answers were longer than max_tokens allows.")
             return None
         if reply.calls:
             return await self._calls(number, reply)
-        if self.material.shape is None and reply.text.strip():
-            return Ending("done", reply.text)
         words = SILENCE if self.material.shape is None else NO_ANSWER
-        self._tell(number, reply, [], words)
+        if self.material.shape is None and reply.text.strip():
+            wrong = cannot_be_kept({"text": reply.text}, self.limits)
+            if not wrong:
+                return Ending("done", reply.text)
+            words = wrong[0].detail
+            reply = replace(reply, text=shortened(reply.text, self.limits))
+        await self._tell(number, reply, [], words)
         self._mend("agent_answer", "It did not answer in the way it was asked to.")
         return None
 
@@ -146,7 +164,7 @@ class Loop:
         self.transcript.hear(number, turn)
         reply = turn.reply
         self._link([reply.text, [[one.id, one.name, one.arguments] for one in reply.calls]])
-        thought = "\n".join(filter(None, (reply.thoughts, reply.text if reply.calls else "")))
+        thought = "\n".join(filter(None, (reply.thoughts, self._spoken(reply))))
         if thought:
             await self.agency.say({"kind": "thought", "turn": number, "text": thought[:_SHOWN]})
         await self.agency.say(
@@ -162,6 +180,11 @@ class Loop:
         )
         return reply
 
+    def _spoken(self, reply: ModelReply) -> str:
+        """What a turn says beside an answer, which is shown when the task ends."""
+        shaped = self.material.shape is not None
+        return reply.text if shaped or reply.calls or reply.stop_reason in _CUT else ""
+
     async def _calls(self, number: int, reply: ModelReply) -> Ending | None:
         """Every call in its turn; what ends the task ends the turn as well."""
         results: list[Result] = []
@@ -173,7 +196,7 @@ class Loop:
             if isinstance(done, Ending):
                 return done
             results.append(done or await self._call(number, place, call))
-        self._tell(number, reply, results)
+        await self._tell(number, reply, results)
         wrong = [finding for result in results for finding in result.findings]
         if all(result.failed for result in results) and wrong:
             self._mend("agent_answer", "What it gave does not fit what was asked for.", wrong)
@@ -190,6 +213,9 @@ class Loop:
         reason = given.get("reason") if isinstance(given, Mapping) else None
         if not isinstance(reason, str) or not reason.strip():
             return self._refused(call, "Say why, in reason.", "/reason")
+        wrong = cannot_be_kept(Nothing(reason).as_value(), self.limits)
+        if wrong:
+            return self._refused(call, wrong[0].detail, "/reason")
         if call.name == NOTHING:
             return Ending("nothing", reason)
         raise Clash(
@@ -201,12 +227,15 @@ class Loop:
     def _answered(self, call: ToolCall, shape: Shape) -> Ending | Result:
         given = call.arguments
         if not isinstance(given, Mapping):
-            return self._refused(call, "An answer is a JSON object.", "")
+            return self._refused(call, must_be_object("An answer is", self.limits))
         findings = shape.validator.findings(dict(given), "")
+        words = "This answer does not fit its schema:"
         if not findings:
-            return Ending("done", output=shape.value_of(given))
-        problem = Invalid("This answer does not fit its schema:", findings=findings)
-        text = told(problem)
+            output, words = shape.value_of(given), "This answer cannot be kept:"
+            findings = cannot_be_kept(output, self.limits)
+            if not findings:
+                return Ending("done", output=output)
+        text = told(Invalid(words, findings=findings))
         self.transcript.called(call.name, None, given, text, failed=True)
         return Result(text, failed=True, findings=tuple(findings))
 
@@ -221,7 +250,7 @@ class Loop:
             return self._refused(call, not_offered(call.name, self.desk.names))
         given = call.arguments
         if not isinstance(given, Mapping):
-            return self._refused(call, "The arguments of a tool are a JSON object.")
+            return self._refused(call, must_be_object("The arguments of a tool are", self.limits))
         extra = sorted(handle.fixed.keys() & given.keys())
         if extra:
             return self._refused(call, f"{call.name} has no argument called {extra[0]!r}.")
@@ -265,13 +294,17 @@ class Loop:
     def _none_done(self, reply: ModelReply) -> list[Result]:
         return [self._refused(call, CUT_OFF) for call in reply.calls]
 
-    def _tell(
+    async def _tell(
         self, number: int, reply: ModelReply, results: Sequence[Result], words: str = ""
     ) -> None:
         """Adds the model's turn and ours to the conversation."""
         said = reply.text if reply.text or reply.calls else "…"
+        calls = tuple(
+            in_short(call, self.limits) if result.refused else call
+            for call, result in zip(reply.calls, results, strict=True)
+        )
         self.messages.append(
-            ModelMessage("assistant", said, calls=reply.calls, kept=reply.kept)
+            ModelMessage("assistant", said, calls=calls, kept=reply.kept)
         )  # fmt: skip
         self._link([[result.failed, result.raw] for result in results])
         if results:
@@ -282,9 +315,21 @@ class Loop:
             self.transcript.said(words)
         told_of = tuple(
             ToolResult(call.id, call.name, result.content, result.failed)
-            for call, result in zip(reply.calls, results, strict=False)
+            for call, result in zip(reply.calls, results, strict=True)
         )
         self.messages.append(ModelMessage("user", words, results=told_of))
+        await self._show_told(number)
+
+    async def _show_told(self, number: int) -> None:
+        """Whoever watches hears of calls that went no further, and of what the model was told."""
+        turn = self.transcript.turns[-1]
+        for call in turn["calls"]:
+            if call["tool"] is None:
+                given, text = _brief(call["arguments"]), _brief(call["result"])
+                event = {"kind": "refused", "turn": number, "tool": call["name"][:_NAME]}
+                await self.agency.say({**event, "arguments": given, "text": text})
+        if "told" in turn:
+            await self.agency.say({"kind": "told", "turn": number, "text": turn["told"]})
 
     def _link(self, said: Any) -> None:
         """What was said is part of what the next question follows from."""

@@ -1,36 +1,39 @@
-"""What an agent answers that was only pretended: a value of the shape that was asked for."""
+"""What an agent answers that was only pretended: a value of the shape that was asked for.
+
+A schema of a few lines can ask for more values than there is room for, so what is made up has
+a bound, and a shape that does not fit into it has no sample.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.contracts.errors import Problem
+from mainspring.contracts.errors import Problem, TooLarge
 from mainspring.contracts.limits import Limits
-from mainspring.definition.json_schema import compile_schema
+from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.json_values import canonical
 
 _REASON: Final = "No model is connected, so the agent was only pretended."
+_NO_SAMPLE: Final = f"{_REASON} No answer of the shape that is asked for could be made up."
 _PLAIN: Final[dict[str, Any]] = {
     "string": "…", "integer": 0, "number": 0, "boolean": False, "array": [], "null": None,
 }  # fmt: skip
 _DEEPEST: Final = 8
+# What one sample may hold: its values, where a long text counts as several.
+_MOST_VALUES: Final = 5_000
+_BYTES_OF_A_VALUE: Final = 100
 
 
 def pretended(arguments: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """An answer that fits, or nothing to do where none can be made up."""
     schema = arguments.get("output_schema")
-    output, kind = None, "done"
-    if isinstance(schema, Mapping):
-        try:
-            output = sample_of(schema)
-            fits = compile_schema(schema, limits).is_valid(output)
-        except Problem:
-            fits = False
-        output, kind = (output, "done") if fits else (None, "nothing")
+    output, made = _fitting(schema, limits) if isinstance(schema, Mapping) else (None, True)
     return {
         "output": output,
-        "text": _REASON,
-        "kind": kind,
+        "text": _REASON if made else _NO_SAMPLE,
+        "kind": "done" if made else "nothing",
         "turns": 0,
         "usage": {"input_tokens": 0, "output_tokens": 0, "cost_usd": 0},
         "model": "",
@@ -38,25 +41,62 @@ def pretended(arguments: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     }
 
 
-def sample_of(schema: Any, depth: int = 0) -> Any:
-    """The first value that comes to mind."""
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
-        return None
+def _fitting(schema: Mapping[str, Any], limits: Limits) -> tuple[Any, bool]:
+    """A sample, and whether there is one."""
+    if check_schema(schema, limits):
+        return None, False
+    try:
+        sample = sample_of(schema)
+        fits = compile_schema(schema, limits).is_valid(sample)
+    except Problem:
+        return None, False
+    return (sample, True) if fits else (None, False)
+
+
+def sample_of(schema: Any) -> Any:
+    """The first value that comes to mind, for a schema that is sound."""
+    return _Sampling(_MOST_VALUES).of(schema, 0)
+
+
+@dataclass(slots=True)
+class _Sampling:
+    """One sample while it is made."""
+
+    left: int
+
+    def of(self, schema: Any, depth: int) -> Any:
+        self._take()
+        if not isinstance(schema, Mapping) or depth > _DEEPEST:
+            return None
+        for value in _written(schema):
+            self._take(value)
+            return value
+        kind = schema.get("type")
+        kind = kind[0] if isinstance(kind, list) and kind else kind
+        if kind == "object" or "properties" in schema:
+            known, names = schema.get("properties") or {}, schema.get("required", [])
+            self._take(names)
+            return {name: self.of(known.get(name), depth + 1) for name in names}
+        if kind == "array":
+            # One item shows what later steps make of it.
+            count = min(max(schema.get("minItems", 1), 1), schema.get("maxItems", 20), 20)
+            return [self.of(schema.get("items"), depth + 1) for _ in range(int(count))]
+        if kind in ("integer", "number"):
+            return schema.get("minimum", 0)
+        return _PLAIN.get(str(kind))
+
+    def _take(self, value: Any = None) -> None:
+        """Room for one value more, or for one that is written out."""
+        self.left -= 1 + len(canonical(value)) // _BYTES_OF_A_VALUE
+        if self.left < 0:
+            raise TooLarge("No sample of this shape has room.", code="sample_too_large")
+
+
+def _written(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """The values that a schema names itself, the best first."""
     for key in ("examples", "enum"):
         if isinstance(schema.get(key), list) and schema[key]:
-            return schema[key][0]
+            yield schema[key][0]
     for key in ("const", "default"):
         if key in schema:
-            return schema[key]
-    kind = schema.get("type")
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    if kind == "object" or "properties" in schema:
-        known = schema.get("properties") or {}
-        return {name: sample_of(known.get(name), depth + 1) for name in schema.get("required", ())}
-    if kind == "array":
-        # One item shows what later steps make of it.
-        count = min(max(schema.get("minItems", 1), 1), schema.get("maxItems", 20), 20)
-        return [sample_of(schema.get("items"), depth + 1)] * count
-    if kind in ("integer", "number"):
-        return schema.get("minimum", 0)
-    return _PLAIN.get(str(kind))
+            yield schema[key]

@@ -12,9 +12,12 @@ import orjson
 from mainspring.actions.agent.material import Material
 from mainspring.contracts.agency import ToolAnswer, Turn
 from mainspring.contracts.errors import Problem
+from mainspring.gate.turns import deeper
 
 # What is kept of each text when the whole would be too large.
 _SHORT: Final = 2_000
+# What is nested deeper cannot be written as JSON here.
+_DEEPEST: Final = 200
 
 
 @dataclass(slots=True)
@@ -93,9 +96,9 @@ class Transcript:
                 "cost_usd": str(spent),
             },
         }
-        if len(orjson.dumps(made, default=str)) <= most_bytes:
+        if not deeper(made, _DEEPEST) and len(orjson.dumps(made, default=str)) <= most_bytes:
             return made
-        short: dict[str, Any] = _shortened(made)
+        short: dict[str, Any] = _shortened(made, _DEEPEST)
         return {**short, "shortened": True}
 
 
@@ -104,9 +107,11 @@ def ending_of(problem: Problem) -> dict[str, Any]:
     return {"kind": "failed", "problem": problem.as_dict()}
 
 
-def _shortened(value: Any) -> Any:
+def _shortened(value: Any, levels: int) -> Any:
     if isinstance(value, str) and len(value) > _SHORT:
         return f"{value[:_SHORT]} … ({len(value) - _SHORT} characters left out)"
+    if isinstance(value, Mapping | list) and levels == 0:
+        return "…"
     if isinstance(value, Mapping):
-        return {key: _shortened(entry) for key, entry in value.items()}
-    return [_shortened(entry) for entry in value] if isinstance(value, list) else value
+        return {key: _shortened(entry, levels - 1) for key, entry in value.items()}
+    return [_shortened(entry, levels - 1) for entry in value] if isinstance(value, list) else value

@@ -8,7 +8,7 @@ from typing import Any
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Finding
 from mainspring.definition.script import script_findings
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import way_to
 
 
 def config_findings(
@@ -41,4 +41,4 @@ def _of_grants(
             yield Finding(at, detail, "never_granted")
         else:
             detail = f"There is no capability called {shown}."
-            yield Finding(at, detail, "unknown_capability", did_you_mean(tool, sorted(may)))
+            yield Finding(at, detail, "unknown_capability", way_to(tool, sorted(may)))

@@ -24,7 +24,7 @@ from mainspring.definition.tool_patterns import (
 from mainspring.definition.validate.outline import Outline, StepOutline
 from mainspring.definition.validate.placeholders import PLACEHOLDER
 from mainspring.definition.validate.report import Sheet
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import did_you_mean, way_to
 
 _EXPRESSION: Final = re.compile(r"\{([{%#]).*?[}%#]\}", re.DOTALL)
 _AFTER_HOST: Final = re.compile(r"[/?#]")
@@ -106,7 +106,7 @@ def _check_written(grant: Grant, at: str, vocabulary: Vocabulary, sheet: Sheet) 
         return
     if grant.capability not in vocabulary.capabilities:
         detail = f"There is no capability called {grant.capability[:100]!r}."
-        suggestion = did_you_mean(grant.capability, grantable(vocabulary))
+        suggestion = way_to(grant.capability, grantable(vocabulary))
         sheet.wrong(f"{at}/capability", detail, "unknown_capability", suggestion)
         return
     if grant.capability in HOSTED and "hosts" not in grant.params:

@@ -32,7 +32,7 @@ from mainspring.definition.validate.scope import (
     problem_with,
 )
 from mainspring.definition.validate.wildcards import config_findings
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.words import way_to
 
 _SCOPE = "x-mainspring-scope"
 # Every step of a plan may have such a condition, and all of them are asked at once.
@@ -93,7 +93,7 @@ class _Words:
             under(step.pointer, "action"),
             f"There is no action or capability called {step.action[:100]!r}.",
             "unknown_action",
-            did_you_mean(step.action, known),
+            way_to(step.action, known),
         )
 
     def _check_when(self, step: StepOutline, names: Names) -> None:

@@ -151,7 +151,7 @@ class Egress:
             finally:
                 await response.aclose()
         except Exception as error:
-            raise exchange_problem(error, target.bracketed) from None
+            raise exchange_problem(error, target.authority) from None
 
     async def _read(
         self, response: httpcore2.Response, errand: Errand, request: HttpRequest

@@ -14,11 +14,15 @@ from typing import Any, Final
 
 import orjson
 
-from mainspring.contracts.errors import Problem, Upstream
+from mainspring.contracts.errors import Invalid, Problem, Upstream
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_values import check_value
 
 _SENTENCE: Final = 500
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 _MOST_BLOCKS: Final = 1_000
+# A step's value puts what was answered below names of its own.
+_LEVELS_ABOVE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +39,42 @@ def read_answer(
     structured: Any,
     *,
     has_structured: bool,
-    most_bytes: int,
+    limits: Limits,
     alias: str,
 ) -> CallAnswer:
-    """The value of an answer, within its bound."""
-    value = shown_tree(structured) if has_structured else _from_blocks(content)
-    size = len(orjson.dumps(value))
-    if size > most_bytes:
-        raise Upstream(
-            f"The answer of {alias} has {size} bytes, and {most_bytes} are kept at most.",
-            code="result_too_large",
-            retryable=False,
-        )
+    """The value of an answer, within its bounds; what is wrong with it is the tool's fault."""
+    most = limits.step_output_bytes
+    if has_structured:
+        if nested_deeper(structured, limits.json_depth - _LEVELS_ABOVE):
+            raise _unusable(alias, "its value is nested too deep")
+        value = shown_tree(structured)
+    else:
+        value = _from_blocks(content, limits, alias)
+    try:
+        check_value(value, limits)
+        size = len(orjson.dumps(value))
+    except (Invalid, TypeError) as error:
+        why = error.detail if isinstance(error, Invalid) else "it is not JSON"
+        raise _unusable(alias, why) from None
+    if size > most:
+        raise _too_large(alias, size, most)
     return CallAnswer(value, has_structured)
+
+
+def _unusable(alias: str, why: str) -> Upstream:
+    return Upstream(
+        f"{alias} answered with something that cannot be used: {why.rstrip('.')}.",
+        code="tool_answer_invalid",
+        retryable=False,
+    )
+
+
+def _too_large(alias: str, size: int, most: int) -> Upstream:
+    return Upstream(
+        f"The answer of {alias} has {size} bytes, and {most} are kept at most.",
+        code="result_too_large",
+        retryable=False,
+    )
 
 
 def failure(content: Iterable[Mapping[str, Any]], alias: str, tool: str) -> Problem:
@@ -61,6 +88,19 @@ def sentence(text: str) -> str:
     """What another system says, short and on one line."""
     plain = " ".join(_CONTROL.sub(" ", text[: _SENTENCE * 4]).split())
     return plain if len(plain) <= _SENTENCE else plain[:_SENTENCE] + " …"
+
+
+def nested_deeper(value: Any, levels: int) -> bool:
+    """Whether a value goes deeper than so many levels, told without going down into it."""
+    here = [value]
+    for _ in range(levels):
+        here = [
+            inner
+            for one in here
+            if isinstance(one, Mapping | list)
+            for inner in (one.values() if isinstance(one, Mapping) else one)
+        ]
+    return any(isinstance(one, Mapping | list) for one in here)
 
 
 def shown_tree(value: Any) -> Any:
@@ -77,7 +117,9 @@ def shown_tree(value: Any) -> Any:
     return value
 
 
-def _from_blocks(content: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _from_blocks(
+    content: Iterable[Mapping[str, Any]], limits: Limits, alias: str
+) -> dict[str, Any]:
     texts: list[str] = []
     others: list[dict[str, Any]] = []
     for place, block in enumerate(content):
@@ -88,8 +130,11 @@ def _from_blocks(content: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         else:
             others.append(_described(block))
     text = shown_tree("\n".join(texts))
+    # Told before it is read: reading takes longer than measuring.
+    if len(text) > limits.step_output_bytes:
+        raise _too_large(alias, len(text), limits.step_output_bytes)
     value: dict[str, Any] = {"text": text}
-    parsed = _parsed(text)
+    parsed = _parsed(text, limits)
     if parsed is not None:
         value["json"] = parsed
     if others:
@@ -97,14 +142,18 @@ def _from_blocks(content: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _parsed(text: str) -> Any:
-    """Many servers answer JSON as text; an object or a list is worth having as one."""
+def _parsed(text: str, limits: Limits) -> Any:
+    """Many servers answer JSON as text; an object or a list is worth having as one.
+
+    What is no JSON that a step could use is text and nothing else.
+    """
     if text[:1] not in {"{", "["}:
         return None
     try:
-        return shown_tree(orjson.loads(text))
+        found = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
+    return None if nested_deeper(found, limits.json_depth - _LEVELS_ABOVE) else shown_tree(found)
 
 
 def _described(block: Mapping[str, Any]) -> dict[str, Any]:

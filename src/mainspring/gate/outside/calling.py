@@ -23,6 +23,7 @@ from mainspring.contracts.errors import Clash, Missing, Problem, Upstream
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.json_text import canonical
 from mainspring.gate.outside.effects import judge
+from mainspring.gate.outside.quoted import quoted
 from mainspring.store.walls import Walled
 from mainspring.workspace.connections.tool_rows import ToolRow, find_tool
 
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     from mainspring.gate.outside.client import CallAnswer, Outside
     from mainspring.store.database import Database
 
-_SHOWN: Final = 200
+_SHOWN: Final = 600
 _SECONDS: Final = 5.0
+# With these a server says that it has not begun at all.
+_NOT_BEGUN: Final = frozenset({"tool_missing", "tool_refused"})
 
 # What a tool answers that does not say what it answers.
 PLAIN_OUTPUT: Final[Mapping[str, Any]] = {
@@ -86,28 +89,30 @@ def held_capability(row: ToolRow, alias: str) -> Capability:
         del ctx, arguments
         raise not_callable(row, name, alias)
 
-    is_known = row.agreed_at is not None
+    is_known, why = row.agreed_at is not None, not_callable(row, name, alias).detail
     return Capability(
         id=name,
-        description=f"{name}\n\nIt cannot be called: {not_callable(row, name, alias).detail}",
+        description=f"{name}\n\nIt cannot be called: {why}",
         input_schema=row.input_schema if is_known else {"type": "object"},
         output_schema={"type": "object"},
         handler=call,
-        annotations=Annotations(effect=judged.effect, seconds=_SECONDS),
+        annotations=Annotations(effect=judged.effect, seconds=_SECONDS, held_back=why),
     )
 
 
 def preview(name: str, arguments: Mapping[str, Any]) -> str:
-    """What will be called with what, in one line."""
-    given = ", ".join(f"{key}: {_short(value)}" for key, value in arguments.items())
-    shown = given if len(given) <= _SHOWN * 3 else given[: _SHOWN * 3] + "…"
-    return f"Call {name} with {shown}" if shown else f"Call {name}"
+    """What will be called with what, in one line.
 
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else canonical(value).decode()
-    text = " ".join(text[: _SHOWN * 2].split())
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    All that is not ours stands behind our own words and is quoted, so that it cannot sound like
+    them, or like an end of what is shown.
+    """
+    if not arguments:
+        return f"Call {name}"
+    text = quoted(arguments)
+    if len(text) <= _SHOWN:
+        return f"Call {name} with {text}"
+    left = len(text) - _SHOWN
+    return f"Call {name}, {left} more characters of its arguments left out here: {text[:_SHOWN]}"
 
 
 def _description(row: ToolRow, alias: str) -> str:
@@ -126,11 +131,18 @@ def _handler(
         space = ctx.actor.workspace_id
         async with Walled(database, space).acquire() as connection:
             now = await find_tool(connection, space, connection_id, tool)
-        if now is None or now.state != "agreed" or now.pinned_hash != agreed:
-            raise not_callable(now, f"{alias}.{tool}", alias)
-        async with outside.session(space, connection_id) as session:
-            answer = await session.call(tool, arguments, key=ctx.key)
-        return _value(answer, schema, f"{alias}.{tool}", limits)
+        asked = False
+        try:
+            if now is None or now.state != "agreed" or now.pinned_hash != agreed:
+                raise not_callable(now, f"{alias}.{tool}", alias)
+            async with outside.session(space, connection_id) as session:
+                asked = True
+                answer = await session.call(tool, arguments, key=ctx.key)
+            return _value(answer, schema, f"{alias}.{tool}", limits)
+        except Problem as problem:
+            # A failure after the call was handed over proves nothing, whatever it is.
+            problem.unsent = not asked or problem.code in _NOT_BEGUN
+            raise
 
     return call
 

@@ -25,6 +25,7 @@ from mainspring.gate.egress import Egress
 from mainspring.gate.egress.transport import EgressTransport
 from mainspring.gate.outside.answers import CallAnswer
 from mainspring.gate.outside.authority import Authority
+from mainspring.gate.outside.looking_room import LookingRoom
 from mainspring.gate.outside.session import Session, ToolSeen
 from mainspring.gate.outside.tokens import ACCESS, TokenKeeper, mark_of
 from mainspring.gate.outside.wire import SIGN_IN_NEEDED, Wire
@@ -74,6 +75,8 @@ class Outside:
         self._address = address
         self.authority = Authority(egress, allow)
         self._tokens = TokenKeeper(database, vault, self.authority, clock)
+        self.looking = LookingRoom(float(limits.mcp_seconds))
+        self._modules: dict[str, Any] = {}
 
     @asynccontextmanager
     async def session(self, workspace_id: UUID, connection_id: UUID) -> AsyncIterator[Session]:
@@ -97,27 +100,29 @@ class Outside:
     async def finish_sign_in(
         self,
         actor: Actor,
+        connection_id: UUID,
         *,
         state: str,
         code: str | None,
         iss: str | None = None,
         error: str | None = None,
     ) -> Connection:
-        """Takes what a member came back with; they must be the one who left."""
+        """Takes what a member came back with; they must be the one who left, for this server."""
         signing = await self._sign_ins()
-        return await signing.finish(actor, state, code, iss=iss, error=error)
+        return await signing.finish(actor, connection_id, state, code, iss=iss, error=error)
 
     async def aclose(self) -> None:
+        self.looking.close()
         await self._egress.aclose()
 
     @asynccontextmanager
     async def _opened(self, connection: Connection) -> AsyncIterator[Session]:
         if connection.transport == "stdio":
-            pipes = await _loaded("stdio")
+            pipes = await self._loaded("stdio")
             async with pipes.over_stdio(connection, self._vault, self._limits) as session:
                 yield session
             return
-        talk = await _loaded("talk")
+        talk = await self._loaded("talk")
         connection = await self._tokens.ready(connection)
         assert connection.server_url is not None
         wire = self._wire(connection)
@@ -160,14 +165,20 @@ class Outside:
                     await rows.mark_ok(writing, *whose)
                     return
                 waits = problem.code == SIGN_IN_NEEDED and connection.auth != "none"
-                await rows.mark_failed(writing, *whose, problem, sign_in=waits)
+                await rows.mark_failed(
+                    writing, *whose, problem, sign_in=waits, seen_with=connection.sign_in
+                )
 
     async def _sign_ins(self) -> SignIns:
-        oauth = await _loaded("oauth")
+        oauth = await self._loaded("oauth")
         made: SignIns = oauth.SignIns(self._database, self._vault, self.authority, self._tokens)
         return made
 
-
-async def _loaded(name: str) -> Any:
-    """The library is large: whoever has no connections never reads it, and the loop goes on."""
-    return await asyncio.to_thread(importlib.import_module, f"mainspring.gate.outside.{name}")
+    async def _loaded(self, name: str) -> Any:
+        """The library is large: whoever has no connections never reads it, and the loop goes on."""
+        found = self._modules.get(name)
+        if found is None:
+            path = f"mainspring.gate.outside.{name}"
+            found = await asyncio.to_thread(importlib.import_module, path)
+            self._modules[name] = found
+        return found

@@ -2,8 +2,9 @@
 
 The server of tools names the server of tokens (RFC 9728), which says where it is asked for
 what (RFC 8414). Neither is believed beyond its own part: the resource must be the server we
-are connected to, the issuer must be the one that was named, and a server without PKCE is not
-used. Whoever has no client id of their own gets one there (RFC 7591).
+are connected to, the issuer must be the one that was named, whoever signs in is sent to its own
+site, and a server without PKCE is not used. Whoever has no client id of their own gets one
+there (RFC 7591).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_serv
 from pydantic import BaseModel, ValidationError
 
 from mainspring.contracts.errors import Clash, Denied, Problem, Upstream
+from mainspring.gate.egress import Target, parse_url
 from mainspring.gate.outside.authority import Authority, Refusal
 
 Document = TypeVar("Document", bound=BaseModel)
@@ -117,9 +119,28 @@ def _judged(
         tells_issuer=bool(known.authorization_response_iss_parameter_supported),
     )
     # Where a person is sent and where secrets go is judged before either happens.
-    authority.judged(place.authorization_endpoint)
+    sent_to = authority.judged(place.authorization_endpoint)
     authority.judged(place.token_endpoint)
+    # Elsewhere somebody else may hand out the code, and then it is that one's name that must not
+    # come back: so the server has to tell its own.
+    if not place.tells_issuer and not _same_site(parse_url(place.issuer), sent_to):
+        raise Denied(
+            "The server of tokens sends whoever signs in to the site of somebody else.",
+            code="issuer_mismatch",
+            suggestion="Connect it with a token instead.",
+        )
     return place
+
+
+def _same_site(one: Target, other: Target) -> bool:
+    """The same host, one inside the other, or two beside each other in one domain."""
+    if (one.scheme, one.port) != (other.scheme, other.port):
+        return False
+    if one.host == other.host or one.address is not None or other.address is not None:
+        return one.host == other.host
+    shorter, longer = sorted((one.host, other.host), key=len)
+    domain = shorter.partition(".")[2] if shorter.count(".") > 1 else shorter
+    return "." in domain and longer.endswith(f".{domain}")
 
 
 async def become_known(authority: Authority, place: TokenPlace, redirect_uri: str) -> Client:

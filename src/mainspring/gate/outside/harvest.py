@@ -3,6 +3,7 @@
 It is done when a workspace connects, when somebody asks for it, and once a day. A server that
 cannot be reached changes nothing: its tools stay as they were, and the reason is shown. Tools
 that are held back are told to the people of the workspace, with the automations that use them.
+Only whoever connects agrees by that; a look that comes later never does.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import asyncio
 import contextlib
 import logging
 import random
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Problem, for_log
-from mainspring.gate.outside.looking import Looked, look_at
+from mainspring.contracts.errors import Exhausted, Problem, TimedOut, for_log
+from mainspring.gate.outside.looking import Looked, look_at_all
 from mainspring.gate.outside.settling import Consent, Settled, settle
 from mainspring.store.database import Database
 from mainspring.store.outage import logged_problem
@@ -55,23 +57,35 @@ class Harvester:
     clock: Clock
     limits: Limits
 
-    async def harvest(self, workspace_id: UUID, connection_id: UUID) -> Settled:
-        """Looks now; a problem is kept with the connection, and raised."""
+    async def harvest(
+        self, workspace_id: UUID, connection_id: UUID, agreeing: UUID | None = None
+    ) -> Settled:
+        """Looks now; a problem is kept with the connection, and raised.
+
+        ``agreeing`` is who connects just now, and agrees to what is there by that.
+        """
+        async with self.outside.looking.turn(workspace_id):
+            try:
+                looked = await self._looked(workspace_id, connection_id)
+
+                async def work(tx: Transaction) -> Settled:
+                    return await self._keep(tx, workspace_id, connection_id, looked, agreeing)
+
+                return await Walled(self.database, workspace_id).run_retrying(work)
+            except Exception as error:
+                problem = error if isinstance(error, Problem) else logged_problem(error)
+                await self._tell_failure(workspace_id, connection_id, problem)
+                raise problem from None
+
+    async def _looked(self, workspace_id: UUID, connection_id: UUID) -> list[Looked]:
+        async with self.outside.session(workspace_id, connection_id) as session:
+            seen = await session.tools()
+        stop = threading.Event()
         try:
-            async with self.outside.session(workspace_id, connection_id) as session:
-                seen = await session.tools()
-            # Thousands of schemas are more than the loop may stand still for.
-            looked = await asyncio.to_thread(lambda: [look_at(one, self.limits) for one in seen])
-        except Exception as error:
-            problem = error if isinstance(error, Problem) else logged_problem(error)
-            await self._tell_failure(workspace_id, connection_id, problem)
-            raise problem from None
-        inside = Walled(self.database, workspace_id)
-
-        async def work(tx: Transaction) -> Settled:
-            return await self._keep(tx, workspace_id, connection_id, looked)
-
-        return await inside.run_retrying(work)
+            # Hundreds of schemas are more than the loop may stand still for.
+            return await self.outside.looking.apart(lambda: look_at_all(seen, self.limits, stop))
+        finally:
+            stop.set()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Looks at what is due, until it is stopped."""
@@ -105,42 +119,69 @@ class Harvester:
             return await tool_rows.take_due(tx, _AT_A_TIME)
 
     async def _quietly(self, workspace_id: UUID, connection_id: UUID) -> None:
-        # The reason is kept where people see it.
-        with contextlib.suppress(Problem, TimeoutError):
+        # The reason is kept where people see it; whatever it is, others are looked at.
+        try:
             async with asyncio.timeout(tool_rows.LEASE_MINUTES * 50.0):
                 await self.harvest(workspace_id, connection_id)
+        except TimeoutError:
+            late = TimedOut("Its tools could not be looked at in time.", code="timed_out")
+            await self._tell_failure(workspace_id, connection_id, late)
+        except Problem:
+            pass
 
     async def _tell_failure(
         self, workspace_id: UUID, connection_id: UUID, problem: Problem
     ) -> None:
-        async with Walled(self.database, workspace_id).transaction() as tx:
-            await tool_rows.set_not_harvested(tx, workspace_id, connection_id, problem, _HOUR)
+        try:
+            async with Walled(self.database, workspace_id).transaction() as tx:
+                await tool_rows.set_not_harvested(tx, workspace_id, connection_id, problem, _HOUR)
+        except Exception as error:
+            log.warning("That tools were not seen could not be kept: %s", for_log(error))
 
     async def _keep(
-        self, tx: Transaction, workspace_id: UUID, connection_id: UUID, looked: Sequence[Looked]
-    ) -> Settled:
+        self, tx: Transaction, workspace_id: UUID, connection_id: UUID, looked: Sequence[Looked],
+        agreeing: UUID | None,
+    ) -> Settled:  # fmt: skip
         held = await tool_rows.hold_connection(tx, workspace_id, connection_id)
         is_first = held.last_harvested_at is None
+        # What was granted under this alias was granted for another server.
+        heirs = await tool_rows.users_of_alias(tx, workspace_id, held.alias) if is_first else []
         consent = None
-        if is_first and not held.looks_first:
-            consent = Consent(held.created_by, self.clock.now())
+        if agreeing is not None and is_first and not held.looks_first and not heirs:
+            consent = Consent(agreeing, self.clock.now())
         before = await tool_rows.tools_of(tx, workspace_id, connection_id)
         settled = settle(connection_id, before, looked, consent)
         await tool_rows.put_tools(tx, workspace_id, settled.put)
         await tool_rows.drop_tools(tx, workspace_id, connection_id, settled.drop)
+        if consent is not None:
+            await check_room(tx, workspace_id, self.limits)
         if settled.is_change:
             await tool_rows.count_on(tx, workspace_id, connection_id)
         await tool_rows.set_harvested(
             tx, workspace_id, connection_id, DAY * random.uniform(0.9, 1.1)
         )
-        if settled.news and not is_first:
-            await _tell(tx, workspace_id, held.alias, settled.news)
+        # Whoever connects is there and sees what has come of it.
+        if settled.news and (heirs or not is_first or agreeing is None):
+            await _tell(tx, workspace_id, held.alias, settled.news, heirs)
         return settled
 
 
+async def check_room(tx: Transaction, workspace_id: UUID, limits: Limits) -> None:
+    """Refuses to agree to more than what is kept at hand for one workspace."""
+    if await tool_rows.agreed_bytes(tx, workspace_id) > limits.workspace_tools_bytes:
+        raise Exhausted(
+            f"The tools that a workspace agrees to have at most "
+            f"{limits.workspace_tools_bytes:,} bytes, as text.",
+            code="too_many_tools",
+            suggestion="Agree to those that are used, or disconnect from a server that is not.",
+            retryable=False,
+        )
+
+
 async def _tell(
-    tx: Transaction, workspace_id: UUID, alias: str, news: Mapping[str, Sequence[str]]
-) -> None:
+    tx: Transaction, workspace_id: UUID, alias: str, news: Mapping[str, Sequence[str]],
+    heirs: Sequence[str],
+) -> None:  # fmt: skip
     """One message about all that has come up, and whom it touches."""
     ids = [f"{alias}.{name}" for names in news.values() for name in names]
     used = await tool_rows.users_of(tx, workspace_id, ids)
@@ -149,7 +190,12 @@ async def _tell(
         for state, sentence in _SENTENCES.items()
         if state in news
     ]
-    users = sorted({name for names in used.values() for name in names})
+    users = sorted({*heirs, *(name for names in used.values() for name in names)})
+    if heirs:
+        lines.append(
+            f"Tools called {alias} were granted before this server was connected, "
+            "and would be granted with it."
+        )
     if users:
         lines.append(f"Automations that use them: {_listed(users)}.")
     lines.append(f"Look at the connection {alias}, and agree to what you want to be used.")

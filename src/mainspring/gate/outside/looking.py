@@ -7,21 +7,30 @@ checker would take from anybody. What cannot be used is kept by its name, with t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mainspring.contracts.errors import Finding, Problem
+from mainspring.contracts.errors import Finding, Problem, Upstream
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema.check import check_schema
 from mainspring.definition.json_values import canonical, check_value
-from mainspring.gate.outside.pins import Offered, cleaned, pin
+from mainspring.definition.pointers import under
+from mainspring.gate.outside.answers import nested_deeper, shown_tree
+from mainspring.gate.outside.pins import Offered, cleaned, hides, pin
 from mainspring.gate.outside.session import ToolSeen
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _BAD_NAME: Final = "Its name is not 1 to 64 letters, digits, dots, dashes and underscores."
+_TWINS: Final = "Several of its tools are called this, and nobody could tell which is meant."
+_UNNAMED: Final = "(no name)"
 _TITLE: Final = 200
+# Time of the processor that the tools of one connection are worth.
+_MOST_SECONDS: Final = 20.0
 # Says which rules a schema is written by; those of older drafts that we take are the same.
 _DIALECT: Final = re.compile(r"https?://json-schema\.org/draft[-/][0-9a-z-]+/schema#?")
 # Words of a schema that only tell.
@@ -39,10 +48,45 @@ class Looked:
     reason: str | None = None
 
 
-def look_at(tool: ToolSeen, limits: Limits) -> Looked:
+def look_at_all(
+    tools: Sequence[ToolSeen], limits: Limits, stop: threading.Event | None = None
+) -> list[Looked]:
+    """All tools of a connection, each name once; it ends early when nobody waits for it."""
+    named = Counter(_name(tool) for tool in tools)
+    ends = time.thread_time() + _MOST_SECONDS
+    found: dict[str, Looked] = {}
+    for tool in tools:
+        if stop is not None and stop.is_set():
+            break
+        if time.thread_time() > ends:
+            raise Upstream(
+                "The server describes its tools in a way that takes too long to look at.",
+                code="too_many_tools",
+                retryable=False,
+            )
+        name = _name(tool)
+        if name not in found:
+            found[name] = _twins(name) if named[name] > 1 else look_at(tool, limits)
+    return list(found.values())
+
+
+def _name(tool: ToolSeen) -> str:
+    return cleaned(shown_tree(tool.name), 100) or _UNNAMED
+
+
+def _twins(name: str) -> Looked:
+    offered = Offered(name)
+    return Looked(offered, pin(offered), _TWINS)
+
+
+def look_at(seen: ToolSeen, limits: Limits) -> Looked:
     """One tool, cleaned, with the reason if it cannot be used."""
+    if nested_deeper([seen.input_schema, seen.output_schema], limits.json_depth):
+        offered = Offered(_name(seen))
+        return Looked(offered, pin(offered), "Its schemas are nested too deep.")
+    tool = _kept(seen)
     offered = Offered(
-        name=cleaned(tool.name, 100),
+        name=_name(tool),
         title=cleaned(tool.title, _TITLE).replace("\n", " "),
         description=cleaned(tool.description, limits.tool_text),
         hints={name: tool.hints[name] for name in _HINTS if isinstance(tool.hints.get(name), bool)},
@@ -57,6 +101,19 @@ def look_at(tool: ToolSeen, limits: Limits) -> Looked:
     output = None if tool.output_schema is None else tidied(tool.output_schema, limits)
     offered = replace(offered, input_schema=tidied(tool.input_schema, limits), output_schema=output)
     return Looked(offered, pin(offered))
+
+
+def _kept(tool: ToolSeen) -> ToolSeen:
+    """A tool in values that the database can keep."""
+    output = tool.output_schema
+    return replace(
+        tool,
+        name=shown_tree(tool.name),
+        title=shown_tree(tool.title),
+        description=shown_tree(tool.description),
+        input_schema=shown_tree(tool.input_schema),
+        output_schema=None if output is None else shown_tree(output),
+    )
 
 
 def tidied(schema: Any, limits: Limits) -> Any:
@@ -93,8 +150,26 @@ def _unusable(schema: Any, which: str, limits: Limits) -> str | None:
         return f"Its {which} schema is larger than {limits.tool_schema_bytes:,} bytes."
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         return f"Its {which} schema does not describe an object."
-    found = check_schema(tidied(schema, limits), limits)
+    left = tidied(schema, limits)
+    hidden = next(_hidden(left, ""), None)
+    if hidden is not None:
+        return f"Its {which} schema has characters at {hidden[:200]} that nobody can see."
+    found = check_schema(left, limits)
     return _sentence(which, found[0]) if found else None
+
+
+def _hidden(value: Any, at: str) -> Iterator[str]:
+    """Where a text has something in it that a person would not see and a model would read."""
+    if isinstance(value, str) and hides(value):
+        yield at or "/"
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            if hides(name):
+                yield at or "/"
+            yield from _hidden(inner, under(at, cleaned(name, 100)))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _hidden(inner, under(at, place))
 
 
 def _sentence(which: str, finding: Finding | None) -> str:

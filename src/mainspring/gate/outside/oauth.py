@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from mcp.client.auth.utils import issuers_match
 
@@ -33,6 +34,9 @@ from mainspring.workspace.connections.rows import Connection
 from mainspring.workspace.vault import Vault, connection_drawer
 
 _VERIFIER_BYTES: Final = 48
+_ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint")
+# The server of tokens at which a client of a person's own was first used.
+_CLIENT_ISSUER: Final = "client_issuer"
 
 
 class SignIns:
@@ -46,7 +50,7 @@ class SignIns:
         self._authority = authority
         self._keeper = keeper
 
-    async def begin(self, actor: Actor, connection_id: Any, redirect_uri: str) -> str:
+    async def begin(self, actor: Actor, connection_id: UUID, redirect_uri: str) -> str:
         """The address at which the member signs in."""
         async with self._database.acquire() as reading:
             connection = await rows.find(reading, actor.workspace_id, connection_id)
@@ -56,6 +60,7 @@ class SignIns:
                 code="no_sign_in",
             )
         place = await find_place(self._authority, connection.server_url)
+        await self._check_others(connection, place)
         client = await self._client(connection, place, redirect_uri)
         verifier = secrets.token_urlsafe(_VERIFIER_BYTES)
         kept = {
@@ -71,12 +76,16 @@ class SignIns:
         return _address(place, client, state, verifier, redirect_uri)
 
     async def finish(
-        self, actor: Actor, state: str, code: str | None, *, iss: str | None, error: str | None
-    ) -> Connection:
+        self, actor: Actor, connection_id: UUID, state: str, code: str | None, *,
+        iss: str | None, error: str | None,
+    ) -> Connection:  # fmt: skip
         """Tokens for what the member came back with, and the connection with them."""
         # Used up whatever comes of it, so not undone by a problem.
         async with self._database.acquire() as tx:
-            left = await sign_ins.come_back(tx, self._vault, actor.workspace_id, actor.id, state)
+            left = await sign_ins.come_back(
+                tx, self._vault, actor.workspace_id, actor.id, connection_id, state
+            )
+            connection = await rows.find(tx, actor.workspace_id, connection_id)
         place = TokenPlace(
             **{**left.kept["place"], "methods": tuple(left.kept["place"]["methods"])}
         )
@@ -90,22 +99,52 @@ class SignIns:
             "resource": place.resource,
         }
         shown = {"id": client.id, "method": client.method}
-        try:
-            tokens = await self._authority.tokens(place.token_endpoint, form, shown, client.secret)
-        except Refusal as refusal:
-            raise _failed(refusal.word) from None
-        async with self._database.acquire() as reading:
-            connection = await rows.find(reading, actor.workspace_id, left.connection_id)
         learnt = _learnt(place, client, left.kept["redirect_uri"])
-        return await self._keeper.keep(
-            connection, tokens, learnt, renewal=False, client_secret=client.secret
-        )
+        async with self._keeper.held(connection) as tx:
+            if client.given:
+                _check_given(await rows.find(tx, actor.workspace_id, connection_id), place)
+                await self._bind(connection, place)
+            try:
+                tokens = await self._authority.tokens(
+                    place.token_endpoint, form, shown, client.secret
+                )
+            except Refusal as refusal:
+                raise _failed(refusal.word) from None
+            return await self._keeper.keep(
+                connection, tokens, learnt, renewal=False, client_secret=client.secret
+            )
+
+    async def _bind(self, connection: Connection, place: TokenPlace) -> None:
+        """Written before the secret leaves: whoever has seen it is the only one who ever will."""
+        async with self._database.transaction() as tx:
+            await rows.keep_oauth(
+                tx, connection.workspace_id, connection.id, {_CLIENT_ISSUER: place.issuer}
+            )
+
+    async def _check_others(self, connection: Connection, place: TokenPlace) -> None:
+        """One server of tokens has one name; under a second one, somebody poses as it."""
+        async with self._database.acquire() as reading:
+            there = await rows.list_connections(reading, connection.workspace_id)
+        ours = {place.authorization_endpoint, place.token_endpoint}
+        for other in there:
+            theirs = {other.oauth.get(name) for name in _ENDPOINTS}
+            known = other.oauth.get("issuer")
+            if other.id == connection.id or known is None or not ours & theirs:
+                continue
+            if not issuers_match(str(known), place.issuer):
+                raise Denied(
+                    f"The server of {connection.alias} sends its members to the server of tokens "
+                    f"of {other.alias}, and calls it by another name.",
+                    code="issuer_mismatch",
+                    suggestion="Sign in only if you trust both; remove the one you do not trust.",
+                )
 
     async def _client(self, connection: Connection, place: TokenPlace, redirect_uri: str) -> Client:
         """As whom we ask: as whom a person says, as before, or as somebody new."""
         known = connection.oauth
         secret = await self._secret(connection)
         if known.get("client_given") and known.get("client_id"):
+            _check_given(connection, place)
             return given_client(place, str(known["client_id"]), secret)
         before = (known.get("issuer"), known.get("client_redirect"))
         if known.get("client_id") and before == (place.issuer, redirect_uri):
@@ -139,6 +178,19 @@ def _address(
             asked["prompt"] = "consent"
     joint = "&" if "?" in place.authorization_endpoint else "?"
     return place.authorization_endpoint + joint + urlencode(asked)
+
+
+def _check_given(connection: Connection, place: TokenPlace) -> None:
+    """What a person was given at one server of tokens is shown to no other."""
+    known = connection.oauth.get(_CLIENT_ISSUER) or connection.oauth.get("issuer")
+    if known is not None and not issuers_match(str(known), place.issuer):
+        raise Denied(
+            f"The server of {connection.alias} now names another server of tokens. The client id "
+            "and its secret were given for the one before, so they are not used there.",
+            code="issuer_changed",
+            suggestion="If that is meant, disconnect it, and connect it again with a client id "
+            "of the new one.",
+        )
 
 
 def _check_answer(place: TokenPlace, code: str | None, iss: str | None, error: str | None) -> None:
@@ -180,6 +232,7 @@ def _learnt(place: TokenPlace, client: Client, redirect_uri: str) -> Mapping[str
     """What is known from now on about where the tokens come from; nothing of it is secret."""
     return {
         "issuer": place.issuer,
+        "authorization_endpoint": place.authorization_endpoint,
         "token_endpoint": place.token_endpoint,
         "resource": place.resource,
         "scope": place.scope,

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from typing import Any, Final
 
 from mainspring.definition.json_values import canonical
@@ -19,9 +20,16 @@ _PURPOSE: Final = b"mainspring tool v1\0"
 # Control characters, and those that are not seen or turn text around.
 _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
+    "\ufeff\ufff9-\ufffb\u115f\u1160\u3164\uffa0\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+# Says how the character before it looks, as emoji do; a row of them is a message.
+_HIDDEN_ROW: Final = re.compile("[\ufe00-\ufe0f]{2,}")
 _LONGEST_LINE: Final = 300
+_LONGEST_NAME: Final = 100
+# What stays before the place where two long lines part.
+_LED_IN: Final = 60
+# More than a person reads of one tool.
+MOST_LINES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,49 +70,78 @@ def pin(offered: Offered) -> bytes:
 def cleaned(text: str, most: int) -> str:
     """Text of a stranger: without what is not seen, and no longer than what is read."""
     kept = _UNSEEN.sub("", text[: most * 2].replace("\r\n", "\n").replace("\r", "\n"))
+    kept = _HIDDEN_ROW.sub("", kept)
     return kept if len(kept) <= most else kept[:most] + " …"
 
 
-def differences(agreed: Offered, offered: Offered) -> list[str]:
-    """What is different now, in lines that a person reads."""
-    return [
-        *_of_text("title", agreed.title, offered.title),
-        *_of_text("description", agreed.description, offered.description),
-        *_of_value("input", agreed.input_schema, offered.input_schema),
-        *_of_value("output", agreed.output_schema, offered.output_schema),
-        *_of_value("hints", dict(agreed.hints), dict(offered.hints)),
-    ]
+def hides(text: str) -> bool:
+    """Whether there is something in a text that nobody would see."""
+    return bool(_UNSEEN.search(text) or _HIDDEN_ROW.search(text))
+
+
+def differences(agreed: Offered, offered: Offered, most: int = MOST_LINES) -> list[str]:
+    """What is different now, in at most so many lines that a person reads, and one more."""
+    found = list(islice(_differences(agreed, offered), most + 1))
+    return found if len(found) <= most else [*found[:most], "… and more"]
+
+
+def _differences(agreed: Offered, offered: Offered) -> Iterator[str]:
+    yield from _of_text("title", agreed.title, offered.title)
+    yield from _of_text("description", agreed.description, offered.description)
+    yield from _of_value("input", agreed.input_schema, offered.input_schema)
+    yield from _of_value("output", agreed.output_schema, offered.output_schema)
+    yield from _of_value("hints", agreed.hints, offered.hints)
 
 
 def _of_text(what: str, before: str, after: str) -> Iterator[str]:
     if before == after:
         return
     gone, come = before.splitlines() or [""], after.splitlines() or [""]
-    yield from (f"- {what}: {_cut(line)}" for line in gone if line not in come and line.strip())
-    yield from (f"+ {what}: {_cut(line)}" for line in come if line not in gone and line.strip())
-    if set(gone) == set(come):
+    # Looked up in sets: a stranger chooses how many lines there are.
+    were, are = frozenset(gone), frozenset(come)
+    if were == are:
         yield f"~ {what}: the same lines, otherwise spaced or in another order"
+        return
+    left = [line for line in gone if line not in are and line.strip()]
+    new = [line for line in come if line not in were and line.strip()]
+    yield from _beside(what, left, new)
 
 
 def _of_value(what: str, before: Any, after: Any) -> Iterator[str]:
-    if canonical(before) == canonical(after):
-        return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in sorted({*before, *after}):
-            at = f"{what}.{name}"
+            at = f"{what}.{name[:_LONGEST_NAME]}"
             if name not in after:
-                yield f"- {at}: {_spelt(before[name])}"
+                yield f"- {at}: {_cut(_spelt(before[name]))}"
             elif name not in before:
-                yield f"+ {at}: {_spelt(after[name])}"
+                yield f"+ {at}: {_cut(_spelt(after[name]))}"
             else:
                 yield from _of_value(at, before[name], after[name])
         return
-    yield f"- {what}: {_spelt(before)}"
-    yield f"+ {what}: {_spelt(after)}"
+    was, now = _spelt(before), _spelt(after)
+    if was != now:
+        yield from _beside(what, [was], [now])
+
+
+def _beside(what: str, gone: Sequence[str], come: Sequence[str]) -> Iterator[str]:
+    """Lines that left and lines that came; of two long ones, from where they part."""
+    parted = [_parted(*pair) for pair in zip_longest(gone, come, fillvalue="")]
+    yield from (f"- {what}: {line}" for line, _ in parted[: len(gone)])
+    yield from (f"+ {what}: {line}" for _, line in parted[: len(come)])
+
+
+def _parted(before: str, after: str) -> tuple[str, str]:
+    pairs = enumerate(zip(before, after, strict=False))
+    least = min(len(before), len(after))
+    same = next((place for place, (one, other) in pairs if one != other), least)
+    if same <= _LED_IN or max(len(before), len(after)) <= _LONGEST_LINE:
+        return _cut(before), _cut(after)
+    begin = same - _LED_IN
+    return "… " + _cut(before[begin:]), "… " + _cut(after[begin:])
 
 
 def _spelt(value: Any) -> str:
-    return "nothing" if value is None else _cut(canonical(value).decode())
+    return "nothing" if value is None else canonical(value).decode()
 
 
 def _cut(line: str) -> str:

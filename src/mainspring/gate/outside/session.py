@@ -23,6 +23,7 @@ _OF_THE_CALL: Final = frozenset(
     {
         "response_too_large",
         "result_too_large",
+        "tool_answer_invalid",
         "tool_asks",
         "tool_failed",
         "tool_missing",
@@ -46,8 +47,13 @@ class ToolSeen:
     @property
     def size(self) -> int:
         """How long it is, as text."""
-        schemas = orjson.dumps([dict(self.input_schema), dict(self.output_schema or {})])
-        return len(self.name) + len(self.title) + len(self.description) + len(schemas)
+        schemas = [self.input_schema, self.output_schema]
+        try:
+            size = len(orjson.dumps(schemas))
+        except TypeError:
+            # Nested too deep, or with numbers too large: it will be refused for that.
+            size = len(repr(schemas))
+        return len(self.name) + len(self.title) + len(self.description) + size
 
 
 class Line(Protocol):

@@ -75,15 +75,21 @@ def refused(row: ToolRow) -> ToolRow:
 
 
 def agreed(row: ToolRow, consent: Consent) -> ToolRow:
-    """A tool that a person agrees to, as it is offered now.
-
-    That somebody said it only reads was said of what it was; that it sends still holds.
-    """
+    """A tool that a person agrees to, as it is offered now."""
     if row.offered is not None:
+        said = said_still(row)
         row = _offering(row, Offered.from_dict(row.offered), offered_hash(row))
-        row = replace(row, effect=row.effect if row.effect == "send" else None)
+        row = replace(row, effect=said)
     made = replace(row, state="agreed", reason=None, agreed_by=consent.by, agreed_at=consent.at)
     return with_effects(made)
+
+
+def said_still(row: ToolRow) -> str | None:
+    """What a person's word on a tool comes to for what is offered now.
+
+    That it only reads was said of what it was, and is asked for anew; that it sends still holds.
+    """
+    return None if row.offered is not None and row.effect == "read" else row.effect
 
 
 def offered_hash(row: ToolRow) -> bytes:

@@ -7,15 +7,15 @@ from datetime import datetime
 from typing import Any, Final
 
 from mainspring.gate.outside.effects import judge
-from mainspring.gate.outside.pins import Offered, differences
-from mainspring.gate.outside.settling import offered_hash, pinned_of
+from mainspring.gate.outside.pins import MOST_LINES, Offered, differences
+from mainspring.gate.outside.settling import offered_hash, pinned_of, said_still
 from mainspring.workspace.connections.rows import Connection
 from mainspring.workspace.connections.tool_rows import ToolRow
 
 _WAITING: Final = ("new", "changed")
 # In a list; one tool by itself is shown whole.
 _SHORT: Final = 300
-_MOST_LINES: Final = 40
+_FEW_LINES: Final = 40
 
 
 def connection_shown(found: Connection, counts: Mapping[str, int]) -> dict[str, Any]:
@@ -55,12 +55,18 @@ def health(found: Connection) -> str:
 
 
 def tool_shown(
-    row: ToolRow, alias: str, used: Mapping[str, Sequence[str]], *, whole: bool
-) -> dict[str, Any]:
-    """A tool as its server describes it now, and what of that is new."""
+    row: ToolRow, alias: str, used: Mapping[str, Sequence[str]], *, whole: bool,
+    compared: bool = True,
+) -> dict[str, Any]:  # fmt: skip
+    """A tool as its server describes it now, and what of that is new if it is ``compared``."""
     offered = pinned_of(row) if row.offered is None else Offered.from_dict(row.offered)
-    judged = judge(row.name, offered.hints, row.effect)
-    lines = [] if row.offered is None else differences(pinned_of(row), offered)
+    judged, said = judge(row.name, offered.hints, said_still(row)), ""
+    if said_still(row) != row.effect:
+        said = "; that it only reads was said of what it was, and has to be said again"
+    most = MOST_LINES if whole else _FEW_LINES
+    lines = []
+    if compared and row.offered is not None:
+        lines = differences(pinned_of(row), offered, most)
     capability = f"{alias}.{row.name}"
     return {
         "name": row.name,
@@ -69,10 +75,11 @@ def tool_shown(
         "title": offered.title,
         "description": offered.description if whole else _short(offered.description),
         "effect": judged.effect.value,
-        "effect_because": judged.why,
+        "effect_because": judged.why + said,
         "side_effects": sorted(judged.side_effects),
+        "hints": dict(offered.hints),
         "hash": offered_hash(row).hex(),
-        "differences": lines if whole else lines[:_MOST_LINES],
+        "differences": lines,
         "reason": row.reason,
         "used_by": list(used.get(capability, ())),
         "agreed_at": _moment(row.agreed_at),
@@ -83,7 +90,8 @@ def tool_shown(
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _SHORT else text[:_SHORT] + " …"
+    left = len(text) - _SHORT
+    return text if left <= 0 else f"{text[:_SHORT]} … ({left} more characters)"
 
 
 def _moment(at: datetime | None) -> str | None:

@@ -1,7 +1,7 @@
 """A server of tools that is a program on this machine, for connections the operator has made.
 
-It is started for each use, in a process group of its own, and is gone with everything that it
-started when the use is over. Of our environment it knows where programs and its home are; what
+It is started for each use, by a parent that ends it with everything that it started when the use
+is over, or when we are lost. Of our environment it knows where programs and its home are; what
 else it needs comes from the connection's drawer of the vault, where ``env_github_token`` stands
 for ``GITHUB_TOKEN``. What it prints beside the protocol goes to the log, short and masked.
 """
@@ -12,7 +12,8 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
+import shutil
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from mainspring.contracts.errors import Problem, Upstream
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside import talk
+from mainspring.gate.outside import program_parent, talk
 from mainspring.gate.outside.answers import sentence
 from mainspring.gate.outside.session import Session
 from mainspring.gate.redact import Redactor
@@ -98,40 +99,49 @@ async def _values(connection: Connection, vault: Vault) -> dict[str, str]:
 async def _started(
     connection: Connection, environment: dict[str, str], most_bytes: int
 ) -> asyncio.subprocess.Process:
+    home = environment.get("HOME", "/")
+    name = connection.command[0]
+    where = os.path.join(home, name) if "/" in name else name
+    if shutil.which(where, path=environment.get("PATH")) is None:
+        raise _not_started(connection)
+    # Neither our environment nor what is installed matters to the parent.
+    parent = [sys.executable, "-I", "-S", program_parent.__file__, str(os.getpid())]
     try:
         return await asyncio.create_subprocess_exec(
+            *parent,
             *connection.command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=environment,
-            cwd=environment.get("HOME", "/"),
+            cwd=home,
             start_new_session=True,
             limit=most_bytes,
         )
     except (OSError, ValueError):
-        raise Upstream(
-            f"The program of {connection.alias} could not be started.",
-            code="program_failed",
-            suggestion="An operator looks at its command.",
-            retryable=False,
-        ) from None
+        raise _not_started(connection) from None
+
+
+def _not_started(connection: Connection) -> Upstream:
+    return Upstream(
+        f"The program of {connection.alias} could not be started.",
+        code="program_failed",
+        suggestion="An operator looks at its command.",
+        retryable=False,
+    )
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
     """Ends the program and all that it started, whatever happens to us meanwhile."""
+    assert process.stdin is not None
     with anyio.CancelScope(shield=True):
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE_SECONDS):
-                assert process.stdin is not None
-                process.stdin.close()
-                await process.wait()
-        # The group outlives its first process while any child is left.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE_SECONDS):
-                await process.wait()
+        # By itself, by the parent's hand, or at last without it.
+        for end in (process.stdin.close, process.terminate, process.kill):
+            with contextlib.suppress(TimeoutError, ProcessLookupError):
+                end()
+                async with asyncio.timeout(_GRACE_SECONDS):
+                    await process.wait()
+                    return
 
 
 @asynccontextmanager

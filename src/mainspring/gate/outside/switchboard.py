@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Exhausted, Fault, Finding, Invalid, Problem
 from mainspring.gate.egress import parse_url
+from mainspring.gate.money import finished
 from mainspring.gate.outside.harvest import Harvester
 from mainspring.gate.outside.tokens import ACCESS, CLIENT_SECRET
 from mainspring.gate.outside.words import Tools
+from mainspring.gate.redact import is_sensitive
 from mainspring.store.walls import Walled
 from mainspring.workspace.connections import rows, tool_rows
 from mainspring.workspace.sealing import connection_drawer
@@ -31,8 +34,13 @@ if TYPE_CHECKING:
     from mainspring.workspace.connections.rows import Auth, Connection
     from mainspring.workspace.vault import Vault
 
-# Where a person's browser comes back to from signing in elsewhere.
-CALLBACK: Final = "/api/v1/connections/sign-in/callback"
+# Where a person's browser comes back to from signing in elsewhere. Each connection has its own
+# place: what one server of tokens hands out cannot be brought to another (RFC 9700, 4.4).
+CALLBACK: Final = "/api/v1/connections/{connection_id}/sign-in/callback"
+# By which keys are called in an address, beside the names that are sensitive anywhere.
+_KEYS: Final = frozenset(
+    {"access-key", "auth", "auth-token", "bearer", "key", "sig", "signature", "token"}
+)
 # Words that mean something else where a tool is named.
 _RESERVED: Final = frozenset(
     {
@@ -121,35 +129,57 @@ class Switchboard:
         inside = self.inside(actor.workspace_id)
         try:
             if made.auth == "oauth":
-                link = await self.parts.outside.begin_sign_in(actor, made.id, self.callback)
+                link = await self.parts.outside.begin_sign_in(
+                    actor, made.id, self.callback(made.id)
+                )
             else:
-                await self.parts.harvester.harvest(actor.workspace_id, made.id)
-        except Problem:
-            await inside.run_retrying(lambda tx: rows.remove(tx, actor.workspace_id, made.id))
+                await self.parts.harvester.harvest(actor.workspace_id, made.id, actor.id)
+        except BaseException:
+            # Also when whoever connects has gone away: an alias without tools helps nobody.
+            await finished(self._taken_away(made))
             raise
         async with inside.acquire() as connection:
             return await rows.find(connection, actor.workspace_id, made.id), link
 
-    @property
-    def callback(self) -> str:
-        return self.parts.address.rstrip("/") + CALLBACK
+    async def _taken_away(self, made: Connection) -> None:
+        space = made.workspace_id
+        await self.inside(space).run_retrying(lambda tx: rows.remove(tx, space, made.id))
+
+    def callback(self, connection_id: UUID) -> str:
+        return self.parts.address.rstrip("/") + CALLBACK.format(connection_id=connection_id)
 
     async def finish_sign_in(
-        self, actor: Actor, *, state: str, code: str | None, iss: str | None, error: str | None
-    ) -> tuple[Connection, Problem | None]:
+        self, actor: Actor, connection_id: UUID, *, state: str, code: str | None,
+        iss: str | None, error: str | None,
+    ) -> tuple[Connection, Problem | None]:  # fmt: skip
         """Takes in whoever comes back from signing in, and looks at the tools.
 
         A look that fails does not undo the signing in; why it failed is told.
         """
         made = await self.parts.outside.finish_sign_in(
-            actor, state=state, code=code, iss=iss, error=error
+            actor, connection_id, state=state, code=code, iss=iss, error=error
         )
         try:
-            await self.parts.harvester.harvest(actor.workspace_id, made.id)
+            await self.parts.harvester.harvest(actor.workspace_id, made.id, actor.id)
         except Problem as problem:
             return made, problem
         self.parts.tools.stir(actor.workspace_id)
         return made, None
+
+    async def take_token(self, tx: Transaction, found: Connection, token: str) -> None:
+        """Another token for a server that is let in by one, or now asks for one."""
+        if found.transport != "http" or found.auth == "oauth":
+            signs_in = found.auth == "oauth"
+            raise Clash(
+                f"{found.alias} is not let in by a token.",
+                code="no_token_taken",
+                suggestion=f"Sign in again: `mainspring connections sign-in {found.alias}`."
+                if signs_in
+                else "It is a program on this machine, which needs none.",
+            )
+        drawer = connection_drawer(found.workspace_id, found.id)
+        await self.parts.vault.put(tx, drawer, ACCESS, token)
+        await rows.take_token(tx, found.workspace_id, found.id)
 
     async def _added(
         self, tx: Transaction, actor: Actor, given: Mapping[str, Any], address: str, auth: Auth
@@ -202,11 +232,19 @@ def checked_url(url: str) -> str:
             "mainspring connections add-stdio.",
         )  # fmt: skip
     try:
-        return parse_url(url).url
+        found = parse_url(url).url
     except Invalid as problem:
         raise _wrong_url(
             problem.detail, "bad_url", "Write it like https://example.com/mcp."
         ) from None
+    for name, _ in parse_qsl(urlsplit(found).query, keep_blank_values=True):
+        if is_sensitive(name) or name.lower().replace("_", "-") in _KEYS:
+            raise _wrong_url(
+                f"{name} looks like a key, and an address is shown to everybody here.",
+                "key_in_url",
+                "Give the key as the token, which is kept sealed, and leave it out of the address.",
+            )
+    return found
 
 
 def _wrong_url(detail: str, code: str, suggestion: str) -> Invalid:

@@ -35,7 +35,7 @@ from pydantic import TypeAdapter, ValidationError
 from mainspring import __version__
 from mainspring.contracts.errors import Invalid, Missing, Problem, TimedOut, Upstream
 from mainspring.contracts.limits import Limits
-from mainspring.gate.outside.answers import CallAnswer, failure, read_answer, sentence, shown_tree
+from mainspring.gate.outside.answers import CallAnswer, failure, read_answer, sentence
 from mainspring.gate.outside.session import Session, ToolSeen
 from mainspring.gate.outside.wire import Wire
 from mainspring.store.outage import logged_problem
@@ -110,7 +110,7 @@ class _Line:
             found = await self._client.session.list_tools(params=params)
         except Exception as error:
             raise _problem(error, self._way, self._alias) from None
-        return [_seen(tool) for tool in found.tools], found.next_cursor
+        return [_seen(tool, self._limits) for tool in found.tools], found.next_cursor
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], meta: Mapping[str, Any]
@@ -137,7 +137,7 @@ class _Line:
             content,
             answer.structured_content,
             has_structured=answer.structured_content is not None,
-            most_bytes=self._limits.step_output_bytes,
+            limits=self._limits,
             alias=f"{self._alias}.{name}",
         )
 
@@ -168,16 +168,17 @@ def _hush() -> None:
             log.setLevel(level)
 
 
-def _seen(tool: Tool) -> ToolSeen:
+def _seen(tool: Tool, limits: Limits) -> ToolSeen:
+    # More of a text than this is cut off anyway, and is not kept until then.
+    most = limits.tool_text * 2
     told = tool.annotations.model_dump(by_alias=True) if tool.annotations is not None else {}
     title = tool.title or told.get("title") or ""
-    output = tool.output_schema
     return ToolSeen(
-        name=shown_tree(tool.name),
-        title=shown_tree(title),
-        description=shown_tree(tool.description or ""),
-        input_schema=shown_tree(tool.input_schema),
-        output_schema=shown_tree(output) if output is not None else None,
+        name=tool.name,
+        title=title[:most],
+        description=(tool.description or "")[:most],
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
         hints={hint: told[hint] for hint in _HINTS if isinstance(told.get(hint), bool)},
     )
 
@@ -201,6 +202,7 @@ def _problem(error: BaseException, way: Way, alias: str, tool: str = "") -> Prob
         return _refused(way, alias)
     if isinstance(error, MCPError):
         return _told(error, alias, tool)
+    # RecursionError is a RuntimeError: what is nested without end is no answer either.
     if isinstance(error, ValidationError | RuntimeError):
         return _not_the_protocol(alias)
     return logged_problem(error)

@@ -4,7 +4,8 @@ A token is renewed a minute before its end, or after the server has refused it. 
 that want that at the same moment one asks; the others wait for it and find the new token. What
 a renewal brings is in the vault before anybody uses it. If a worker is lost between the answer
 and its record, a server that hands out each renewal token once will refuse the next renewal:
-then that is said, and somebody signs in again.
+then that is said, and somebody signs in again. Whoever signs in takes their turn among those
+who renew, and what a renewal of earlier tokens brings after that is dropped.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from uuid import UUID
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.errors import Missing, Problem, TimedOut, Upstream
+from mainspring.contracts.ids import new_id
 from mainspring.gate.outside.authority import SECONDS, Authority, Refusal, Tokens
 from mainspring.gate.outside.wire import SIGN_IN_NEEDED, sign_in_needed
 from mainspring.store.database import Connection as DatabaseConnection
@@ -92,22 +94,30 @@ class TokenKeeper:
         renewal: bool,
         client_secret: str | None = None,
     ) -> Connection:
-        """Seals new tokens; a renewal without a new renewal token leaves the one that is there."""
+        """Seals new tokens; a renewal without a new renewal token leaves the one that is there.
+
+        A renewal of what was there before a later signing in changes nothing.
+        """
         workspace_id = connection.workspace_id
         drawer = connection_drawer(workspace_id, connection.id)
         sealed = {ACCESS: tokens.access, REFRESH: tokens.refresh, CLIENT_SECRET: client_secret}
         ends = None
         if tokens.lasts is not None:
             ends = self._clock.now() + timedelta(seconds=tokens.lasts)
+        known = {**learnt, RENEWING: None}
+        if not renewal:
+            known["sign_in"] = str(new_id())
 
         async def store() -> Connection:
             async with self._database.transaction() as tx:
+                now = await rows.hold(tx, workspace_id, connection.id)
+                if renewal and now.sign_in != connection.sign_in:
+                    return now
                 for name, value in sealed.items():
                     if value is not None:
                         await self._vault.put(tx, drawer, name, value)
                     elif not renewal:
                         await delete_secret(tx, drawer, name)
-                known = {**learnt, RENEWING: None}
                 await rows.mark_signed_in(tx, workspace_id, connection.id, ends, known)
                 return await rows.find(tx, workspace_id, connection.id)
 
@@ -119,7 +129,7 @@ class TokenKeeper:
         return ends is not None and ends - EARLY <= self._clock.now()
 
     async def _renewed(self, connection: Connection, refused: str | None) -> Connection:
-        async with self._held(connection) as tx:
+        async with self.held(connection) as tx:
             now = await rows.find(tx, connection.workspace_id, connection.id)
             if now.state == "sign_in":
                 raise _waits(now)
@@ -144,7 +154,8 @@ class TokenKeeper:
             )
         except Refusal as refusal:
             problem = sign_in_needed(connection.alias, _refused(connection, refusal, lost=lost))
-            await self._sign_out(connection, problem)
+            if (later := await self._sign_out(connection, problem)) is not None:
+                return later
             raise problem from None
         return await self.keep(connection, tokens, {}, renewal=True)
 
@@ -167,16 +178,23 @@ class TokenKeeper:
         async with self._database.transaction() as tx:
             await rows.keep_oauth(tx, connection.workspace_id, connection.id, learnt)
 
-    async def _sign_out(self, connection: Connection, problem: Problem) -> None:
-        """Written before others who wait go on, so that they do not ask once more."""
+    async def _sign_out(self, connection: Connection, problem: Problem) -> Connection | None:
+        """Written before others who wait go on, so that they do not ask once more.
+
+        Whoever has signed in meanwhile stays so, and what they signed in to is answered.
+        """
         whose = (connection.workspace_id, connection.id)
         async with self._database.transaction() as tx:
+            now = await rows.hold(tx, *whose)
+            if now.sign_in != connection.sign_in:
+                return now
             await rows.mark_failed(tx, *whose, problem, sign_in=True)
             await rows.keep_oauth(tx, *whose, {RENEWING: None})
+        return None
 
     @asynccontextmanager
-    async def _held(self, connection: Connection) -> AsyncIterator[DatabaseConnection]:
-        """Alone with a connection over all processes, for as long as one renewal takes.
+    async def held(self, connection: Connection) -> AsyncIterator[DatabaseConnection]:
+        """Alone with a connection over all processes, for one renewal or one signing in.
 
         In this process others wait before they take a connection to the database: whoever
         renews needs a second one.

@@ -13,7 +13,7 @@ from typing import Final
 
 import httpx2
 
-from mainspring.contracts.errors import Clash, Problem
+from mainspring.contracts.errors import Clash, Problem, Upstream
 from mainspring.gate.egress.transport import EgressTransport
 from mainspring.store.outage import logged_problem
 
@@ -25,6 +25,8 @@ _GOODBYE_SECONDS: Final = 2.0
 _STOPPED: Final = 502
 # By which an answer that was broken off is asked for again.
 _RESUMING: Final = "last-event-id"
+# So often in one session; a server that always breaks off never answers.
+_MOST_RESUMED: Final = 30
 
 
 class Wire(httpx2.AsyncBaseTransport):
@@ -41,6 +43,7 @@ class Wire(httpx2.AsyncBaseTransport):
         self.retry_after: float | None = None
         # What a server that wants to know us said about where one signs in.
         self.challenge = ""
+        self._resumed = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """One request; whatever goes wrong is kept and answered as a failure of the server."""
@@ -51,6 +54,8 @@ class Wire(httpx2.AsyncBaseTransport):
         if request.method == "GET" and _RESUMING not in request.headers:
             # A stream that stays open for what a server may say by itself; nobody would listen.
             return httpx2.Response(405, request=request)
+        if request.method == "GET" and not self._may_resume():
+            return httpx2.Response(_STOPPED, request=request)
         try:
             answer = await self._sent(request)
         except Exception as error:
@@ -61,6 +66,16 @@ class Wire(httpx2.AsyncBaseTransport):
         self.status = answer.status_code
         self.retry_after = _seconds(answer.headers.get("retry-after", ""))
         return answer
+
+    def _may_resume(self) -> bool:
+        self._resumed += 1
+        if self._resumed > _MOST_RESUMED:
+            self.problem = Upstream(
+                f"The server of {self._alias} breaks its answer off again and again.",
+                code="bad_response",
+                retryable=False,
+            )
+        return self.problem is None
 
     async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self._inner.handle_async_request(request)
@@ -86,7 +101,8 @@ def sign_in_needed(alias: str, reason: str = "") -> Clash:
     return Clash(
         reason or f"The server of {alias} asks to be signed in to.",
         code=SIGN_IN_NEEDED,
-        suggestion=f"Sign in to {alias} again, or give the connection another token.",
+        suggestion=f"Sign in with `mainspring connections sign-in {alias}`, or give it another "
+        f"token with `mainspring connections token {alias}`.",
     )
 
 

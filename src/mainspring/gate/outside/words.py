@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from mainspring.gate.outside.calling import held_capability, tool_capability
-from mainspring.workspace.connections.tool_rows import Stand, ToolRow, all_tools, stands_of
+from mainspring.workspace.connections.tool_rows import (
+    Stand,
+    ToolRow,
+    agreed_tools,
+    named_tools,
+    stands_of,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import Capability
@@ -28,8 +34,10 @@ if TYPE_CHECKING:
 FRESH_SECONDS: Final = 1.0
 _STIRRED_SECONDS: Final = 2.0
 _MOST_WORKSPACES: Final = 1_000
+# All that one process remembers, as text; as values it is some ten times that.
+_MOST_BYTES: Final = 16_777_216
 
-_Key = tuple[UUID, str, str, str, bytes, str | None]
+_Key = tuple[UUID, str, str, bytes, str | None]
 
 
 @dataclass(slots=True)
@@ -40,20 +48,22 @@ class _Shelf:
     # Until then somebody here is changing it, and every look is a new one.
     stirred_until: float = float("-inf")
     stands: tuple[Stand, ...] = ()
-    # Those that can be called, and those that only say why they cannot.
     tools: Mapping[str, Capability] = field(default_factory=dict)
-    held: Mapping[str, Capability] = field(default_factory=dict)
     made: dict[_Key, Capability] = field(default_factory=dict)
+    size: int = 0
     looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Tools:
     """The agreed tools of all workspaces, one shelf for each."""
 
-    def __init__(self, database: Database, outside: Outside, limits: Limits) -> None:
+    def __init__(
+        self, database: Database, outside: Outside, limits: Limits, most_bytes: int = _MOST_BYTES
+    ) -> None:
         self._database = database
         self._outside = outside
         self._limits = limits
+        self._most_bytes = most_bytes
         self._shelves: OrderedDict[UUID, _Shelf] = OrderedDict()
 
     async def of(self, workspace_id: UUID, needing: Sequence[str] = ()) -> Mapping[str, Capability]:
@@ -70,7 +80,7 @@ class Tools:
             # Somebody may have looked while this one waited.
             if shelf.looked_at < began:
                 await self._look(workspace_id, shelf)
-        held = {name: shelf.held[name] for name in needing if name in shelf.held}
+        held = await self._held(workspace_id, shelf, needing)
         return {**shelf.tools, **held} if held else shelf.tools
 
     def stir(self, workspace_id: UUID) -> None:
@@ -89,9 +99,15 @@ class Tools:
     def _shelf(self, workspace_id: UUID) -> _Shelf:
         shelf = self._shelves.setdefault(workspace_id, _Shelf())
         self._shelves.move_to_end(workspace_id)
-        if len(self._shelves) > _MOST_WORKSPACES:
-            self._shelves.popitem(last=False)
         return shelf
+
+    def _tidy(self) -> None:
+        """Forgets what was not used for the longest time; the newest stays."""
+        size = sum(shelf.size for shelf in self._shelves.values())
+        while len(self._shelves) > 1 and (
+            size > self._most_bytes or len(self._shelves) > _MOST_WORKSPACES
+        ):
+            size -= self._shelves.popitem(last=False)[1].size
 
     async def _look(self, workspace_id: UUID, shelf: _Shelf) -> None:
         at = monotonic()
@@ -99,24 +115,43 @@ class Tools:
         async with self._database.acquire() as connection:
             stands = await stands_of(connection, workspace_id)
             if stands != shelf.stands:
-                rows = await all_tools(connection, workspace_id) if stands else []
+                rows = await agreed_tools(connection, workspace_id) if stands else []
                 self._fill(shelf, stands, rows)
         shelf.looked_at = at
+        self._tidy()
+
+    async def _held(
+        self, workspace_id: UUID, shelf: _Shelf, needing: Sequence[str]
+    ) -> dict[str, Capability]:
+        """Those that are named and only say why they cannot be called; none is remembered."""
+        known = {stand.alias: stand.connection_id for stand in shelf.stands}
+        parts = [name.partition(".") for name in needing if name not in shelf.tools]
+        wanted = [(known[alias], name) for alias, _, name in parts if alias in known]
+        if not wanted:
+            return {}
+        async with self._database.acquire() as connection:
+            rows = await named_tools(connection, workspace_id, wanted)
+        aliases = {stand.connection_id: stand.alias for stand in shelf.stands}
+        made = [
+            held_capability(row, aliases[row.connection_id])
+            for row in rows
+            if row.state != "agreed"
+        ]
+        return {one.id: one for one in made}
 
     def _fill(self, shelf: _Shelf, stands: tuple[Stand, ...], rows: Iterable[ToolRow]) -> None:
         aliases = {stand.connection_id: stand.alias for stand in stands}
         made: dict[_Key, Capability] = {}
+        size = 0
         # A row may be newer than what was read of its connection; the next look finds both.
         for row in (row for row in rows if row.connection_id in aliases):
             alias = aliases[row.connection_id]
-            key = (row.connection_id, alias, row.name, row.state, row.pinned_hash, row.effect)
-            made[key] = shelf.made.get(key) or self._made(row, alias)
+            key = (row.connection_id, alias, row.name, row.pinned_hash, row.effect)
+            made[key] = shelf.made.get(key) or tool_capability(
+                row, alias, self._database, self._outside, self._limits
+            )
+            size += row.size
         shelf.made = made
-        shelf.tools = {one.id: one for key, one in made.items() if key[3] == "agreed"}
-        shelf.held = {one.id: one for key, one in made.items() if key[3] != "agreed"}
+        shelf.tools = {one.id: one for one in made.values()}
         shelf.stands = stands
-
-    def _made(self, row: ToolRow, alias: str) -> Capability:
-        if row.state != "agreed":
-            return held_capability(row, alias)
-        return tool_capability(row, alias, self._database, self._outside, self._limits)
+        shelf.size = size

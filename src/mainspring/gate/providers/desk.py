@@ -2,8 +2,9 @@
 
 Connections and prices are read anew for each ask, so what a person changes counts at once in
 every process. A key is revealed at the very end, into a header, and goes to the host and port
-of its connection alone. A workspace's connection leads to public addresses, like all that a
-workspace does; the installation's may lead to a server in the operator's own network.
+of its connection alone, which must still be where the ask found it: a key that was given for
+another address meanwhile stays here. A workspace's connection leads to public addresses, like
+all that a workspace does; the installation's may lead to a server in the operator's own network.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Denied, Finding, Invalid, Missing
@@ -23,12 +24,18 @@ from mainspring.gate.providers import wire
 from mainspring.gate.providers.address import place_of
 from mainspring.gate.providers.naming import Named, named
 from mainspring.gate.providers.prices import Priced, price_of
+from mainspring.workspace.automations import FIRST_WORKSPACE
 from mainspring.workspace.model_connections import ModelConnection, reached_by
 from mainspring.workspace.model_prices import operator_prices
 from mainspring.workspace.vault import Vault
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database
+
+_WAY_IN: Final = (
+    "An administrator can connect it for everybody (--for-everyone), or an operator adds {pair} "
+    "to MAINSPRING_EGRESS_ALLOW."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,7 @@ class ProviderModels:
                 sentence,
                 code="key_over_http",
                 findings=[Finding("/base_url", sentence, "key_over_http")],
+                suggestion=_WAY_IN.format(pair=target.pair),
             )
         try:
             judge_literal(target, self._allow)
@@ -102,8 +110,7 @@ class ProviderModels:
                 refused.detail,
                 code=refused.code,
                 findings=[Finding("/base_url", refused.detail, refused.code)],
-                suggestion="An administrator can connect it for everybody, or an operator adds "
-                f"{target.pair} to MAINSPRING_EGRESS_ALLOW.",
+                suggestion=_WAY_IN.format(pair=target.pair),
             ) from None
 
     def way_to(self, connection: ModelConnection) -> CallHttp:
@@ -117,15 +124,29 @@ class ProviderModels:
 
         async def reveal(names: frozenset[str]) -> Mapping[str, str]:
             try:
-                return await self._vault.reveal(connection.drawer, names)
+                values = await self._vault.reveal(connection.drawer, names)
             except Missing:
                 raise Clash(
                     f"The key of the connection {connection.name} is gone.",
                     code="no_key",
                     suggestion="Connect it again with its key.",
                 ) from None
+            # After the key was read: one that was sealed with another address is found out.
+            await self._check_unmoved(connection)
+            return values
 
         return way.bound(frozenset({place}), reveal)
+
+    async def _check_unmoved(self, connection: ModelConnection) -> None:
+        there = await reached_by(self._database, connection.workspace_id or FIRST_WORKSPACE)
+        if any((one.id, one.base_url) == (connection.id, connection.base_url) for one in there):
+            return
+        raise Clash(
+            f"The connection {connection.name} was changed at this moment, so it was not asked.",
+            code="connection_changed",
+            retryable=True,
+            suggestion="Try it again.",
+        )
 
     async def aclose(self) -> None:
         """Closes what was opened on the way."""
@@ -137,5 +158,6 @@ class ProviderModels:
 def endpoint_of(connection: ModelConnection, model: str) -> wire.Endpoint:
     """A connection as the wire needs it."""
     return wire.Endpoint(
-        connection.kind, connection.base_url, connection.name, model, connection.has_key
-    )
+        connection.kind, connection.base_url, connection.name, model, connection.has_key,
+        hidden=connection.workspace_id is None,
+    )  # fmt: skip

@@ -10,7 +10,6 @@ import asyncio
 import math
 from collections.abc import Sequence
 from datetime import timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -18,10 +17,10 @@ from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Clash, Problem, TimedOut, Upstream
 from mainspring.contracts.ids import new_id
-from mainspring.contracts.model import Price, Usage
+from mainspring.contracts.model import CUT_OFF, Price, Usage
 from mainspring.gate.ask import Ask
 from mainspring.gate.budget import ENDLESS, Purse
-from mainspring.gate.money import Promise, make_promise, settle
+from mainspring.gate.money import Promise, finished, make_promise, settle
 from mainspring.gate.policy import Posture
 from mainspring.gate.providers import wire
 from mainspring.gate.providers.desk import ProviderModels, endpoint_of
@@ -41,6 +40,8 @@ _NAMES: Final = (f"{CONNECTION}/{MODEL}", MODEL)
 _SECONDS: Final = 30.0
 # The model reads no more than this of one text.
 _LONGEST: Final = 8_000
+# So many of the longest go into one request, so that what was paid is known of each.
+_AT_ONCE: Final = 50
 
 
 class OpenAIEmbedder:
@@ -60,21 +61,15 @@ class OpenAIEmbedder:
         price = await self._price(connection)
         # A text of nothing at all is refused there.
         cut = [text[:_LONGEST] or " " for text in texts]
-        # A token is one byte at least.
-        most = sum(len(text.encode("utf-8", "replace")) for text in cut)
-        promise = await self._promised(workspace_id, price.cost(most, 0))
+        most = _most(cut)
+        promise = await self._promised(workspace_id, most, price)
         started = self._clock.monotonic()
+        taken: list[int] = []
         try:
-            vectors, tokens = await self._asked(connection, cut)
-        except Problem as problem:
-            # What came too late may have been charged.
-            await self._booked(promise, price, most if isinstance(problem, TimedOut) else 0, 0)
-            raise
-        except BaseException:
-            await self._booked(promise, price, most, 0)
-            raise
-        ms = round((self._clock.monotonic() - started) * 1000)
-        await self._booked(promise, price, tokens or most, ms)
+            vectors = await self._asked(connection, cut, taken)
+        finally:
+            ms = round((self._clock.monotonic() - started) * 1000)
+            await finished(self._booked(promise, price, sum(taken), ms))
         return self._checked(vectors, len(cut))
 
     async def _connection(self) -> ModelConnection:
@@ -98,18 +93,31 @@ class OpenAIEmbedder:
         return listed
 
     async def _asked(
-        self, connection: ModelConnection, texts: Sequence[str]
-    ) -> tuple[list[list[float]], int]:
+        self, connection: ModelConnection, texts: Sequence[str], taken: list[int]
+    ) -> list[list[float]]:
+        """All vectors; what each group of texts took is told in ``taken``, come what may."""
         endpoint, way = endpoint_of(connection, MODEL), self._desk.way_to(connection)
+        vectors: list[list[float]] = []
         try:
             async with asyncio.timeout(_SECONDS):
-                return await wire.embed(endpoint, texts, way, self._desk.limits)
+                for first in range(0, len(texts), _AT_ONCE):
+                    group = texts[first : first + _AT_ONCE]
+                    # What was asked may be charged, until the provider says no.
+                    taken.append(_most(group))
+                    made, tokens = await wire.embed(endpoint, group, way, self._desk.limits)
+                    taken[-1] = tokens or taken[-1]
+                    vectors += made
         except TimeoutError:
             raise TimedOut("The embedding model did not answer in time.") from None
+        except Problem as problem:
+            if problem.code != CUT_OFF and not isinstance(problem, TimedOut):
+                taken.pop()
+            raise
+        return vectors
 
-    async def _promised(self, workspace_id: UUID, usd: Decimal) -> Promise:
+    async def _promised(self, workspace_id: UUID, most: int, price: Price) -> Promise:
         """Sets the most aside that it can take; refused when the workspace's day is spent."""
-        promise = Promise(workspace_id, new_id(), None, None, "", usd)
+        promise = Promise(workspace_id, new_id(), None, None, "", price.cost(most, 0), most)
         nobody = Actor(workspace_id, "client", workspace_id)
         ask = Ask(CALLER, {}, nobody, None, 1, Posture(()), Purse(ENDLESS), id=promise.id)
         lasts = timedelta(seconds=self._desk.limits.reservation_seconds)
@@ -135,6 +143,11 @@ class OpenAIEmbedder:
                 retryable=False,
             )
         return [_of_length_one(vector) for vector in vectors]
+
+
+def _most(texts: Sequence[str]) -> int:
+    """A token is one byte at least."""
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
 def _of_length_one(vector: list[float]) -> list[float]:

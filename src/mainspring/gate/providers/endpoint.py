@@ -22,6 +22,8 @@ class Endpoint:
     # As the provider names it.
     model: str
     has_key: bool
+    # Where the installation's own connections lead is for administrators to know.
+    hidden: bool = False
 
     @property
     def wire(self) -> WireName:

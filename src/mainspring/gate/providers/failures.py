@@ -8,6 +8,7 @@ where it may quote a key.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -24,6 +25,22 @@ if TYPE_CHECKING:
     from mainspring.gate.providers.endpoint import Endpoint
     from mainspring.gate.providers.line import Line
 
+log = logging.getLogger(__name__)
+
+# What the way out says with a host in it, said without.
+_WITHOUT_HOST: Final[Mapping[str, str]] = {
+    "address_not_public": "The address of {name} is not public, so it is not called.",
+    "bad_response": "The server of {name} ended the connection or sent what cannot be read.",
+    "connection_lost": "The connection to {name} was lost.",
+    "host_not_approved": "The server of {name} may not be called.",
+    "name_not_found": "No address was found for the server of {name}.",
+    "secret_needs_host": "The server of {name} may not be sent its key.",
+    "timed_out": "The server of {name} did not answer in time.",
+    "tls_failed": "The server of {name} could not prove who it is: the secure connection failed.",
+    "unreachable": "The server of {name} could not be reached.",
+}
+# Whoever is told of a host alone does not know which connection leads there.
+_NOT_THERE: Final = frozenset({"name_not_found", "unreachable"})
 _QUOTED: Final = 300
 # Of the way out: the request had left when these happened.
 _AFTER_ASKING: Final = frozenset(
@@ -58,7 +75,26 @@ def problem_of(endpoint: Endpoint, line: Line, error: Exception | None, limits: 
     return _refused(endpoint, status, told, pause)
 
 
+def without_host(problem: Problem, name: str) -> Problem:
+    """The same for somebody who may know the connection and not where it leads.
+
+    The log has it whole, for whoever looks after the installation.
+    """
+    sentence = _WITHOUT_HOST.get(problem.code)
+    if sentence is None:
+        return problem
+    log.warning("The model connection %s: %s", name, problem.detail)
+    return type(problem)(
+        sentence.format(name=name),
+        code=problem.code,
+        retry_after=problem.retry_after,
+        retryable=problem.retryable,
+    )
+
+
 def _on_the_way(endpoint: Endpoint, problem: Problem) -> Problem:
+    if endpoint.hidden:
+        problem = without_host(problem, endpoint.name)
     if isinstance(problem, TimedOut):
         return TimedOut(
             f"The model server of {endpoint.name} did not answer in time.", code="model_timeout"
@@ -67,6 +103,8 @@ def _on_the_way(endpoint: Endpoint, problem: Problem) -> Problem:
         broken = cut_off(f"The answer of {endpoint.name} broke off. {problem.detail}")
         broken.retryable = problem.retryable
         return broken
+    if problem.code in _NOT_THERE and not endpoint.hidden:
+        problem.detail = f"The server of the model connection {endpoint.name}: {problem.detail}"
     return problem
 
 

@@ -16,6 +16,7 @@ from mainspring.contracts.context import HttpRequest, HttpResponse
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.gate.egress import CallHttp
+from mainspring.gate.providers.failures import without_host
 from mainspring.workspace.model_connections import API_KEY, ModelConnection
 
 _SECONDS: Final = 20.0
@@ -35,8 +36,8 @@ class Tried:
     models: tuple[str, ...] = ()
 
 
-async def try_out(connection: ModelConnection, http: CallHttp) -> Tried:
-    """Asks for the list of models."""
+async def try_out(connection: ModelConnection, http: CallHttp, *, hidden: bool) -> Tried:
+    """Asks for the list of models; where it leads may be hidden from who asks."""
     anthropic = connection.kind == "anthropic"
     url = f"{connection.base_url}{'/v1/models' if anthropic else '/models'}"
     headers = {
@@ -52,7 +53,8 @@ async def try_out(connection: ModelConnection, http: CallHttp) -> Tried:
             )
         )  # fmt: skip
     except Problem as problem:
-        return Tried(False, problem.detail)
+        told = without_host(problem, connection.name) if hidden else problem
+        return Tried(False, told.detail)
     return _judged(answer)
 
 

@@ -36,6 +36,8 @@ from mainspring.contracts import model as ours
 NO_CONTENT: Final = "(no content)"
 # Fields in which servers of OpenAI's wire tell their thoughts, and want them back.
 _TOLD_IN: Final = frozenset({"reasoning", "reasoning_content"})
+# An answer that asks for more is cut off there, and says so of itself.
+MOST_CALLS: Final = 256
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -47,6 +49,8 @@ class Said:
     calls: tuple[ours.ToolCall, ...]
     thoughts: str
     kept: str
+    # Whether it asked for more than it is heard with.
+    cut: bool = False
 
 
 def to_messages(request: ours.ModelRequest, system: str) -> list[ModelMessage]:
@@ -78,21 +82,41 @@ def to_parameters(request: ours.ModelRequest) -> ModelRequestParameters:
 
 def from_response(response: ModelResponse) -> Said:
     """What came back, with ids that tell its calls apart."""
+    parts, cut = _heard(response.parts)
     calls: list[ours.ToolCall] = []
-    for part in response.parts:
+    taken: set[str] = set()
+    for part in parts:
         if isinstance(part, ToolCallPart):
-            taken = {call.id for call in calls}
-            found = part.tool_call_id
-            unique = found if found and found not in taken else f"{found or 'call'}-{len(calls)}"
+            unique = _free(part.tool_call_id, len(calls), taken)
+            taken.add(unique)
             calls.append(ours.ToolCall(unique, part.tool_name, _arguments(part.args)))
-    texts = [part.content for part in response.parts if isinstance(part, TextPart)]
-    thoughts = [part.content for part in response.parts if isinstance(part, ThinkingPart)]
+    texts = [part.content for part in parts if isinstance(part, TextPart)]
+    thoughts = [part.content for part in parts if isinstance(part, ThinkingPart)]
     return Said(
         "".join(texts),
         tuple(calls),
         "\n\n".join(thought for thought in thoughts if thought),
-        _kept(response) if calls else "",
+        _kept(response.provider_name, parts) if calls else "",
+        cut,
     )
+
+
+def _heard(parts: Sequence[ModelResponsePart]) -> tuple[Sequence[ModelResponsePart], bool]:
+    """The parts up to the last call that is heard, and whether others follow it."""
+    calls = [place for place, part in enumerate(parts) if isinstance(part, ToolCallPart)]
+    if len(calls) <= MOST_CALLS:
+        return parts, False
+    return parts[: calls[MOST_CALLS]], True
+
+
+def _free(found: str, place: int, taken: set[str]) -> str:
+    """The id of a call, or one like it that no other call has."""
+    if found and found not in taken:
+        return found
+    made = f"{found or 'call'}-{place}"
+    while made in taken:
+        made = f"{made}-{place}"
+    return made
 
 
 def _request(message: ours.ModelMessage) -> ModelRequest:
@@ -134,10 +158,10 @@ def _fitting(name: str) -> str:
     return _FOREIGN.sub("_", name)[:64] or "_"
 
 
-def _kept(response: ModelResponse) -> str:
+def _kept(system: str | None, parts: Sequence[ModelResponsePart]) -> str:
     """The thoughts and their places; empty when there are none that must go back."""
     order: list[list[Any]] = []
-    for part in response.parts:
+    for part in parts:
         if isinstance(part, TextPart):
             order.append(["text", len(part.content)])
         elif isinstance(part, ToolCallPart):
@@ -146,7 +170,7 @@ def _kept(response: ModelResponse) -> str:
             order.append(["thought", part.content, part.signature, part.id])
     if not any(entry[0] == "thought" for entry in order):
         return ""
-    shown = {"system": response.provider_name, "order": order}
+    shown = {"system": system, "order": order}
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 

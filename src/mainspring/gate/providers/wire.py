@@ -27,6 +27,8 @@ from mainspring.gate.providers.line import Line
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from mainspring.gate.providers.spelling import Said
+
 __all__ = ["Endpoint", "Kind", "ask", "embed"]
 
 # The name under which the way out knows the key of a connection.
@@ -49,7 +51,6 @@ async def ask(
     except Exception as error:
         raise failures.problem_of(endpoint, line, error, limits) from None
     answer = _taken(endpoint, line, limits)
-    calls = said.calls
     return ModelReply(
         text=said.text or answer.refusal,
         model=answer.model or endpoint.model,
@@ -57,10 +58,9 @@ async def ask(
         output_tokens=answer.output_tokens,
         cached_tokens=answer.cached_tokens,
         stored_tokens=answer.stored_tokens,
-        # Some servers say that they are done when they ask for a tool.
-        stop_reason="tool_use" if calls and answer.finish == "end_turn" else answer.finish,
+        stop_reason=_ended(said, answer),
         provider=endpoint.name,
-        calls=calls,
+        calls=said.calls,
         thoughts=said.thoughts,
         kept=said.kept,
     )
@@ -90,6 +90,14 @@ async def embed(
         counted = reading.embedding_tokens(line.body)
         tokens += sum(len(text) // 2 + 1 for text in group) if counted is None else counted
     return vectors, tokens
+
+
+def _ended(said: Said, answer: reading.Answer) -> str:
+    """Why the answer ended."""
+    if said.cut and answer.finish != "refusal":
+        return "max_tokens"
+    # Some servers say that they are done when they ask for a tool.
+    return "tool_use" if said.calls and answer.finish == "end_turn" else answer.finish
 
 
 def _taken(endpoint: Endpoint, line: Line, limits: Limits) -> reading.Answer:

@@ -30,6 +30,8 @@ _TRY_AGAIN = frozenset(
         "team_added_to_org",
     }
 )  # fmt: skip
+# Slack broke off in the middle, and says that some of it may have been done.
+_IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
 # What Slack's own word means, and what to do about it.
 _REFUSALS: Mapping[str, tuple[str, str | None]] = {
     "account_inactive": ("The token belongs to an account that was switched off.", _KEEP_ONE),
@@ -114,6 +116,7 @@ def _check_status(response: HttpResponse) -> None:
             "Slack asks for a pause: too many messages in a short time.",
             code="slack_ratelimited",
             retry_after=_pause(response),
+            unsent=True,
         )
     later = status in {408, 425} or status >= 500
     raise Upstream(
@@ -121,6 +124,7 @@ def _check_status(response: HttpResponse) -> None:
         code="slack_status",
         retryable=later,
         retry_after=_pause(response) if later else None,
+        unsent=400 <= status < 500 and not later,
     )
 
 
@@ -161,4 +165,5 @@ def _refuse(error: Any, response: HttpResponse) -> NoReturn:
         retryable=later,
         retry_after=_pause(response) if later else None,
         suggestion=suggestion,
+        unsent=word not in _IN_DOUBT,
     )

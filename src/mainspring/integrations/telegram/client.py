@@ -113,6 +113,7 @@ def _answer(response: HttpResponse) -> Any:
             "Telegram asks for a pause: too many messages in a short time.",
             code="telegram_busy",
             retry_after=_pause(said, response),
+            unsent=True,
         )
     if response.status in {408, 425} or response.status >= 500:
         raise Upstream(
@@ -161,8 +162,11 @@ def _refusal(status: int, said: Mapping[str, Any]) -> Upstream:
     description = str(said.get("description", ""))[: _SHOWN * 2]
     for wanted, begins, code, detail, suggestion in _REFUSALS:
         if wanted == status and description.startswith(begins):
-            return Upstream(detail, code=code, retryable=False, suggestion=suggestion)
+            return Upstream(detail, code=code, retryable=False, suggestion=suggestion, unsent=True)
     shown = " ".join(description.split())[:_SHOWN] or f"status {status}"
     return Upstream(
-        f"Telegram refused the message: {shown}.", code="telegram_refused", retryable=False
+        f"Telegram refused the message: {shown}.",
+        code="telegram_refused",
+        retryable=False,
+        unsent=400 <= status < 500,
     )

@@ -127,6 +127,8 @@ async def connect(desk: Desk, screen: Screen, wanted: Wanted, *, for_everyone: b
 
 
 async def disconnect(desk: Desk, screen: Screen, name: str, *, for_everyone: bool) -> int:
+    from rich.text import Text
+
     capability = "admin_disconnect_model" if for_everyone else "disconnect_model"
     done = await _call(desk, capability, {"name": name})
     if not done["disconnected"]:
@@ -141,6 +143,10 @@ async def disconnect(desk: Desk, screen: Screen, name: str, *, for_everyone: boo
         screen.answer({"name": name, **done})
     else:
         screen.say(f"{name} and its key are forgotten.")
+        sign, colour = screen.mark("warning")
+        for needing in done["needed_by"]:
+            said = f" {one_line(needing)} is active and names it: it fails until it is back."
+            screen.say(Text.assemble("  ", (sign, colour), said))
     return exits.DONE
 
 

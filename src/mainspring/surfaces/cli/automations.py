@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.actions.script.checking import built
 from mainspring.contracts.grant import Grant
-from mainspring.definition.validate import read_definition, validate
+from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.documents import check_text, read_definition_file
@@ -23,6 +22,7 @@ from mainspring.surfaces.cli.words import count, date_time, hint, zoned
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
+from mainspring.workspace.judging_here import judge_here, words_for
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.switches import read_triggers
 from mainspring.workspace.versions import list_versions
@@ -65,7 +65,7 @@ async def save_file(desk: Desk, screen: Screen, file: str, to: str | None) -> in
     judged = judge_without_house(document, desk.doors.vocabulary(limits), limits).report
     name = judged.accepted().name
     async with desk.doors.open(desk.settings()) as rooms:
-        words = await rooms.registry.of(rooms.workspace_id)
+        words = await words_for(rooms.registry, rooms.workspace_id, document)
         there = await find_name(rooms, name) if to is None else await find_in_use(rooms, to)
         own = None if there is None else there["id"]
         report, saved = await _stored(rooms, words, document, own)
@@ -84,8 +84,9 @@ async def _stored(
     rooms: Rooms, words: Vocabulary, document: Any, there: UUID | None
 ) -> tuple[Report, Saved]:
     """The next version of the automation that is there, or a new one."""
-    own = None if there is None else str(there)
-    report = await asyncio.to_thread(validate, document, words, rooms.limits, automation_id=own)
+    report = await judge_here(
+        document, rooms.workspace_id, words, rooms.gate.models, rooms.limits, there
+    )
     report = await built(rooms.workshop, rooms.workspace_id, report)
     definition = report.accepted()
     kept = (definition, report.grants, FIRST_MEMBER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.errors import from_dict
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.problems import problem_lines
@@ -98,8 +99,18 @@ def closing_lines(
         if suppressed(run):
             lines.append(_fact("", "(of a trial: calls were only pretended, so it may be made up)"))
     lines.append(_fact("run", str(run["id"])))
-    logs = Text(f"  {hint('logs', run['id'])}", style="bright_black")
-    return [*lines, Text(), logs, *move_lines(run, in_force=in_force)]
+    ways = [hint("logs", run["id"])]
+    if _had_agent(run):
+        ways.append(hint("runs", "transcript", run["id"]))
+    more = [Text(f"  {way}", style="bright_black") for way in ways]
+    return [*lines, Text(), *more, *move_lines(run, in_force=in_force)]
+
+
+def _had_agent(run: Mapping[str, Any]) -> bool:
+    """Whether an agent was at work, whose transcript says more; a pretended one keeps none."""
+    return any(
+        call["capability"] == AGENT_RUN and call["outcome"] != "pretended" for call in run["calls"]
+    )
 
 
 def move_lines(run: Mapping[str, Any], *, in_force: int) -> list[Text]:

@@ -1,19 +1,21 @@
 """Waiting for a browser to come back from signing in elsewhere, on this machine alone.
 
-A port of loopback is opened for as long as that takes. What does not look like a browser that
-comes back is told that there is nothing here.
+A port of loopback is opened for as long as that takes, with a path for the one connection. Any
+page and anybody on this machine can knock there, so only whoever brings the state that was sent
+along ends the waiting; all others are told that there is nothing here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
-_PATH: Final = "/callback"
 _MOST: Final = 16_384
 _PAGE: Final = (
     b"<!doctype html><meta charset=utf-8><title>Mainspring</title>"
@@ -25,9 +27,15 @@ _SAFE: Final = b"Content-Security-Policy: default-src 'none'\r\nCache-Control: n
 class ComingBack:
     """Where a browser is sent to, and what it brings."""
 
-    def __init__(self, port: int) -> None:
-        self.address = f"http://127.0.0.1:{port}{_PATH}"
+    def __init__(self, port: int, connection_id: UUID) -> None:
+        self._path = f"/callback/{connection_id}"
+        self.address = f"http://127.0.0.1:{port}{self._path}"
+        self._state = ""
         self._brought: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+
+    def sent_to(self, link: str) -> None:
+        """Somebody is sent to sign in there, and will bring back the state that it tells."""
+        self._state = _given(link).get("state", "")
 
     async def wait(self, seconds: float) -> dict[str, str]:
         """What came along in the address; TimeoutError when nobody came."""
@@ -36,17 +44,24 @@ class ComingBack:
 
     def hear(self, target: str) -> bool:
         """Whether this is a browser that comes back."""
-        place = urlsplit(target)
-        given = {name: values[0] for name, values in parse_qs(place.query).items()}
-        if place.path != _PATH or "state" not in given:
+        given = _given(target)
+        brought, expected = given.get("state", "").encode(), self._state.encode()
+        if urlsplit(target).path != self._path or not expected:
+            return False
+        if not hmac.compare_digest(brought, expected):
             return False
         if not self._brought.done():
             self._brought.set_result(given)
         return True
 
 
+def _given(address: str) -> dict[str, str]:
+    query = urlsplit(address).query
+    return {name: values[0] for name, values in parse_qs(query).items()}
+
+
 @asynccontextmanager
-async def listening() -> AsyncIterator[ComingBack]:
+async def listening(connection_id: UUID) -> AsyncIterator[ComingBack]:
     """Listens until the block ends."""
     found: list[ComingBack] = []
 
@@ -67,7 +82,7 @@ async def listening() -> AsyncIterator[ComingBack]:
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=_MOST)
-    found.append(ComingBack(server.sockets[0].getsockname()[1]))
+    found.append(ComingBack(server.sockets[0].getsockname()[1], connection_id))
     try:
         yield found[0]
     finally:

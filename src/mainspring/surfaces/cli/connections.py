@@ -13,6 +13,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, Missing, Upstream
 from mainspring.gate.direct import Visitor
+from mainspring.gate.outside.quoted import quoted
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment
 from mainspring.surfaces.cli.local import Deed, local, local_owner
@@ -89,6 +90,16 @@ async def sign_in(desk: Desk, screen: Screen, alias: str) -> int:
     return exits.DONE
 
 
+async def set_token(desk: Desk, screen: Screen, alias: str, token: str) -> int:
+    """Keeps the token, and looks at the tools with it: a wrong one shows at once."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = {"connection_id": await _id_of(rooms, alias)}
+        await _call(rooms, "set_connection_token", {**given, "token": token})
+        shown = await _call(rooms, "harvest_connection", given)
+    _say_whole(screen, shown)
+    return exits.DONE
+
+
 async def harvest(desk: Desk, screen: Screen, alias: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         given = {"connection_id": await _id_of(rooms, alias)}
@@ -110,7 +121,7 @@ async def waiting(desk: Desk, alias: str, names: Sequence[str]) -> list[dict[str
 
 
 def say_waiting(screen: Screen, tools: Sequence[Mapping[str, Any]]) -> None:
-    """What would be agreed to: what is different, or all of what is new."""
+    """What would be agreed to: what is different, and all of it as it is now."""
     for tool in tools:
         screen.say(*_tool_lines(tool, whole=True))
 
@@ -170,8 +181,9 @@ async def _signed_in(rooms: Rooms, screen: Screen, connection_id: UUID) -> None:
     from mainspring.surfaces.cli.coming_back import listening
 
     owner, outside = local_owner(rooms), rooms.switchboard.parts.outside
-    async with listening() as back:
+    async with listening(connection_id) as back:
         link = await outside.begin_sign_in(owner, connection_id, back.address)
+        back.sent_to(link)
         screen.say("Open this in a browser on this machine, and sign in:", f"  {clean(link)}")
         try:
             brought = await back.wait(_PATIENCE)
@@ -183,8 +195,8 @@ async def _signed_in(rooms: Rooms, screen: Screen, connection_id: UUID) -> None:
                 retryable=False,
             ) from None
     _, failed = await rooms.switchboard.finish_sign_in(
-        owner, state=brought["state"], code=brought.get("code"), iss=brought.get("iss"),
-        error=brought.get("error"),
+        owner, connection_id, state=brought["state"], code=brought.get("code"),
+        iss=brought.get("iss"), error=brought.get("error"),
     )  # fmt: skip
     if failed is not None:
         raise failed
@@ -240,9 +252,9 @@ def _say_whole(screen: Screen, found: Mapping[str, Any], *, whole: bool = False)
 
     one = found["connection"]
     screen.say(Text(f"{one['alias']}: {_HEALTH[one['health']]}", style="bold"))
-    for label in ("last_error", "harvest_error"):
-        if one[label] is not None:
-            screen.say(Text(f"  {one_line(one[label]['detail'], 400)}", style="red"))
+    wrong = [one[label] for label in ("last_error", "harvest_error") if one[label] is not None]
+    for detail in dict.fromkeys(error["detail"] for error in wrong):
+        screen.say(Text(f"  {one_line(detail, 400)}", style="red"))
     for tool in found["tools"]:
         screen.say(*_tool_lines(tool, whole=whole))
     if one["tools"]["waiting"]:
@@ -262,6 +274,19 @@ def _tool_lines(tool: Mapping[str, Any], *, whole: bool) -> list[Text]:
     if tool["used_by"]:
         lines.append(Text(f"    used by {one_line(', '.join(tool['used_by']), 400)}"))
     lines += [Text(f"    {clean(line)}") for line in tool["differences"]]
-    if whole and not tool["differences"]:
-        lines += [Text(f"    {clean(line)}") for line in tool["description"].splitlines()]
+    if whole:
+        lines += [Text(f"    {clean(line)}") for line in _all_of(tool)]
+    elif tool["description"]:
+        lines.append(Text(f"    {one_line(tool['description'])}", style="bright_black"))
+    return lines
+
+
+def _all_of(tool: Mapping[str, Any]) -> list[str]:
+    """All that is agreed to with a tool, and nothing in it that is not seen."""
+    lines = [f"title: {quoted(tool['title'])}"] if tool["title"] else []
+    lines += ["description:", *(f"  {line}" for line in tool["description"].splitlines())]
+    for name in ("input_schema", "output_schema", "hints"):
+        if tool[name]:
+            lines.append(f"{name.replace('_schema', '')}:")
+            lines += [f"  {line}" for line in quoted(tool[name], indent=2).splitlines()]
     return lines

@@ -43,6 +43,7 @@ def add_to(app: typer.Typer, panel: str) -> None:
     group.command(name="add")(_add)
     group.command(name="add-stdio")(_add_stdio)
     group.command(name="sign-in")(_sign_in)
+    group.command(name="token")(_token)
     group.command(name="harvest")(_harvest)
     group.command(name="agree")(_agree)
     group.command(name="refuse")(_refuse)
@@ -133,6 +134,15 @@ def _sign_in(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> in
 
     desk, screen = at_desk(ctx, for_programs)
     return finish(sign_in(desk, screen, alias))
+
+
+def _token(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:
+    """Take another token from a pipe or a hidden prompt; agreements stay."""
+    from mainspring.surfaces.cli.connections import set_token
+    from mainspring.surfaces.cli.secrets import read_value
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(set_token(desk, screen, alias, read_value(desk.limits())))
 
 
 def _harvest(ctx: typer.Context, alias: Alias, for_programs: Json = False) -> int:

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from mainspring.gate.direct import Visitor
 from mainspring.gate.drafts import list_drafts
+from mainspring.gate.outside.quoted import quoted
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.closing import output_lines
 from mainspring.surfaces.cli.columns import columns, moment, short_id
 from mainspring.surfaces.cli.finding import find_one
 from mainspring.surfaces.cli.local import local, local_owner
@@ -128,7 +128,9 @@ def _lines(draft: Mapping[str, Any]) -> list[Text]:
         f"draft {draft['id']}",
     ]
     head = Text(one_line(draft["preview"], 400), style="bold")
-    shown = output_lines("arguments", draft["arguments"])
+    # Whole, however long: this is what somebody agrees to.
+    given = quoted(draft["arguments"], indent=2).splitlines()
+    shown = [Text("  arguments"), *(Text(f"    {line}") for line in given)]
     return [head, *(Text(f"  {fact}") for fact in facts), *shown, *_next(draft)]
 
 

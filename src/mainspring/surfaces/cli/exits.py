@@ -25,7 +25,10 @@ EXITS: Final[tuple[tuple[int, str], ...]] = (
     (INVALID, "What was given is not valid: a file, an input, an option or a setting."),
     (NOTHING_TO_DO, "The run found nothing to do."),
     (BLOCKED, "The run was refused something that was not granted."),
-    (OVER_BUDGET, "The money set for the run or for the day is spent."),
+    (
+        OVER_BUDGET,
+        "A limit that was set is reached: money, tokens, or the turns or time of an agent.",
+    ),
     (TIMED_OUT, "The run took longer than it may."),
     (CANCELLED, "The run was cancelled."),
     (SKIPPED, "The run was not started, for example because another one is under way."),

@@ -1,4 +1,4 @@
-"""``fire`` and ``replay``: a new run, for the workers of a running server."""
+"""``fire``, ``replay`` and ``runs watch``: runs that the workers of a running server have."""
 
 from __future__ import annotations
 
@@ -73,6 +73,18 @@ async def replay_run(
         await local(rooms, Deed("replay_run", run_id, told)).note()
         _introduce(screen, made, f"A replay of {run_id}")
         return await _hand_over(rooms, screen, made, wait=wait, seconds=seconds)
+
+
+async def watch_run(desk: Desk, screen: Screen, text: str, seconds: float | None) -> int:
+    """Shows a run that others execute, from its first step to its end."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        run_id = await find(rooms, text)
+        run = await _read(rooms, run_id)
+        words = f"{one_line(run['automation'])} (version {run['version']}) is run {run_id}."
+        screen.say(paint(Line("told", "", words=words), screen))
+        if run["status"] not in FINAL and not await has_worker(rooms, patient=False):
+            _tell_of_nobody(screen)
+        return await _close(rooms, screen, await Watching(rooms, run_id, screen).until_end(seconds))
 
 
 def _of_run(made: Dispatched) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.errors import Invalid
 from mainspring.gate.usage_ledger import Span, Wanted, read_asks
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.columns import columns, is_narrow, moment
+from mainspring.surfaces.cli.columns import columns, is_narrow, moment, short_id
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.visiting import behind, visitor_here
 from mainspring.surfaces.cli.words import count, hint, usd
@@ -100,10 +100,11 @@ def _calls(rows: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
         for row in rows
     ]  # fmt: skip
     if not is_narrow(screen):
-        heads = (*heads, "Asked by", "Took")
+        heads = (*heads, "Connection", "Asked by", "Took", "Run")
         for cell, row in zip(cells, rows, strict=True):
-            cell += [row["caller"], f"{row['ms']} ms"]
-    return columns(heads, cells, whole=("When", "Tokens", "Cost", "Took"))
+            run = "" if row["run_id"] is None else short_id(row["run_id"], screen)
+            cell += [one_line(row["provider"], 32), row["caller"], f"{row['ms']} ms", run]
+    return columns(heads, cells, whole=("When", "Tokens", "Cost", "Took", "Run"))
 
 
 def _all(sums: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from mainspring.surfaces.cli.words import count, hint
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.judging_here import words_for
 from mainspring.workspace.portable import (
     Imported,
     Judged,
@@ -74,7 +75,7 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
     document = read_document(file, replace(limits, json_bytes=limits.import_bytes))
     judged = await _judged(document, Listening(desk.doors.vocabulary(limits)), limits)
     async with desk.doors.open(desk.settings()) as rooms:
-        words = await rooms.registry.of(rooms.workspace_id)
+        words = await words_for(rooms.registry, rooms.workspace_id, document)
         if judged is None:
             judged = await judge_import(document, words, limits)
         try:

@@ -71,12 +71,15 @@ def problem_lines(
     from rich.text import Text
 
     lines = [Text(clean(detail), style=style)]
+    told = set()
     for finding in findings:
-        if finding.detail != detail:
+        # The sentence of a problem often ends with that of its only finding.
+        if not detail.endswith(finding.detail):
             lines += finding_lines(finding)
+            told.add(finding.suggestion)
         elif finding.pointer:
             lines.append(Text(f"  at {one_line(finding.pointer, 120)}"))
-    if suggestion:
+    if suggestion and suggestion not in told:
         lines.append(Text(f"  {clean(suggestion)}"))
     return lines
 

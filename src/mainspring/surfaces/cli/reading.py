@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, Missing
+from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import find_run, list_runs, read_run
 from mainspring.runs.rows import FINAL
@@ -133,12 +134,15 @@ async def show_logs(
         in_force = await version_in_force(rooms, run)
         async with local(rooms).acquire() as connection:
             usage = await usage_of_run(connection, rooms.workspace_id, run_id)
+            kept = await transcripts_of_run(connection, rooms.workspace_id, run_id)
     if screen.for_programs:
-        screen.answer({**run, "usage": usage, "story": tell(run)})
+        screen.answer({**run, "usage": usage, "transcripts": kept, "story": tell(run)})
     else:
         _say_rest(screen, run, calls=calls, steps=not follow)
         if usage:
             screen.say("", "models asked:", *usage_lines(usage))
+        if kept:
+            screen.say("", "transcripts of agents:", *_kept_lines(run_id, kept))
         if run["status"] in FINAL:
             screen.say(*move_lines(run, in_force=in_force))
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
@@ -190,6 +194,12 @@ def _said_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
         where = hint("runs", "output", str(run["id"]), "--step", row["step"])
         facts.append(f"it said {count(said, 'byte')}: {where}")
     return [Text(f"      {', '.join(facts)}", "bright_black")]
+
+
+def _kept_lines(run_id: UUID, kept: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which conversations are kept, and the command that shows them."""
+    lines = [f"  {row['step']}: artifact {row['artifact_id']}" for row in kept]
+    return [*lines, f"  {hint('runs', 'transcript', run_id)}"]
 
 
 def _call_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:

@@ -13,7 +13,6 @@ from uuid import UUID
 from mainspring.actions.script.checking import check_builds
 from mainspring.contracts.errors import Fault, Finding
 from mainspring.definition.inputs import Tokens, resolve_inputs
-from mainspring.definition.validate import validate
 from mainspring.gate.policy import Mode
 from mainspring.runs.arrivals import Request
 from mainspring.runs.history import list_runs, read_run
@@ -33,6 +32,7 @@ from mainspring.surfaces.cli.timeline import Line, paint
 from mainspring.surfaces.cli.words import count, hint
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from mainspring.workspace.judging_here import judge_here, words_for
 
 if TYPE_CHECKING:
     from mainspring.definition.model import Definition
@@ -54,8 +54,6 @@ class Wanted:
 
     report: Report
     inputs: dict[str, Any]
-    # The names in it that may be tools of a connection.
-    tools: tuple[str, ...] = ()
 
     @property
     def definition(self) -> Definition:
@@ -79,9 +77,9 @@ async def run_file(
 ) -> int:  # fmt: skip
     """Judges the file and the inputs, saves, runs, and shows how it goes."""
     document = read_definition_file(file, desk.limits(), name)
-    wanted = _judged(desk, screen, document, words, whole)
+    wanted = _judged(desk, document, words, whole)
     async with _open(desk, screen) as rooms:
-        wanted = await _with_tools(rooms, wanted, document)
+        wanted = await _judged_here(rooms, screen, wanted, document)
         await _tell_of_earlier_runs(rooms, screen)
         saved = await _saved(rooms, wanted, Handed(file, renamed=name is not None))
         version = _version_words(wanted, saved)
@@ -100,29 +98,25 @@ async def run_file(
         )
 
 
-def _judged(
-    desk: Desk, screen: Screen, document: Any, words: Sequence[str], whole: str | None
-) -> Wanted:
+def _judged(desk: Desk, document: Any, words: Sequence[str], whole: str | None) -> Wanted:
+    """Judged before the house is opened: a bad file costs nothing and makes nothing."""
     limits = desk.limits()
-    vocabulary = desk.doors.vocabulary(limits)
-    judged = judge_without_house(document, vocabulary, limits)
-    report, definition = judged.report, judged.report.accepted()
+    report = judge_without_house(document, desk.doors.vocabulary(limits), limits).report
+    definition = report.accepted()
     inputs = read_inputs(words, whole, definition.inputs.shape, limits)
     # Judged again when the run is accepted; here so that nothing is stored before.
     now = datetime.now(UTC)
     tokens = Tokens(None, now, str(FIRST_MEMBER), str(FIRST_WORKSPACE))
     resolve_inputs(definition.inputs.shape, {}, inputs, tokens, limits)
-    screen.say(*introduction(definition, report.grants, vocabulary), "")
-    return Wanted(report, inputs, judged.tools)
+    return Wanted(report, inputs)
 
 
-async def _with_tools(rooms: Rooms, wanted: Wanted, document: Any) -> Wanted:
-    """Judged anew where it calls tools, which the house alone knows; nothing is stored before."""
-    if not wanted.tools:
-        return wanted
-    words = await rooms.registry.of(rooms.workspace_id)
-    report = await asyncio.to_thread(validate, document, words, rooms.limits)
-    report.accepted()
+async def _judged_here(rooms: Rooms, screen: Screen, wanted: Wanted, document: Any) -> Wanted:
+    """Judged by the house, which alone knows its tools and models, and shown as it will be."""
+    space = rooms.workspace_id
+    words = await words_for(rooms.registry, space, document)
+    report = await judge_here(document, space, words, rooms.gate.models, rooms.limits)
+    screen.say(*introduction(report.accepted(), report.grants, words), "")
     return replace(wanted, report=report)
 
 

@@ -27,6 +27,9 @@ from mainspring.surfaces.cli.options import (
 )
 
 _PANEL: Final = "Runs"
+_RUNS: Final = (
+    "List runs, the newest first; `runs watch` follows one, `runs output` shows what it has said."
+)
 
 
 class Version(StrEnum):
@@ -68,9 +71,11 @@ def add_to(app: typer.Typer) -> None:
 
 def _add_group(app: typer.Typer) -> None:
     """``runs`` alone lists them; what it is followed by looks at one."""
-    group = make_group("List runs, the newest first; `runs output` shows what one has said.")
+    group = make_group(_RUNS)
     group.callback(invoke_without_command=True)(_runs)
     group.command(name="output")(_output)
+    group.command(name="watch")(_watch)
+    group.command(name="transcript")(_transcript)
     app.add_typer(group, name="runs", rich_help_panel=_PANEL)
 
 
@@ -151,7 +156,7 @@ def _runs(
     limit: Limit = 20,
     for_programs: Json = False,
 ) -> int:
-    """List runs, the newest first; `runs output` shows what one has said."""
+    """List runs, the newest first; `runs watch` follows one, `runs output` shows what it said."""
     if ctx.invoked_subcommand is not None:
         return exits.DONE
     from mainspring.surfaces.cli.reading import show_runs
@@ -181,6 +186,36 @@ def _output(
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=wants_json(ctx, for_programs))
     return finish(show_output(desk, screen, run, Part(step, stderr), follow=follow))
+
+
+def _watch(
+    ctx: typer.Context, run: RunId, timeout: Seconds = None, for_programs: Json = False
+) -> int:
+    """Follow a run that a worker has, from its first step to its end, as `run` shows it.
+
+    The exit code says what the run came to. Ctrl-C leaves it; `cancel` ends it.
+    """
+    from mainspring.surfaces.cli.firing import watch_run
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(watch_run(desk, screen, run, timeout))
+
+
+def _transcript(
+    ctx: typer.Context,
+    run: RunId,
+    step: Annotated[
+        str | None, typer.Argument(metavar="[STEP]", help="Only the agents of this step.")
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Show what the agents of a run were told, said, called and cost, turn by turn."""
+    from mainspring.surfaces.cli.transcripts import show_transcript
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=wants_json(ctx, for_programs))
+    return finish(show_transcript(desk, screen, run, step))
 
 
 def _logs(

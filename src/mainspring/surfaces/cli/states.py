@@ -17,7 +17,8 @@ from mainspring.surfaces.cli.summary import warning_lines
 from mainspring.surfaces.cli.words import hint
 from mainspring.triggers.changing import change
 from mainspring.workspace import states
-from mainspring.workspace.automations import State
+from mainspring.workspace.automations import State, read_grants
+from mainspring.workspace.judging_here import doubts_here, words_for
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.watched_boards import missing_boards, watched_boards
 
@@ -43,8 +44,9 @@ async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
     """Does one of the five, and says what that means for the automation."""
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text, archived_first=act == "restore")
-
-        words = await rooms.registry.of(rooms.workspace_id)
+        async with local(rooms).acquire() as connection:
+            before = await read_automation(connection, rooms.workspace_id, found["id"])
+        words = await words_for(rooms.registry, rooms.workspace_id, before["definition"])
 
         async def work(tx: Transaction) -> dict[str, Any]:
             await _done(tx, rooms, words, act, found["id"])
@@ -57,7 +59,7 @@ async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
             told = ("id", "name", "state", "version", "failures", "next_due_at")
             screen.answer({name: now[name] for name in told})
         else:
-            screen.say(*await _lines(act, now, rooms, screen))
+            screen.say(*await _lines(act, now, rooms, words, screen))
     return exits.DONE
 
 
@@ -70,14 +72,16 @@ async def _done(
         await _ACTS[act](tx, rooms.workspace_id, automation_id)
 
 
-async def _lines(act: str, now: Mapping[str, Any], rooms: Rooms, screen: Screen) -> list[Text]:
+async def _lines(
+    act: str, now: Mapping[str, Any], rooms: Rooms, words: Vocabulary, screen: Screen
+) -> list[Text]:
     from rich.text import Text
 
     sign, colour = screen.mark("succeeded")
     head = Text.assemble((sign, colour), " ", (one_line(now["name"]), "bold"))
     head.append(f" {_said(act, now)}")
     if act == "activate":
-        return [head, *await _what_starts_it(now, rooms, screen)]
+        return [head, *await _what_starts_it(now, rooms, words, screen)]
     if act == "archive":
         return [head, Text(f"  {hint('restore', now['id'])}", style="bright_black")]
     if now["state"] == "paused" and act in ("restore", "acknowledge"):
@@ -98,13 +102,18 @@ def _said(act: str, now: Mapping[str, Any]) -> str:
     return f"is {now['state']}, and its failures so far are known."
 
 
-async def _what_starts_it(now: Mapping[str, Any], rooms: Rooms, screen: Screen) -> list[Text]:
+async def _what_starts_it(
+    now: Mapping[str, Any], rooms: Rooms, words: Vocabulary, screen: Screen
+) -> list[Text]:
     from rich.text import Text
 
+    space, document = rooms.workspace_id, now["definition"]
     entries = {entry.id: entry for entry in read_definition(now["definition"]).triggers}
     async with local(rooms).acquire() as connection:
-        boards = await watched_boards(connection, rooms.workspace_id, now["triggers"])
-        doubts = await missing_boards(connection, rooms.workspace_id, now["definition"])
+        boards = await watched_boards(connection, space, now["triggers"])
+        doubts = await missing_boards(connection, space, document)
+    granted = read_grants(now["grants"])
+    doubts = (*doubts, *await doubts_here(document, granted, space, words, rooms.gate.models))
     lines: list[Text] = []
     for row in now["triggers"]:
         lines += trigger_lines(with_address(row, rooms), entries.get(row["slug"]), boards)

@@ -21,8 +21,9 @@ from mainspring.surfaces.cli.words import hint
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved
+from mainspring.workspace.judging_here import words_for
 from mainspring.workspace.overview import read_automation
-from mainspring.workspace.versions import diff, list_versions, rollback
+from mainspring.workspace.versions import diff, list_versions, read_version, rollback
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -141,7 +142,9 @@ async def go_back(desk: Desk, screen: Screen, text: str, version: int) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         found = await find_automation(rooms, text)
         automation_id: UUID = found["id"]
-        words = await rooms.registry.of(rooms.workspace_id)
+        async with local(rooms).acquire() as connection:
+            then = await read_version(connection, rooms.workspace_id, automation_id, version)
+        words = await words_for(rooms.registry, rooms.workspace_id, then["definition"])
 
         deed = Deed("roll_back", automation_id)
 

@@ -138,6 +138,14 @@ class RunUsage(_Shape):
     cost_usd: float
 
 
+class TranscriptShape(_Shape):
+    """Where a conversation of an agent is kept."""
+
+    step: str
+    artifact_id: UUID = Field(description="GET /artifacts/{artifact_id}/content has it, as JSON.")
+    created_at: datetime
+
+
 class Suppressed(_Shape):
     """A call that was only pretended."""
 
@@ -172,4 +180,7 @@ class RunDetail(RunSummary):
     steps: list[StepShape]
     calls: list[CallShape]
     usage: list[RunUsage] = Field(description="What it asked of models, by step and model.")
+    transcripts: list[TranscriptShape] = Field(
+        description="What its agents said and did, a conversation each; the oldest first."
+    )
     story: Story

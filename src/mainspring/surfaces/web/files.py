@@ -22,7 +22,7 @@ _PAGE: Final = "text/html; charset=utf-8"
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 _SCRIPTS: Final = (
     "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
-    "runs", "inbox",
+    "runs", "agent", "inbox",
 )  # fmt: skip
 
 FILES: Final = (

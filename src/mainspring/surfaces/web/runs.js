@@ -1,8 +1,9 @@
 // The latest runs of an automation, and one of them as it happens.
 
+import { agentPiece } from "./agent.js";
 import { ask, byId, isAtLeast, onPress, say } from "./page.js";
 import { badge, el, json, tell } from "./parts.js";
-import { away, isOver, MODES, moment, outcomeWords, plain, span, usd } from "./words.js";
+import { away, isOver, MODES, moment, outcomeWords, plain, span, usd, visible } from "./words.js";
 
 const SHOWN = 10;
 const LOOK_AGAIN = 5000;
@@ -13,6 +14,8 @@ let automation, who;
 let stream = null;
 let watched = null;
 let kept = 0;
+// What agents have said of lines that are not whole yet, by the try at a step.
+let begun = new Map();
 
 function lasted(run) {
   if (!run.started_at) return "";
@@ -45,14 +48,28 @@ export async function fillRuns() {
   if (place >= 0) byId("runs").querySelectorAll("button")[place]?.focus();
 }
 
+// The lines of an agent that a piece has made whole.
+function ofAgent(piece) {
+  const at = JSON.stringify([piece.step, piece.item, piece.attempt]);
+  const lines = ((begun.get(at) ?? "") + piece.text).split("\n");
+  begun.set(at, lines.pop());
+  return lines.map(agentPiece).filter(Boolean);
+}
+
 function said(piece) {
   if (piece.stream === "end") return;
+  const spoken = () => [el("span", { class: piece.stream === "err" ? "err" : null }, visible(piece.text))];
+  const parts = piece.stream === "agent" ? ofAgent(piece) : spoken();
+  if (parts.length) show(parts);
+}
+
+function show(parts) {
   const place = byId("output");
   const low = place.scrollHeight - place.scrollTop - place.clientHeight < 40;
-  place.append(el("span", { class: piece.stream === "err" ? "err" : null }, piece.text));
+  place.append(...parts);
   place.hidden = false;
   byId("silent").hidden = true;
-  kept += piece.text.length;
+  for (const part of parts) kept += part.textContent.length;
   while (kept > MOST_TEXT && place.childNodes.length > 1) {
     kept -= place.firstChild.textContent.length;
     place.firstChild.remove();
@@ -67,6 +84,13 @@ function became(run) {
   byId("drafts").hidden = !run.drafts;
 }
 
+// Where to read all that its agents were told, said, called and cost.
+function conversations(all) {
+  const links = all.map((one) => el("a", { href: `/api/v1/artifacts/${one.artifact_id}/content`, download: true }, `transcript of ${one.step}`));
+  byId("transcripts").replaceChildren("All that its agents said and did: ", ...links.flatMap((one, place) => (place ? [", ", one] : [one])), ".");
+  byId("transcripts").hidden = links.length === 0;
+}
+
 // At its end: what became of it, why, and what a trial would have done.
 function ended(run) {
   became(run);
@@ -75,6 +99,7 @@ function ended(run) {
   byId("run-words").textContent = words.join(" ");
   byId("run-problem").textContent = [story.because, run.error?.suggestion].filter(Boolean).join(" ");
   byId("run-problem").hidden = !story.because;
+  conversations(run.transcripts || []);
   byId("silent").hidden = !byId("output").hidden;
   byId("silent").textContent = "It said nothing.";
   const calls = story.suppressed || [];
@@ -93,6 +118,7 @@ export function watch(id, move) {
   if (stream) stream.close();
   watched = id;
   kept = 0;
+  begun = new Map();
   history.replaceState(null, "", `#run-${id}`);
   byId("watched").hidden = false;
   byId("run-title").textContent = "Run";
@@ -102,7 +128,7 @@ export function watch(id, move) {
   byId("output").replaceChildren();
   byId("silent").textContent = "It has said nothing so far.";
   byId("all-output").href = `/api/v1/runs/${id}/output`;
-  for (const part of ["output", "left-out", "run-problem", "pretended", "answer", "cancel", "drafts"]) byId(part).hidden = true;
+  for (const part of ["output", "transcripts", "left-out", "run-problem", "pretended", "answer", "cancel", "drafts"]) byId(part).hidden = true;
   byId("silent").hidden = false;
   if (move) byId("run-title").focus();
   stream = new EventSource(`/api/v1/runs/${id}/stream`);

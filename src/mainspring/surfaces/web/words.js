@@ -109,7 +109,7 @@ const OUTCOMES = {
   answer_only: "changed nothing",
   nothing_to_do: "found nothing to do",
   blocked: "was refused a call",
-  over_budget: "ran out of money",
+  over_budget: "reached a limit that was set for it",
   failed: "did not reach its end",
 };
 export const outcomeWords = (outcome) => OUTCOMES[outcome] || plain(outcome);

@@ -40,6 +40,7 @@ _ADD = f"""
 """
 _FIND = f"SELECT {_COLUMNS} FROM mcp_connections WHERE workspace_id = $1 AND id = $2"
 _NAMED = f"SELECT {_COLUMNS} FROM mcp_connections WHERE workspace_id = $1 AND alias = $2"
+_HOLD = f"{_FIND} FOR UPDATE"
 _LIST = f"SELECT {_COLUMNS} FROM mcp_connections WHERE workspace_id = $1 ORDER BY alias"
 _REMOVE = "DELETE FROM mcp_connections WHERE workspace_id = $1 AND id = $2 RETURNING id"
 # Of many calls within a minute one writes. A token that was given by hand and is taken again
@@ -57,10 +58,16 @@ _FAILED = """
     SET last_failed_at = now(), last_error = $3, failures_in_row = failures_in_row + 1,
         state = CASE WHEN $4 THEN 'sign_in' ELSE state END
     WHERE workspace_id = $1 AND id = $2 AND NOT (auth = 'oauth' AND state = 'sign_in')
+        AND ($5::text IS NULL OR coalesce(oauth ->> 'sign_in', '') = $5)
 """
 _SIGNED_IN = """
     UPDATE mcp_connections SET state = 'ready', expires_at = $3, failures_in_row = 0,
         last_error = NULL, oauth = coalesce(oauth, '{}') || $4
+    WHERE workspace_id = $1 AND id = $2
+"""
+_BEARER = """
+    UPDATE mcp_connections SET auth = 'bearer', state = 'ready', failures_in_row = 0,
+        last_error = NULL, harvest_error = NULL
     WHERE workspace_id = $1 AND id = $2
 """
 _LEARN = """
@@ -93,6 +100,11 @@ class Connection:
     failures_in_row: int
     created_at: datetime
     created_by: UUID
+
+    @property
+    def sign_in(self) -> str:
+        """Which signing in its tokens come from; renewing them does not change it."""
+        return str(self.oauth.get("sign_in") or "")
 
 
 async def add_http(
@@ -128,7 +140,15 @@ async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Conn
     """One connection by its id."""
     row = await tx.fetchrow(_FIND, workspace_id, connection_id)
     if row is None:
-        raise Missing("There is no such connection here.", code="connection_missing")
+        raise _missing()
+    return _read(row)
+
+
+async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> Connection:
+    """One connection as it is until the transaction ends."""
+    row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
+    if row is None:
+        raise _missing()
     return _read(row)
 
 
@@ -167,9 +187,14 @@ async def mark_failed(
     problem: Problem,
     *,
     sign_in: bool = False,
+    seen_with: str | None = None,
 ) -> None:
-    """The server could not be used; ``sign_in`` when it waits for a person now."""
-    await tx.execute(_FAILED, workspace_id, connection_id, problem.as_dict(), sign_in)
+    """The server could not be used; ``sign_in`` when it waits for a person now.
+
+    What was seen with the tokens of one signing in says nothing about a later one.
+    """
+    told = problem.as_dict()
+    await tx.execute(_FAILED, workspace_id, connection_id, told, sign_in, seen_with)
 
 
 async def mark_signed_in(
@@ -181,6 +206,11 @@ async def mark_signed_in(
 ) -> None:
     """There are new tokens, until then."""
     await tx.execute(_SIGNED_IN, workspace_id, connection_id, expires_at, dict(learnt))
+
+
+async def take_token(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
+    """It is let in by a token that somebody gives; what was seen before says nothing about it."""
+    await tx.execute(_BEARER, workspace_id, connection_id)
 
 
 async def keep_oauth(
@@ -217,6 +247,10 @@ def _read(row: Any) -> Connection:
     values["command"] = tuple(values["command"] or ())
     values["oauth"] = values["oauth"] or {}
     return Connection(**values)
+
+
+def _missing() -> Missing:
+    return Missing("There is no such connection here.", code="connection_missing")
 
 
 def _invalid(pointer: str, detail: str, code: str) -> Invalid:

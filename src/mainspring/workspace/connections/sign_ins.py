@@ -1,8 +1,9 @@
 """Somebody who was sent to sign in at a server, from leaving until coming back.
 
-What comes back is told by a state that works once, for ten minutes, and for the member who
-left: whoever else brings it could give their account away, or take somebody's. What the
-exchange needs is sealed meanwhile.
+What comes back is told by a state that works once, for ten minutes, for the member who left and
+for the connection they left for: whoever else brings it could give their account away, or take
+somebody's, and what one server hands out must not come to another. What the exchange needs is
+sealed meanwhile.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -19,10 +20,12 @@ import orjson
 from cryptography.exceptions import InvalidTag
 
 from mainspring.contracts.errors import Expired, Missing
+from mainspring.store.turns import in_batches
 from mainspring.workspace.vault import Vault
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
 
 LIFETIME: Final = timedelta(minutes=10)
 _PURPOSE: Final = b"mainspring sign in v1\0"
@@ -38,6 +41,12 @@ _ADD = """
 _TAKE = """
     DELETE FROM mcp_sign_ins WHERE workspace_id = $1 AND state_hash = $2 AND member_id = $3
     RETURNING connection_id, nonce, verifier, key_id, expires_at > now() AS in_time
+"""
+_EXPIRED = """
+    DELETE FROM mcp_sign_ins WHERE state_hash IN (
+        SELECT state_hash FROM mcp_sign_ins WHERE expires_at < $1
+        LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) RETURNING state_hash
 """
 
 
@@ -77,12 +86,17 @@ async def leave(
 
 
 async def come_back(
-    tx: Transaction, vault: Vault, workspace_id: UUID, member_id: UUID, state: str
+    tx: Transaction,
+    vault: Vault,
+    workspace_id: UUID,
+    member_id: UUID,
+    connection_id: UUID,
+    state: str,
 ) -> SignIn:
-    """What was kept for this state, once, for whoever left with it."""
+    """What was kept for this state, once, for whoever left with it and comes back there."""
     hashed = _hash(state)
     row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
-    if row is None:
+    if row is None or row["connection_id"] != connection_id:
         raise Missing(
             "This signing in was not begun here by you, or it has been used already.",
             code="sign_in_unknown",
@@ -96,7 +110,16 @@ async def come_back(
         kept = orjson.loads(key.open(row["nonce"], row["verifier"], place))
     except InvalidTag:
         raise _too_late() from None
-    return SignIn(row["connection_id"], kept)
+    return SignIn(connection_id, kept)
+
+
+async def expire_sign_ins(database: Database, now: datetime) -> int:
+    """Forgets whoever left and did not come back in time."""
+
+    async def batch(tx: Transaction, most: int) -> int:
+        return len(await tx.fetch(_EXPIRED, now, most))
+
+    return await in_batches(database, batch)
 
 
 def _too_late() -> Expired:

@@ -29,8 +29,22 @@ _COLUMNS = """
 _TOOLS = f"""
     SELECT {_COLUMNS} FROM mcp_tools WHERE workspace_id = $1 AND connection_id = $2 ORDER BY name
 """
-_ALL = f"""
-    SELECT {_COLUMNS} FROM mcp_tools WHERE workspace_id = $1 ORDER BY connection_id, name
+_AGREED = f"""
+    SELECT {_COLUMNS} FROM mcp_tools
+    WHERE workspace_id = $1 AND state = 'agreed' ORDER BY connection_id, name
+"""
+_NAMED = f"""
+    SELECT {_COLUMNS} FROM mcp_tools
+    WHERE workspace_id = $1 AND (connection_id, name) IN
+        (SELECT t.connection_id, t.name FROM unnest($2::uuid[], $3::text[])
+            AS t(connection_id, name))
+"""
+# Also what is held back for now: it may be offered again as it was agreed to.
+_AGREED_BYTES = """
+    SELECT coalesce(sum(octet_length(title) + octet_length(description)
+        + octet_length(input_schema::text) + coalesce(octet_length(output_schema::text), 0)
+    ), 0) AS size
+    FROM mcp_tools WHERE workspace_id = $1 AND agreed_at IS NOT NULL
 """
 _ONE = f"""
     SELECT {_COLUMNS} FROM mcp_tools WHERE workspace_id = $1 AND connection_id = $2 AND name = $3
@@ -60,7 +74,7 @@ _DROP = """
     DELETE FROM mcp_tools WHERE workspace_id = $1 AND connection_id = $2 AND name = ANY($3::text[])
 """
 _HOLD = """
-    SELECT alias, looks_first, last_harvested_at, created_by FROM mcp_connections
+    SELECT alias, looks_first, last_harvested_at FROM mcp_connections
     WHERE workspace_id = $1 AND id = $2 FOR UPDATE
 """
 _COUNT_ON = """
@@ -106,6 +120,16 @@ _USERS = """
         AND g.entry ->> 'capability' = ANY($2::text[])
     ORDER BY a.name
 """
+_USERS_OF_ALIAS = """
+    SELECT DISTINCT a.name
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+        AND v.version = a.version
+    CROSS JOIN LATERAL jsonb_array_elements(v.grants) AS g(entry)
+    WHERE a.workspace_id = $1 AND a.state <> 'archived'
+        AND starts_with(g.entry ->> 'capability', $2 || '.')
+    ORDER BY a.name LIMIT 100
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +156,12 @@ class ToolRow:
     agreed_by: UUID | None = None
     agreed_at: datetime | None = None
 
+    @property
+    def size(self) -> int:
+        """How long what stands in the columns is, as text."""
+        schemas = orjson.dumps([self.input_schema, self.output_schema])
+        return len(self.title) + len(self.description) + len(schemas)
+
 
 @dataclass(frozen=True, slots=True)
 class Stand:
@@ -149,7 +179,6 @@ class Held:
     alias: str
     looks_first: bool
     last_harvested_at: datetime | None
-    created_by: UUID
 
 
 async def tools_of(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> list[ToolRow]:
@@ -157,9 +186,23 @@ async def tools_of(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> 
     return [_read(row) for row in await tx.fetch(_TOOLS, workspace_id, connection_id)]
 
 
-async def all_tools(tx: Transaction, workspace_id: UUID) -> list[ToolRow]:
-    """Every tool of every connection of a workspace."""
-    return [_read(row) for row in await tx.fetch(_ALL, workspace_id)]
+async def agreed_tools(tx: Transaction, workspace_id: UUID) -> list[ToolRow]:
+    """Every tool of a workspace that can be called."""
+    return [_read(row) for row in await tx.fetch(_AGREED, workspace_id)]
+
+
+async def named_tools(
+    tx: Transaction, workspace_id: UUID, names: Sequence[tuple[UUID, str]]
+) -> list[ToolRow]:
+    """Some tools, by their connections and names, in whichever state."""
+    connections, tools = [one for one, _ in names], [name for _, name in names]
+    return [_read(row) for row in await tx.fetch(_NAMED, workspace_id, connections, tools)]
+
+
+async def agreed_bytes(tx: Transaction, workspace_id: UUID) -> int:
+    """How long all that a workspace has agreed to is, as text."""
+    row = await tx.fetchrow(_AGREED_BYTES, workspace_id)
+    return int(row["size"])
 
 
 async def find_tool(
@@ -199,7 +242,7 @@ async def hold_connection(tx: Transaction, workspace_id: UUID, connection_id: UU
     row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
     if row is None:
         raise Missing("There is no such connection here.", code="connection_missing")
-    return Held(row["alias"], row["looks_first"], row["last_harvested_at"], row["created_by"])
+    return Held(row["alias"], row["looks_first"], row["last_harvested_at"])
 
 
 async def count_on(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> None:
@@ -254,6 +297,11 @@ async def users_of(
     for row in await tx.fetch(_USERS, workspace_id, list(capabilities)):
         found.setdefault(row["capability"], []).append(row["name"])
     return found
+
+
+async def users_of_alias(tx: Transaction, workspace_id: UUID, alias: str) -> list[str]:
+    """The names of the automations that were granted any tool under this alias."""
+    return [row["name"] for row in await tx.fetch(_USERS_OF_ALIAS, workspace_id, alias)]
 
 
 def _text(value: Any) -> str | None:

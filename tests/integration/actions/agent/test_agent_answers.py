@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelTool
 from mainspring.runs.output import read_log
 from mainspring.runs.story import tell
@@ -87,7 +89,7 @@ async def test_a_wrong_answer_is_given_back_and_mended(bench: Bench) -> None:
     assert second.results[0].failed
     assert "/n: This must be a whole number, but it is text." in second.results[0].content
     assert "m" in second.results[0].content
-    assert third.results[0].content == "An answer is a JSON object."
+    assert third.results[0].content.startswith("An answer is a JSON object")
 
 
 async def test_an_agent_that_never_answers_right_is_given_up_once(bench: Bench) -> None:
@@ -201,3 +203,45 @@ async def test_a_reply_that_no_column_takes_is_kept_and_booked_all_the_same(benc
     # What it says of its tokens cannot be, so the most that it could take is on the books.
     assert nonsense["output"] == {"text": "Three."}, nonsense["error"]
     assert nonsense["cost_usd"] > 0
+
+
+async def test_an_answer_that_cannot_be_kept_is_given_back_and_mended(bench: Bench) -> None:
+    deep: Any = 1
+    for _ in range(300):
+        deep = {"a": deep}
+    shallow: Any = 1
+    for _ in range(64):
+        shallow = {"a": shallow}
+    long = "x" * 5_000
+    models = Minds(
+        script=[
+            calls(("test_echo", deep)),
+            calls((FINAL, deep)),
+            calls(("test_echo", {"q": 1})),
+            calls((FINAL, shallow)),
+            calls((FINAL, {"a": long})),
+            calls(("nothing_to_do", {"reason": long})),
+            calls((FINAL, {"a": "short"})),
+        ]
+    )
+    limits = replace(Limits(), step_output_bytes=4_000, agent_result_characters=1_000)
+    async with agents_bench(bench, models, limits=limits) as one:
+        run = await one.run(thinking("test.echo", output_schema={"type": "object"}))
+        told, asked = models.told, models.requests[-1].messages
+        models.script = [says(long), says("Short.")]
+        text = await one.run(thinking(output_schema=None, name="text"))
+        kept = [len((await transcripts(one, made["id"]))[0]["turns"]) for made in (run, text)]
+    assert (run["status"], run["output"]) == ("succeeded", {"a": "short"}), run["error"]
+    assert "64 levels deep" in told[0]
+    assert "64 levels deep" in told[1]
+    assert "nested too deeply" in told[3]
+    assert ["4000 are kept" in one for one in told] == [False] * 4 + [True, True]
+    assert (text["status"], text["output"]) == ("succeeded", {"text": "Short."}), text["error"]
+    *_, useless, answer = models.requests[-1].messages
+    assert "4000 are kept" in answer.content
+    # What came to nothing is not read again in full, and paid for, at every further turn.
+    assert "left out" in useless.content
+    assert len(str(asked[-2])) < 2_000
+    # Every turn is on record and on the books, the useless ones too.
+    assert kept == [7, 2]
+    assert (await ledger(bench))[0] == 9

@@ -81,7 +81,7 @@ async def test_a_tool_that_sends_waits_for_a_person_and_goes_once(shop: Toolshop
     sent = await shop.ask("POST", f"/drafts/{held['draft_id']}/confirm", {})
 
     assert (held["kind"], before) == ("draft", [])
-    assert held["preview"] == "Call notes.send_note with text: hello"
+    assert held["preview"] == 'Call notes.send_note with {"text": "hello"}'
     assert names_of(shop.notes) == ["send_note"], sent
     meta = shop.notes.calls()[0].body["params"]["_meta"]
     assert "mainspring/key" in meta
@@ -575,4 +575,5 @@ async def test_what_has_not_changed_stays_the_same_object_and_natives_ask_nobody
 
     name = "notes.search_notes"
     assert after.capabilities[name] is before.capabilities[name]
-    assert await words.of(FIRST_WORKSPACE, needing=["http_fetch"]) is words
+    native = await shop.house.gate.find(FIRST_WORKSPACE, "http_fetch")
+    assert native is words.capabilities["http_fetch"]

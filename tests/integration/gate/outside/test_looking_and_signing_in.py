@@ -134,13 +134,14 @@ async def test_whoever_signs_in_elsewhere_comes_back_to_a_workspace_with_tools(
 
 
 async def test_coming_back_with_nonsense_is_a_page_that_says_so(shop: Toolshop) -> None:
-    path = "/api/v1/connections/sign-in/callback"
+    path = f"/api/v1/connections/{NOBODY}/sign-in/callback"
     async with browser(shop.api, FIRST_MEMBER) as mine:
         answers = [
             await mine.client.get(path),
             await mine.client.get(path, params={"state": "x" * 5_000, "code": "c"}),
             await mine.client.get(path, params={"state": "<script>", "error": "<b>no</b>"}),
             await mine.client.get(f"{path}?state=a&state=b&code=c"),
+            await mine.client.get(f"{path.replace(NOBODY, 'nobody')}?state=a&code=c"),
         ]
     led = await shop.api.stranger.get(path, params={"state": '"><script>alert(1)</script>'})
 

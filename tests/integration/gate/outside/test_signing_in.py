@@ -50,10 +50,12 @@ async def agreed(address: str) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(where).query))
 
 
-async def come_back(room: Room, brought: dict[str, str], actor: Actor = OWNER) -> Connection:
+async def come_back(
+    room: Room, connection: Connection, brought: dict[str, str], actor: Actor = OWNER
+) -> Connection:
     return await room.outside.finish_sign_in(
-        actor, state=brought["state"], code=brought.get("code"), iss=brought.get("iss"),
-        error=brought.get("error"),
+        actor, connection.id, state=brought["state"], code=brought.get("code"),
+        iss=brought.get("iss"), error=brought.get("error"),
     )  # fmt: skip
 
 
@@ -78,7 +80,7 @@ async def test_a_member_signs_in_and_the_tools_can_be_called(
         brought = await agreed(address)
         # What the browser itself has logged is not ours.
         caplog.clear()
-        found = await come_back(room, brought)
+        found = await come_back(room, connection, brought)
 
         assert (found.state, found.oauth["issuer"]) == ("ready", double.origin)
         assert found.expires_at is not None
@@ -99,7 +101,7 @@ async def test_whoever_signs_in_again_is_known_there_already(
 ) -> None:
     async with ready(database, tmp_path) as (double, room, connection):
         for _ in range(2):
-            await come_back(room, await agreed(await sent_away(room, connection)))
+            await come_back(room, connection, await agreed(await sent_away(room, connection)))
 
         assert (len(double.registered), double.exchanges) == (1, 2)
 
@@ -118,25 +120,25 @@ async def test_what_comes_back_works_once_for_whoever_left_and_for_ten_minutes(
             (OWNER, brought | {"state": "\ud800"}),
         ):
             with pytest.raises(Missing, match="not begun here by you"):
-                await come_back(room, shown, actor)
+                await come_back(room, connection, shown, actor)
         assert double.exchanges == 0
 
-        await come_back(room, brought)
+        await come_back(room, connection, brought)
         with pytest.raises(Missing, match="used already"):
-            await come_back(room, brought)
+            await come_back(room, connection, brought)
         assert double.exchanges == 1
 
         late = await agreed(await sent_away(room, connection))
         await database.execute("UPDATE mcp_sign_ins SET expires_at = now() - interval '1 second'")
         with pytest.raises(Expired, match="took too long"):
-            await come_back(room, late)
+            await come_back(room, connection, late)
         with pytest.raises(Missing):
-            await come_back(room, late)
+            await come_back(room, connection, late)
 
         first = await agreed(await sent_away(room, connection))
         await sent_away(room, connection)
         with pytest.raises(Missing):
-            await come_back(room, first)
+            await come_back(room, connection, first)
         assert double.exchanges == 1
 
 
@@ -149,13 +151,13 @@ async def test_an_answer_of_another_issuer_is_refused_and_its_code_goes_nowhere(
             if change is None:
                 del brought["iss"]
             with pytest.raises(Denied) as mixed:
-                await come_back(room, brought | (change or {}))
+                await come_back(room, connection, brought | (change or {}))
 
             assert mixed.value.code == "issuer_mismatch"
         assert double.exchanges == 0
 
         double.script.tell_iss = False
-        await come_back(room, await agreed(await sent_away(room, connection)))
+        await come_back(room, connection, await agreed(await sent_away(room, connection)))
 
 
 async def test_a_code_is_brought_only_to_the_server_at_which_signing_in_was_begun(
@@ -170,7 +172,7 @@ async def test_a_code_is_brought_only_to_the_server_at_which_signing_in_was_begu
         brought = await agreed(await sent_away(wide, connection))
         double.script.authorization_server = evil.origin
 
-        await come_back(wide, brought)
+        await come_back(wide, connection, brought)
 
         assert (double.exchanges, evil.exchanges, evil.sent) == (1, 0, [])
 
@@ -229,11 +231,11 @@ async def test_a_refusal_is_told_in_a_word_of_the_standard_and_changes_nothing(
             ("<script>alert(1)</script>", "did not accept the signing in."),
         ):
             with pytest.raises(Upstream, match=told):
-                await come_back(room, brought | {"error": error})
+                await come_back(room, connection, brought | {"error": error})
             brought = await agreed(await sent_away(room, connection))
         double.script.token_error = "invalid_client"
         with pytest.raises(Upstream, match="did not accept the signing in: invalid_client"):
-            await come_back(room, brought)
+            await come_back(room, connection, brought)
 
         assert (await room.find(connection.id)).state == "sign_in"
         assert await database.fetchval("SELECT count(*) FROM secrets") == 0
@@ -253,14 +255,16 @@ async def test_tokens_that_are_none_are_not_kept(database: Database, tmp_path: P
             double.script.token_answer = said
             brought = await agreed(await sent_away(room, connection))
             with pytest.raises(Upstream) as refused:
-                await come_back(room, brought)
+                await come_back(room, connection, brought)
 
             assert refused.value.code in {"bad_response", "token_kind"}
         assert await database.fetchval("SELECT count(*) FROM secrets") == 0
 
         for lasts, known in (("3600", True), (10**400, True), (-1, False), ("soon", False)):
             double.script.token_answer = {"access_token": "good", "expires_in": str(lasts)}
-            found = await come_back(room, await agreed(await sent_away(room, connection)))
+            found = await come_back(
+                room, connection, await agreed(await sent_away(room, connection))
+            )
 
             assert (found.expires_at is not None) is known
 
@@ -276,7 +280,7 @@ async def test_a_client_that_a_person_made_there_is_used_with_its_secret(
         drawer = connection_drawer(HERE, connection.id)
         await room.vault.set(drawer, "client_secret", "Qy-client-secret")
 
-        await come_back(room, await agreed(await sent_away(room, connection)))
+        await come_back(room, connection, await agreed(await sent_away(room, connection)))
 
         sent = next(one for one in double.sent if one.path == "/token")
         assert sent.body["client_id"] == "by-hand"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.contracts.errors import Invalid, Problem, TimedOut, Upstream
+from mainspring.gate.outside import program_parent
 from mainspring.store.database import Database
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.connections import rows
@@ -79,10 +82,12 @@ async def test_a_program_that_fails_is_told_within_its_bounds(
         assert str(PROGRAM) not in str(failed.value.as_dict())
 
 
+@pytest.mark.parametrize("mode", ["child", "daemon"])
 async def test_a_program_is_gone_after_its_use_with_all_that_it_started(
-    database: Database, tmp_path: Path
+    database: Database, tmp_path: Path, mode: str
 ) -> None:
-    async with program(database, tmp_path, "child", str(tmp_path / "pids")) as (room, connection):
+    async with program(database, tmp_path, mode, str(tmp_path / "pids")) as (room, connection):
+        open_before = _files()
         await room.ask(connection, "say")
         first = _pids(tmp_path)
 
@@ -97,6 +102,51 @@ async def test_a_program_is_gone_after_its_use_with_all_that_it_started(
         using.cancel()
         await asyncio.gather(using, return_exceptions=True)
         await _until_gone(second)
+        async with asyncio.timeout(10):
+            while _files() > open_before:
+                await asyncio.sleep(0.01)
+        assert _ended_and_not_taken_in() == []
+
+
+async def test_a_program_is_gone_with_whoever_started_it(tmp_path: Path) -> None:
+    told = str(tmp_path / "pids")
+    command = [sys.executable, str(PROGRAM), "daemon", told]
+    start = (
+        "import os, subprocess, sys; "
+        "subprocess.run([sys.executable, sys.argv[1], str(os.getpid()), *sys.argv[2:]])"
+    )
+    hears, speaks = os.pipe()
+    try:
+        starter = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", start, program_parent.__file__, *command, stdin=hears
+        )
+        async with asyncio.timeout(10):
+            while not os.path.exists(told):  # noqa: ASYNC240
+                await asyncio.sleep(0.01)
+        starter.kill()
+        await starter.wait()
+
+        # Nobody has told the program that it is over.
+        await _until_gone(_pids(tmp_path))
+    finally:
+        os.close(hears)
+        os.close(speaks)
+
+
+def _files() -> int:
+    """The pipes that this process has open."""
+    files = Path("/proc/self/fd").iterdir()
+    return sum(os.path.realpath(file).rpartition("/")[2].startswith("pipe:") for file in files)
+
+
+def _ended_and_not_taken_in() -> list[str]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+            if (state, parent) == ("Z", str(os.getpid())):
+                found.append(str(stat))
+    return found
 
 
 def _pids(folder: Path) -> list[int]:

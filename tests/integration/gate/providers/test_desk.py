@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Denied, Invalid, Problem
+from mainspring.contracts.errors import Clash, Denied, Invalid, Problem
+from mainspring.contracts.model import ModelMessage, ModelRequest
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from tests.kit.house import Bench
@@ -67,6 +68,28 @@ async def test_a_model_without_a_price_is_refused_until_the_operator_sets_one(
         {"input_usd_per_million": "2", "output_usd_per_million": "0.3"},
         {"input_usd_per_million": "20", "output_usd_per_million": "0"},
     ]
+
+
+async def test_a_key_goes_to_no_address_but_the_one_it_was_given_for(bench: Bench) -> None:
+    """The connection is led elsewhere, with another key, between looking it up and asking."""
+    asked = ModelRequest("m", (ModelMessage("user", "Hello"),))
+    async with (
+        model_server("echo") as old,
+        model_server("echo") as new,
+        providing(bench, [old.pair, new.pair]) as house,
+    ):
+        connected = {"name": "own", "base_url": old.openai_url, "key": "sk-old", "models": ["m"]}
+        await house.call("connect_model", **connected)
+        found = await house.house.providers.find(house.house.workspace_id, "own/m")
+        moved = {"name": "own", "base_url": new.openai_url, "key": "sk-new"}
+        await house.call("connect_model", **moved)
+        with pytest.raises(Clash) as refused:
+            await found.complete(asked, key="k")
+        again = await house.house.providers.find(house.house.workspace_id, "own/m")
+        await again.complete(asked, key="k")
+    assert (refused.value.code, refused.value.retryable) == ("connection_changed", True)
+    assert old.seen == []
+    assert [seen.headers["authorization"] for seen in new.seen] == ["Bearer sk-new"]
 
 
 async def test_each_kind_is_asked_in_its_own_language_and_the_empty_name_is_the_usual_model(
@@ -263,6 +286,41 @@ async def test_only_the_installations_connection_may_lead_into_a_private_network
     assert tried[1]["models"] == ["double-1"]
     assert [run["status"] for run in runs] == ["failed", "succeeded"]
     assert server.count == 1
+
+
+async def test_where_the_installations_connection_leads_is_told_to_administrators_alone(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    free = {"input_usd_per_million": 0, "output_usd_per_million": 0}
+    hosts = {"dead": "127.0.0.1", "lost": "gpu7.models.invalid"}
+    async with providing(bench) as house:
+        await house.call("admin_set_model_price", house.operator, model="m", **free)
+        seen = []
+        for name, host in hosts.items():
+            url = f"http://{host}:9/v1"
+            await house.call("admin_connect_model", house.operator, name=name, base_url=url)
+            tried = await house.call("test_model", name=name)
+            whole = await house.call("test_model", house.operator, name=name)
+            run = await house.ask(model=f"{name}/m")
+            seen.append((name, host, tried["detail"], whole["detail"], run["error"]))
+
+    for name, host, tried, whole, error in seen:
+        assert name in tried
+        assert name in error["detail"]
+        assert host not in f"{tried} {error}"
+        assert host in whole
+        # Whoever looks after the installation can read it.
+        assert host in caplog.text
+
+
+async def test_a_price_tells_nobody_of_a_connection_of_another_workspace(bench: Bench) -> None:
+    free = {"input_usd_per_million": 0, "output_usd_per_million": 0}
+    async with providing(bench) as house:
+        for model in ("acme/merger", "own/merger", "plain"):
+            await house.call("admin_set_model_price", house.operator, model=model, **free)
+        await house.call("connect_model", name="own", base_url="https://models.example.com/v1")
+        listed = await house.call("list_models")
+    assert [one["name"] for one in listed["models"]] == ["own/merger", "own/plain"]
 
 
 async def test_every_change_is_told_to_the_audit_log_without_the_key(bench: Bench) -> None:

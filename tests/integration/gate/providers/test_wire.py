@@ -19,6 +19,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelMessage, ModelRequest, ModelTool, ToolResult
+from mainspring.gate.providers.spelling import MOST_CALLS
 from mainspring.gate.providers.wire import Kind
 from tests.kit.model_server import Answer, Call, Seen
 from tests.kit.wires import KEY, LOOK, MODELS, connected, said
@@ -327,3 +328,15 @@ async def test_a_conversation_as_long_as_the_bound_is_sent_and_a_longer_one_is_n
             await connection.ask("openai", "x" * 30_000)
         assert connection.server.count == 1
     assert getattr(caught.value, "code", "") != "model_cut_off"
+
+
+@pytest.mark.parametrize("kind", BOTH)
+async def test_an_answer_with_too_many_calls_is_counted_and_ends_as_one_that_was_cut(
+    kind: Kind,
+) -> None:
+    many = tuple(Call("look_up", {"at": str(n)}) for n in range(300))
+    answer = Answer(calls=many, input_tokens=70, output_tokens=9)
+    async with connected([answer]) as connection:
+        reply = await connection.ask(kind, said("Look.", tools=(LOOK,)))
+    assert (len(reply.calls), reply.stop_reason) == (MOST_CALLS, "max_tokens")
+    assert (reply.input_tokens, reply.output_tokens) == (70, 9)

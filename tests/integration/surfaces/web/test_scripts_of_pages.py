@@ -157,6 +157,49 @@ def test_what_brings_a_version_back_shows_the_lines_that_go_and_come(tmp_path: P
     assert told["much"] == 6000
 
 
+def test_what_an_agent_does_is_shown_in_words_and_only_ever_as_text(tmp_path: Path) -> None:
+    evil = "<img src=x onerror=alert(1)>\x1b[2J\u202e"
+    turn = {"turn": 2, "model": "m-1", "input_tokens": 1000, "output_tokens": 50}
+    given = [
+        {"kind": "thought", "text": f"Hm.\n{evil}"},
+        {"kind": "call", "tool": "a.b", "arguments": {"q": 1}},
+        {"kind": "result", "tool": "a.b", "outcome": "held", "text": {"n": 1}},
+        {"kind": "refused", "tool": evil, "arguments": {}, "text": "No such tool."},
+        {"kind": "told", "text": "Give your answer."},
+        {"kind": "turn", **turn, "cost_usd": 0.01, "total_usd": 0.02},
+        {"kind": "answer", "how": "done", "output": {"n": 1}, "text": ""},
+        {"kind": "answer", "how": "nothing", "text": "No mail.", "output": None},
+        {"kind": "thought", "text": "long " * 100},
+        {"kind": "toString"}, None, 7, {"kind": "turn"},
+    ]  # fmt: skip
+    told = _worked_out(
+        f"""
+        import {{ agentPiece }} from "@/agent.js";
+        {_PAPER}
+        const lines = {json.dumps(given)}.map((one) => agentPiece(JSON.stringify(one)));
+        const names = (one) => (one?.held ? [one.name, ...one.held.flatMap(names)] : []);
+        console.log(JSON.stringify({{
+          texts: lines.map((one) => one && one.text),
+          names: [...new Set(lines.flatMap(names))],
+          none: agentPiece("no JSON"),
+        }}));
+        """,
+        tmp_path,
+    )
+    shown = "<img src=x onerror=alert(1)>\\u001b[2J\\u202e"
+    long = ("long " * 60).rstrip()
+    assert told["texts"] == [
+        f"thinks: Hm. {shown}", '→ a.b { "q": 1 }', '← a.b waits for a person: { "n": 1 }',
+        f"→ {shown} {{}} was not done: No such tool.", "is told: Give your answer.",
+        "turn 2: m-1, 1,050 tokens, $0.01 ($0.02 so far)", 'answers: { "n": 1 }',
+        "nothing to do: No mail.", f"thinks: {long} …{'long ' * 100}", None, None, None,
+        "turn 0: , 0 tokens, $0 ($0 so far)",
+    ]  # fmt: skip
+    # What a model says makes no element of its own.
+    assert told["names"] == ["div", "span", "details", "summary"]
+    assert told["none"] is None
+
+
 def test_who_is_not_signed_in_goes_to_sign_in_and_comes_back_to_pages_of_ours_alone(
     tmp_path: Path,
 ) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any, Final
 
+import pytest
+
+from mainspring.contracts.errors import Upstream
 from mainspring.contracts.roles import Role
+from mainspring.gate.providers.embedder import OpenAIEmbedder
 from mainspring.workspace.pages.vectors import Embedding
 from tests.kit.house import Bench
 from tests.kit.members import member
-from tests.kit.model_server import model_server
+from tests.kit.model_server import Answer, model_server
 from tests.kit.neighbours import NEIGHBOUR, add_workspace
 from tests.kit.providing import KEY, Providing, providing
 
@@ -71,6 +76,35 @@ async def test_pages_are_found_by_vectors_that_each_workspace_pays_for(bench: Be
         assert (row["caller"], row["provider"], row["output_tokens"]) == ("embeddings", "openai", 0)
         assert row["cost_usd"] == row["input_tokens"] * Decimal("0.02") / 1_000_000 > 0
         assert row["price"]["input_usd_per_million"] == "0.02"
+    assert promises == 0
+
+
+async def test_texts_that_were_paid_for_are_booked_when_later_ones_fail(bench: Bench) -> None:
+    """Fifty texts go at once. Those refused cost nothing, those broken off cost their most."""
+    vectors = [
+        {"object": "embedding", "index": place, "embedding": [1.0] + [0.0] * 1_535}
+        for place in range(50)
+    ]
+    took = {"prompt_tokens": 1_000, "total_tokens": 1_000}
+    good = json.dumps({"object": "list", "model": "m", "data": vectors, "usage": took})
+    ends: tuple[tuple[Answer, int], ...] = (
+        (Answer(status=429, error="busy"), 1_000),
+        (Answer(broken="cut"), 1_000 + 50 * len("word ")),
+    )
+    async with model_server([], key=KEY) as server, providing(bench) as house:
+        connected = {"name": "openai", "base_url": server.openai_url, "key": KEY}
+        await house.call("admin_connect_model", house.operator, **connected)
+        clock = house.house.clock
+        model = OpenAIEmbedder(house.house.database, house.house.providers, clock)
+        for end, _ in ends:
+            server.script[:] = [Answer(body=good), end]
+            with pytest.raises(Upstream):
+                await model.embed(house.house.workspace_id, ["word "] * 120)
+        rows = await _ledger(house)
+        promises = await house.house.database.fetchval(
+            "SELECT count(*) FROM reservations WHERE spent IS NULL"
+        )
+    assert [row["input_tokens"] for row in rows] == [tokens for _, tokens in ends]
     assert promises == 0
 
 

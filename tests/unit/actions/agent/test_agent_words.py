@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mainspring.actions.agent.desk import lay
 from mainspring.actions.agent.material import read_material, shape_of
-from mainspring.actions.agent.sample import sample_of
+from mainspring.actions.agent.sample import pretended, sample_of
+from mainspring.actions.agent.transcript import Transcript
 from mainspring.actions.agent.words import Marks, told
-from mainspring.contracts.agency import Tool
+from mainspring.contracts.agency import Tool, Turn
 from mainspring.contracts.errors import Finding, Invalid, Problem, Upstream
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ToolCall
@@ -61,6 +65,15 @@ def test_every_tool_has_a_name_of_its_own_that_providers_take(ids: list[str]) ->
     assert len(set(names)) == len(ids) + 2
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
     assert {handle.tool.id for handle in desk.handles.values()} == set(ids)
+
+
+def test_a_tool_that_has_the_name_of_another_with_its_mark_is_told_apart() -> None:
+    plain, marked = lay([Tool("a_b", "", {}), Tool("a.b", "", {})], {}, None).handles
+    for ids in ([plain, marked, "a.b"], [plain, "a.b", marked]):
+        desk = lay([Tool(one, f"What {one} does", {}) for one in ids], {}, None)
+        assert len(set(desk.names)) == len(desk.names)
+        assert [handle.tool.id for handle in desk.handles.values()] == ids
+        assert [tool.description for tool in desk.tools[:3]] == [f"What {one} does" for one in ids]
 
 
 def test_a_tool_that_wants_a_secret_is_refused_without_one() -> None:
@@ -123,6 +136,43 @@ def test_a_pretended_answer_has_the_shape_that_was_asked_for(schema: Any, value:
         assert compile_schema(schema, Limits()).is_valid(value)
 
 
+def _lists(levels: int, inner: dict[str, Any]) -> dict[str, Any]:
+    for _ in range(levels):
+        inner = {"type": "array", "minItems": 20, "items": inner}
+    return inner
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        _lists(4, {"type": "integer"}),
+        _lists(4, {"type": "object"}),
+        _lists(2, {"const": "x" * 10_000}),
+        _lists(2, {"type": "object", "required": ["y" * 10_000]}),
+        {"type": "array", "minItems": "x"},
+        {"type": "object", "required": 5},
+        {"type": "object", "required": ["a"], "properties": 5},
+    ],
+)
+def test_a_shape_without_a_sample_is_pretended_as_nothing(schema: dict[str, Any]) -> None:
+    made = pretended({"output_schema": schema}, Limits())
+    assert (made["kind"], made["output"]) == ("nothing", None)
+    assert "could be made up" in made["text"]
+
+
+def test_a_transcript_can_be_written_however_deep_its_arguments_are() -> None:
+    deep: Any = "the end"
+    for _ in range(400):
+        deep = [deep]
+    said = Transcript(read_material({"prompt": "Go."}, "m", Limits()))
+    reply = ModelReply("", "m", 1, 1, calls=(ToolCall("1", "a", {"q": deep}),))
+    said.hear(1, Turn(reply, Decimal(0), 1, datetime(2026, 1, 1, tzinfo=UTC)))
+    said.called("a", None, {"q": deep}, "Too deep.", failed=True)
+    whole = said.whole("k", "s", "o", [], {"kind": "done"}, Decimal(0), 1_000_000)
+    assert b"Too deep." in orjson.dumps(whole)
+    assert whole["shortened"] is True
+
+
 @given(
     text=st.text(alphabet=st.characters(), max_size=50),
     given_=st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=3),
@@ -133,9 +183,9 @@ def test_a_reply_that_was_kept_is_the_same_when_it_is_read_back(
     reply = ModelReply(
         text, "m", 1, 2, calls=(ToolCall("1", text, given_), ToolCall("2", "b", text))
     )
-    kept = reply_as_dict(reply)
+    kept = reply_as_dict(reply, 64)
     again = reply_from_dict(kept)
-    assert reply_as_dict(again) == kept
+    assert reply_as_dict(again, 64) == kept
     assert "\x00" not in again.text
     assert len(again.calls) == 2
 
@@ -146,6 +196,8 @@ def test_a_reply_that_was_kept_is_the_same_when_it_is_read_back(
         ('{"kind":"thought","text":"Hm.\\nSo."}', "thinks: Hm. So."),
         ('{"kind":"call","tool":"a.b","arguments":{"q":1}}', '→ a.b {"q": 1}'),
         ('{"kind":"result","tool":"a","outcome":"held","text":"x"}', "← a waits for a person: x"),
+        ('{"kind":"refused","tool":"b","arguments":{},"text":"No."}', "→ b {} was not done: No."),
+        ('{"kind":"told","text":"Give your answer."}', "is told: Give your answer."),
         (_TURN, "turn 2: 1,050 tokens, $0.0100 ($0.0200 so far)"),
         ('{"kind":"answer","how":"done","output":{"n":1},"text":""}', 'answers: {"n": 1}'),
         ('{"kind":"answer","how":"nothing","text":"No mail."}', "nothing to do: No mail."),

@@ -39,6 +39,7 @@ def _granted(report: Report) -> set[str]:
         (["get_board", "get_board"], "/tools/1", "tool_twice", None),
         (["admin_list_users"], "/tools/0", "never_granted", None),
         (["admin_*"], "/tools/0", "unknown_capability", None),
+        (["*" * 9 + "Z"], "/tools/0", "pattern_stars", "fewer"),
         (["{{ inputs.tool }}"], "/tools/0", None, None),
         (["slack_post"], "/tools/0", "tool_needs_secret", "secrets.NAME"),
         ([{"tool": "get_board", "params": {"nam": "a"}}], "/tools/0/params", "unknown_argument",

@@ -9,38 +9,70 @@ import pytest
 from mainspring.contracts.capability import Effect
 from mainspring.gate.outside.effects import DELETES, READS, USER_VISIBLE, WRITES, judge
 
+
+def names(text: str) -> list[str]:
+    return text.split()
+
+
 READ, SEND = Effect.READ, Effect.SEND
 ONLY_READS: dict[str, Any] = {"readOnlyHint": True}
 CHANGES: dict[str, Any] = {"readOnlyHint": False}
 DESTROYS: dict[str, Any] = {"destructiveHint": True}
+OPEN: dict[str, Any] = {"openWorldHint": True}
+ALMOST = names(
+    "query resolve_incident resolve_review_thread convert_lead watch_repository check_in "
+    "check_out_cart validate_payment ping_user show_notification export_to_drive translate "
+    "preview browse fetch fetch_url fetch_queue_message issue_read"
+)
+DEEDS = names(
+    "browser_click delete_issue sendMessage createIssue update_row deleteuser DELETE dELETE_user "
+    "post_message postmessage ban_user wire_money get_reset_link diff_apply mark_as_read "
+    "get_or_create_user get_or_reset_password list_and_delete list_and_archive find_and_ban_user "
+    "find_and_move_file fetch_and_post check_and_charge_card check_out_cart preview_and_sign "
+    "search_and_unsubscribe peek_and_ack read_and_mark readThenCall get_and_delete email_search_now"
+)
 
 
 @pytest.mark.parametrize(
     ("name", "hints", "said", "effect"),
     [
+        # A clean name that begins with a word for reading.
         ("get_issue", {}, None, READ),
         ("list_updates", {}, None, READ),
+        ("list_open_issues", {}, None, READ),
         ("searchPosts", {}, None, READ),
         ("get_comment", {}, None, READ),
+        ("get_workflow_run", {}, None, READ),
         ("read-file", {}, None, READ),
-        ("notes.fetch", {}, None, SEND),
-        ("browser_click", ONLY_READS, None, SEND),
+        ("lookup", {}, None, READ),
+        ("search_web", {**ONLY_READS, **OPEN}, None, READ),
+        ("get_issue", {**ONLY_READS, "destructiveHint": False}, None, READ),
+        # Any other clean name, if the server says so and nothing speaks against it.
         ("weather", ONLY_READS, None, READ),
+        ("query", ONLY_READS, None, READ),
+        ("resolve-library-id", ONLY_READS, None, READ),
+        ("check_status", ONLY_READS, None, READ),
+        ("convert_currency", ONLY_READS, None, READ),
+        ("issue_read", ONLY_READS, None, READ),
+        ("pull_request_read", ONLY_READS, None, READ),
+        ("weather", {**ONLY_READS, **OPEN}, None, SEND),
         ("weather", {}, None, SEND),
         ("weather", {"readOnlyHint": "yes"}, None, SEND),
+        ("notes.fetch", {}, None, SEND),
         ("", {}, None, SEND),
-        ("delete_issue", ONLY_READS, None, SEND),
-        ("sendMessage", ONLY_READS, None, SEND),
-        ("get_or_create_user", ONLY_READS, None, SEND),
-        ("list_and_delete", {}, None, SEND),
-        ("createIssue", ONLY_READS, None, SEND),
-        ("update_row", ONLY_READS, None, SEND),
-        ("deleteuser", ONLY_READS, None, SEND),
-        ("DELETE", ONLY_READS, None, SEND),
-        ("post_message", {}, None, SEND),
+        # Words that sound like reading and are not.
+        *((name, {}, None, SEND) for name in ALMOST),
+        ("resolve_review_thread", {"destructiveHint": False}, None, SEND),
+        # Two deeds, or one that is no reading, whatever the server says.
+        *((name, hints, None, SEND) for name in DEEDS for hints in ({}, ONLY_READS)),
+        # What the server says against it.
         ("get_issue", CHANGES, None, SEND),
         ("get_issue", DESTROYS, None, SEND),
-        ("weather", {**ONLY_READS, **DESTROYS}, None, READ),
+        ("get_issue", {"destructiveHint": False}, None, SEND),
+        ("get_issue", {"idempotentHint": True}, None, SEND),
+        ("weather", {**ONLY_READS, **DESTROYS}, None, SEND),
+        ("lookup", {**ONLY_READS, **DESTROYS}, None, SEND),
+        # A person's word.
         ("delete_issue", {}, "read", READ),
         ("get_issue", ONLY_READS, "send", SEND),
     ],

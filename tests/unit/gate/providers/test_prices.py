@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from mainspring.contracts.model import Price
 from mainspring.gate.providers.prices import listed_price, price_of
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
 ONE, TWO = Price(Decimal(1), Decimal(2)), Price(Decimal(7), Decimal(8))
 TIERED = Price(
     Decimal(3), Decimal(15), Decimal("0.3"), Decimal("3.75"),
@@ -95,3 +98,11 @@ def test_a_price_with_tiers_is_kept_whole_beside_what_it_was_used_for() -> None:
         "cached_usd_per_million": "0.6",
         "stored_usd_per_million": "7.5",
     }
+
+
+def test_every_model_that_an_example_names_has_a_price_that_comes_with_the_product() -> None:
+    named = re.compile(r'"model": "([a-z]+)/([^"]+)"')
+    found = [pair for file in EXAMPLES.glob("*.json") for pair in named.findall(file.read_text())]
+
+    assert found
+    assert [pair for pair in found if listed_price(*pair) is None] == []

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -17,7 +19,12 @@ from pydantic_ai.messages import (
 )
 
 from mainspring.contracts import model as ours
-from mainspring.gate.providers.spelling import from_response, to_messages, to_parameters
+from mainspring.gate.providers.spelling import (
+    MOST_CALLS,
+    from_response,
+    to_messages,
+    to_parameters,
+)
 
 TOOL = ours.ModelTool("look_up", "Looks.", {"type": "object", "title": "T"})
 CALL = ours.ToolCall("c1", "look_up", {"at": "x"})
@@ -112,6 +119,54 @@ def test_calls_without_an_id_or_with_the_same_get_their_own() -> None:
     assert ids[0] == "a"
     assert len(set(ids)) == 4
     assert all(ids)
+
+
+@given(st.lists(st.sampled_from(["", "x", "x-1", "x-2", "x-1-2", "call-0", "call-1"]), max_size=9))
+def test_no_two_calls_of_an_answer_have_one_id(given_ids: list[str]) -> None:
+    parts = [ToolCallPart("look_up", {}, given) for given in given_ids]
+    ids = [call.id for call in from_response(ModelResponse(parts=parts)).calls]
+    assert len(set(ids)) == len(given_ids)
+    assert all(ids)
+
+
+def test_an_answer_with_calls_without_number_is_heard_to_a_bound_and_says_so() -> None:
+    thought = ThinkingPart(content="Hm.", signature="s", provider_name="anthropic")
+    calls = [ToolCallPart("look_up", {}, "same") for _ in range(MOST_CALLS + 1)]
+    whole = from_response(ModelResponse(parts=calls[:-1]))
+    assert (len(whole.calls), whole.cut) == (MOST_CALLS, False)
+    said = from_response(
+        ModelResponse(parts=[thought, *calls, TextPart(content="More.")], provider_name="anthropic")
+    )
+    assert (len(said.calls), said.cut, said.text) == (MOST_CALLS, True, "")
+    # What is kept of the turn is of the part that was heard.
+    (made,) = _spelled(ours.ModelMessage("assistant", said.text, said.calls, kept=said.kept))
+    assert [type(part) for part in made.parts] == [ThinkingPart, *[ToolCallPart] * MOST_CALLS]
+
+
+@pytest.mark.parametrize(
+    ("name", "fitting"),
+    [
+        ("look_up", "look_up"),
+        ("web.search/all of it", "web_search_all_of_it"),
+        ("Größe", "Gr__e"),
+        ("", "_"),
+        ("a" * 80, "a" * 64),
+    ],
+)
+def test_a_name_that_is_no_tools_goes_back_as_one_that_a_provider_takes(
+    name: str, fitting: str
+) -> None:
+    turn, results = _spelled(
+        ours.ModelMessage("assistant", calls=(ours.ToolCall("c1", name, {}),)),
+        ours.ModelMessage("user", results=(ours.ToolResult("c1", name, "No.", failed=True),)),
+    )
+    names = [
+        part.tool_name
+        for message in (turn, results)
+        for part in message.parts
+        if isinstance(part, ToolCallPart | ToolReturnPart)
+    ]
+    assert names == [fitting, fitting]
 
 
 SIGNED = ModelResponse(

@@ -121,3 +121,19 @@ def test_what_the_rooms_log_has_no_trace(capsys: pytest.CaptureFixture[str]) -> 
     run_cli(_app(act), ["go"])
 
     assert capsys.readouterr().err == "mainspring: A duty failed.\n"
+
+
+def test_a_sentence_and_its_way_out_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    way = "Name another model."
+    why = "Nobody offers it."
+    problem = Invalid(
+        f"The arguments are not valid: {why}",
+        findings=[Finding("/model", why, "unknown_model", way), Finding("/x", "Odd.", "odd", way)],
+        suggestion=way,
+    )
+    run_cli(_raising(problem), ["go"])
+    said = capsys.readouterr().err
+
+    assert (said.count(why), said.count(way)) == (1, 1)
+    assert "at /model" in said
+    assert "/x" in said

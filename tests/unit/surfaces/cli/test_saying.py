@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from mainspring.surfaces.cli.saying import Saying
@@ -36,6 +37,18 @@ def test_what_a_step_says_again_after_a_takeover_is_not_shown_again() -> None:
 def test_a_terminal_shows_what_a_script_says_and_does_not_obey() -> None:
     saying = Saying(Screen(), bare=True)
     assert heard(saying, piece(1, "\x1b[2Jgone\r\n")) == ["\\u001b[2Jgone\\u000d"]
+
+
+def test_a_terminal_shows_what_models_and_tools_say_in_one_line_and_does_not_obey() -> None:
+    saying = Saying(Screen(), bare=True)
+    evil = "\x1b]0;owned\x07\n\x9b2J\u202e a\r b"
+    kinds = ("thought", "call", "result", "refused", "told", "turn", "answer")
+    parts = ("text", "tool", "arguments", "outcome", "output", "turn", "model", "how")
+    for seq, kind in enumerate(kinds, 1):
+        text = json.dumps({"kind": kind, **dict.fromkeys(parts, evil)}, ensure_ascii=False)
+        (line,) = heard(saying, piece(seq, f"{text}\n", "agent"))
+        assert "".join(filter(str.isprintable, line)) == line, kind
+        assert ("\\u001b]0;owned\\u0007" in line) == (kind != "turn")
 
 
 def test_what_an_agent_does_is_put_into_words_and_said_once() -> None:

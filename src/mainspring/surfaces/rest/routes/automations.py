@@ -22,7 +22,7 @@ from mainspring.actions.script.checking import built
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.json_text import content_hash
-from mainspring.definition.validate import Report, validate
+from mainspring.definition.validate import Report
 from mainspring.gate.policy import mode_of
 from mainspring.runs.arrivals import Request as Wish
 from mainspring.store.database import Connection
@@ -38,7 +38,7 @@ from mainspring.surfaces.rest.automation_shapes import (
     secrets_shown,
 )
 from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
-from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.door import Caller, SignedIn
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
@@ -49,7 +49,8 @@ from mainspring.surfaces.rest.shapes import Accepted
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
-from mainspring.workspace.automations import Saved, State, create, update
+from mainspring.workspace.automations import Saved, State, create, read_grants, update
+from mainspring.workspace.judging_here import doubts_here, judge_here, words_for
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
 from mainspring.workspace.watched_boards import missing_boards
@@ -101,10 +102,11 @@ def routes(rooms: Rooms) -> APIRouter:
 async def judge(
     rooms: Rooms, workspace_id: UUID, document: Any, automation_id: UUID | None = None
 ) -> Report:
-    """The verdict on a document; a hostile one takes its time on a thread."""
-    own = None if automation_id is None else str(automation_id)
-    words = await rooms.registry.of(workspace_id)
-    report = await asyncio.to_thread(validate, document, words, rooms.limits, automation_id=own)
+    """The verdict on a document, with what this house doubts about it."""
+    words = await words_for(rooms.registry, workspace_id, document)
+    report = await judge_here(
+        document, workspace_id, words, rooms.gate.models, rooms.limits, automation_id
+    )
     return await built(rooms.workshop, workspace_id, report)
 
 
@@ -259,12 +261,15 @@ def _acting(rooms: Rooms, act: Act | None) -> Callable[..., Awaitable[Answer]]:
 
     async def act_on(automation_id: UUID, caller: SignedIn) -> Answer:
         space = caller.workspace_id
-        doing = act or await _activation(rooms, space)
+        found: tuple[Finding, ...] = ()
+        doing = act
+        if doing is None:
+            doing, found = await _activation(rooms, caller, automation_id)
 
         async def work(tx: Connection) -> tuple[State, tuple[Finding, ...]]:
             state = await doing(tx, space, automation_id)
             doubts = await _doubts(tx, space, automation_id) if state == "active" else ()
-            return state, doubts
+            return state, (*doubts, *found)
 
         state, doubts = await change(
             caller.database,
@@ -280,14 +285,21 @@ def _acting(rooms: Rooms, act: Act | None) -> Callable[..., Awaitable[Answer]]:
     return act_on
 
 
-async def _activation(rooms: Rooms, workspace_id: UUID) -> Act:
-    """What activates an automation; its words are asked for before anything is held."""
-    words = await rooms.registry.of(workspace_id)
+async def _activation(
+    rooms: Rooms, caller: Caller, automation_id: UUID
+) -> tuple[Act, tuple[Finding, ...]]:
+    """What activates an automation, and what it would not find; asked before anything is held."""
+    space = caller.workspace_id
+    async with caller.database.acquire() as connection:
+        there = await read_automation(connection, space, automation_id)
+    document, grants = there["definition"], read_grants(there["grants"])
+    words = await words_for(rooms.registry, space, document)
+    doubts = await doubts_here(document, grants, space, words, rooms.gate.models)
 
     async def start(tx: Any, workspace_id: UUID, automation_id: UUID) -> State:
         return await activate(tx, workspace_id, automation_id, words, rooms.limits)
 
-    return start
+    return start, doubts
 
 
 async def _doubts(tx: Connection, workspace_id: UUID, automation_id: UUID) -> tuple[Finding, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.gate.pinned import Offer
 from mainspring.gate.usage_ledger import history_of
 from mainspring.surfaces.capability_list import as_dict, found_by, shown_to
 from mainspring.surfaces.rest.answers import Answer
@@ -68,12 +70,21 @@ class CapabilityList(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     capabilities: list[CapabilityShape]
+    next: str | None = Field(
+        description="Where the next page begins, to be given as after; null on the last one."
+    )
 
 
 _ARGUMENTS = takes_schema(
     {"title": "Arguments", "type": "object", "additionalProperties": True},
     "The arguments; their schema is the capability's input_schema.",
 )
+
+
+_After = Annotated[
+    str, Query(max_length=200, description="Only those whose names come after this one.")
+]
+_Limit = Annotated[int | None, Query(ge=1, le=1_000, description="At most so many; left out: all.")]
 
 
 def routes(rooms: Rooms) -> APIRouter:
@@ -91,9 +102,11 @@ def routes(rooms: Rooms) -> APIRouter:
         everything: Annotated[
             bool, Query(alias="all", description="Those too that only runs may call.")
         ] = False,
+        after: _After = "",
+        limit: _Limit = None,
     ) -> Answer:
         offers = await shown_to(rooms, caller.visitor, everything=everything)
-        return Answer({"capabilities": [as_dict(offer) for offer in offers]})
+        return Answer(_page(offers, after, limit))
 
     @made.get(
         "/capabilities/{capability_id}",
@@ -132,3 +145,10 @@ def routes(rooms: Rooms) -> APIRouter:
         return Answer(await rooms.gate.serve(caller.visitor, capability_id, arguments))
 
     return made
+
+
+def _page(offers: Sequence[Offer], after: str, limit: int | None) -> dict[str, Any]:
+    left = [offer for offer in offers if offer.capability.id > after]
+    shown = left[:limit]
+    following = shown[-1].capability.id if len(shown) < len(left) else None
+    return {"capabilities": [as_dict(offer) for offer in shown], "next": following}

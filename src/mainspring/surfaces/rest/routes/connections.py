@@ -2,7 +2,8 @@
 
 Whoever comes back is sent by another site, and then a browser does not show who is signed in
 here. So the first answer is a page of ours that leads to the same address once more: now it is
-we who ask, and the browser shows its session. Only the member who left may come back.
+we who ask, and the browser shows its session. Only the member who left may come back, to the
+place of the connection they left for.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
-from mainspring.contracts.errors import Problem, Unauthenticated
+from mainspring.contracts.errors import Missing, Problem, Unauthenticated
 from mainspring.contracts.roles import Permission
 from mainspring.gate.outside.switchboard import CALLBACK
 from mainspring.store.audit import entry_by
@@ -38,6 +40,8 @@ _FACES: Final = (
     Face("POST", "/connections/{connection_id}/refuse", "refuse_tools", "Refuse tools"),
     Face("PUT", "/connections/{connection_id}/tools/{tool}/effect", "set_tool_effect",
          "Say what a tool does"),
+    Face("PUT", "/connections/{connection_id}/token", "set_connection_token",
+         "Give a server of tools another token"),
     Face("POST", "/connections/{connection_id}/sign-in", "begin_sign_in",
          "Sign in at a server of tools"),
     Face("DELETE", "/connections/{connection_id}", "disconnect_mcp_server",
@@ -83,7 +87,7 @@ def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
             caller = await person_of(rooms.database, plain)
             check_role(caller, Permission.CONNECT)
             found, failed = await rooms.switchboard.finish_sign_in(
-                caller.actor, **_brought(request)
+                caller.actor, _connection(request), **_brought(request)
             )
             await replace(
                 caller.database,
@@ -96,6 +100,13 @@ def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
         return _page(f"{found.alias} is connected", "You can close this page.")
 
     return come_back
+
+
+def _connection(request: Request) -> UUID:
+    try:
+        return UUID(request.path_params["connection_id"])
+    except ValueError:
+        raise Missing("There is no such connection here.", code="connection_missing") from None
 
 
 def _brought(request: Request) -> dict[str, Any]:

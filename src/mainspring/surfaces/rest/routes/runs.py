@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from mainspring.contracts.context import Stream
 from mainspring.contracts.roles import Permission
+from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.gate.usage_ledger import usage_of_run
 from mainspring.runs.history import list_runs, read_run
 from mainspring.runs.output import (
@@ -114,7 +115,8 @@ def _reading(made: APIRouter) -> None:
         async with caller.database.acquire() as connection:
             run = await read_run(connection, caller.workspace_id, run_id)
             usage = await usage_of_run(connection, caller.workspace_id, run_id)
-        return Answer({**run, "usage": usage, "story": tell(run)})
+            kept = await transcripts_of_run(connection, caller.workspace_id, run_id)
+        return Answer({**run, "usage": usage, "transcripts": kept, "story": tell(run)})
 
 
 def _listening(made: APIRouter) -> None:

@@ -16,6 +16,7 @@ from starlette.responses import StreamingResponse
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
+from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.runs.history import read_run
 from mainspring.runs.progress import Mark, RunWatch, WorkspaceWatch, marked, read_moment
 from mainspring.runs.story import tell
@@ -127,6 +128,8 @@ class _WatchedRun:
             if over:
                 run = await read_run(connection, watch.workspace_id, watch.run_id)
                 told[-1].data["story"] = tell(run)
+                kept = await transcripts_of_run(connection, watch.workspace_id, watch.run_id)
+                told[-1].data["transcripts"] = kept
         return Look(told, over)
 
 

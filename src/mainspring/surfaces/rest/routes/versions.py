@@ -30,6 +30,7 @@ from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import Saved
+from mainspring.workspace.judging_here import words_for
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.portable import (
     Imported,
@@ -132,8 +133,10 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
     async def roll_back(automation_id: UUID, request: Request, caller: SignedIn) -> Answer:
         asked = await read_body(request, Rollback)
         space = caller.workspace_id
-        words = await rooms.registry.of(space)
 
+        async with caller.database.acquire() as connection:
+            then = await read_version(connection, space, automation_id, asked.version)
+        words = await words_for(rooms.registry, space, then["definition"])
         async with caller.database.acquire() as connection:
             content = await judge_version(
                 connection, space, automation_id, asked.version, words, rooms.limits
@@ -199,7 +202,7 @@ def _importing(made: APIRouter, rooms: Rooms) -> None:
         bounds = replace(rooms.limits, json_bytes=rooms.limits.import_bytes)
         bundle = await read_json_body(request, bounds)
         space = caller.workspace_id
-        words = await rooms.registry.of(space)
+        words = await words_for(rooms.registry, space, bundle)
         judged = await judge_import(bundle, words, rooms.limits)
         if on_clash == "rename":
             async with caller.database.acquire() as connection:

@@ -1,0 +1,32 @@
+"""An agent may be given tools of outside servers beside ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from tests.kit.agents import Minds, agents_bench, ends, thinking
+from tests.kit.house import Bench
+from tests.kit.mcp_server import McpDouble, Script, mcp_server
+from tests.kit.toolshop import LOOK, three
+
+
+async def test_an_agent_has_the_tools_of_a_pattern_beside_one_of_ours(bench: Bench) -> None:
+    models = Minds(reply=ends())
+    async with mcp_server(McpDouble(Script(tools=three()))) as server:
+        settings = replace(bench.house.settings, egress_allow=frozenset({server.pair}))
+        there = Bench(replace(bench.house, settings=settings), bench.outside)
+        async with agents_bench(there, models) as one:
+            owner = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
+            given = {"alias": "notes", "server_url": server.url}
+            await one.house.gate.direct(owner, "connect_mcp_server", given)
+            plan = thinking("test.echo", "notes.*")
+            grants = ("agent.run", "test.echo", f"notes.{LOOK['name']}")
+            run = await one.run({**plan, "grants": [{"capability": name} for name in grants]})
+
+    assert run["output"] == {"n": 1}, run["error"]
+    offered = {tool.name for tool in models.requests[0].tools}
+    assert {"test_echo", "notes_search_notes"} <= offered

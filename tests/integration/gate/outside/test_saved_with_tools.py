@@ -1,0 +1,198 @@
+"""What is saved counts on tools and models that may not be there now, and whoever saves is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from mainspring.store.embedded import EmbeddedServer
+from mainspring.surfaces.cli import Doors
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.run import run_file
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry, rooms_of
+from tests.kit.agents import thinking
+from tests.kit.house import document, step
+from tests.kit.postgres import fresh_database
+from tests.kit.toolshop import LOOK, SEND, Toolshop, toolshop
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SEARCH = document(step("look", "notes.search_notes", {"text": "tax"}), name="Looks")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(
+    postgres_server: EmbeddedServer,
+    migrated_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Toolshop]:
+    """One house for all tests of this module."""
+    async with (
+        fresh_database(postgres_server, migrated_template) as url,
+        toolshop(url, tmp_path_factory.mktemp("saved")) as made,
+    ):
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def shop(shared: Toolshop) -> Toolshop:
+    await shared.reset()
+    for one in (await shared.ask("POST", "/capabilities/list_models", {}))["connections"]:
+        await shared.call("disconnect_model", name=one["name"])
+    return shared
+
+
+def places(told: Any) -> dict[str, str]:
+    return {one["pointer"]: one["code"] for one in told["warnings"]}
+
+
+async def test_what_uses_a_held_back_tool_is_saved_and_activated_with_a_doubt(
+    shop: Toolshop,
+) -> None:
+    one = await shop.connect("notes")
+    shop.notes.script.tools[0] = {**LOOK, "description": "Finds notes, and more."}
+    await shop.harvest(one)
+    judged = await shop.ask("POST", "/validate", SEARCH)
+    saved = await shop.ask("POST", "/automations", SEARCH)
+    active = await shop.ask("POST", f"/automations/{saved['id']}/activate")
+    pattern = thinking("notes.search_notes", "notes.*", name="Both")
+    both = await shop.ask("POST", "/validate", pattern)
+    await shop.agree(one, "search_notes")
+    after = await shop.ask("POST", "/validate", SEARCH)
+
+    for told in (judged, saved, active):
+        (doubt,) = (one for one in told["warnings"] if one["code"] == "tool_held_back")
+        assert doubt["pointer"] == "/plan/0/action"
+        assert doubt["detail"].startswith("notes.search_notes is held back")
+        assert "connections agree notes" in doubt["suggestion"]
+    assert [grant["capability"] for grant in judged["grants"]] == ["notes.search_notes"]
+    assert places(both)["/plan/0/config/tools/0"] == "tool_held_back"
+    assert not after["warnings"]
+
+
+async def test_a_model_that_cannot_be_asked_is_doubted_where_it_is_named(shop: Toolshop) -> None:
+    asking = thinking(name="Asks", model="anthropic/claude-sonnet-4-6")
+    alone = await shop.ask("POST", "/validate", asking)
+    await shop.call("connect_model", name="anthropic", key="sk-ant-0123456789")
+    saved = await shop.ask("POST", "/automations", asking)
+    told = {
+        name: places(await shop.ask("POST", "/validate", thinking(name="Asks", model=name)))
+        for name in ("nowhere/x", "frob nicate!", "anthropic/claude-no-such-1", "{{ inputs.m }}")
+    }
+    odd = step("odd", "transform_data", {"output": {"action": {}, "config": {"model": "x"}}})
+    usual = {**thinking(name="Asks"), "execution": {"model": "gpt-5"}}
+    usual["plan"] = [*usual["plan"], odd]
+    of_all = await shop.ask("POST", "/validate", usual)
+    await shop.ask("POST", f"/automations/{saved['id']}/activate")
+    gone = await shop.call("disconnect_model", name="anthropic")
+    again = await shop.ask("PUT", f"/automations/{saved['id']}", asking)
+
+    assert places(alone) == {"/plan/0/config/model": "no_model"}
+    assert not saved["warnings"]
+    assert told == {
+        "nowhere/x": {"/plan/0/config/model": "unknown_model"},
+        "frob nicate!": {"/plan/0/config/model": "unknown_model"},
+        "anthropic/claude-no-such-1": {"/plan/0/config/model": "unknown_price"},
+        "{{ inputs.m }}": {},
+    }
+    assert places(of_all) == {"/execution/model": "unknown_model"}
+    assert gone == {"disconnected": True, "needed_by": ["Asks"]}
+    assert places(again) == {"/plan/0/config/model": "no_model"}
+
+
+async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
+    shop: Toolshop,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    await shop.connect("notes")
+    await shop.call("connect_model", name="anthropic", key="sk-ant-0123456789")
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+    file = tmp_path / "agent.json"
+    file.write_text(json.dumps(thinking("notes.*", name="Reads notes", model="nowhere/x")))
+
+    @asynccontextmanager
+    async def enter(settings: Any) -> AsyncIterator[Rooms]:
+        del settings
+        yield rooms_of(shop.house)
+
+    desk = Desk(Doors(enter, build_registry))
+    code = await run_file(desk, Screen(), str(file), (), None, 30.0, mode="dry_run")
+    said = "".join(capsys.readouterr())
+    before = said.partition("saved as version")[0]
+
+    # A dry run goes on without the model, and says so.
+    assert code == 0, said
+    assert "may call notes.search_notes" in before
+    assert "/plan/0/config/model" in said
+    assert "cannot be asked now" in " ".join(said.split())
+
+
+async def test_what_is_not_there_gets_a_way_out_and_no_pattern_stands_for_what_changes_automations(
+    shop: Toolshop,
+) -> None:
+    await shop.connect("notes")
+    names = ("jira.*", "jira.zzz", "notes.nothing_at_all_like_it", "*_automation")
+    wrong = (await shop.ask("POST", "/validate", thinking(*names)))["errors"]
+    ways = {one["pointer"]: one["suggestion"] for one in wrong}
+    everything = await shop.ask("POST", "/validate", thinking("*"))
+    granted = {one["capability"] for one in everything["grants"]}
+    named = await shop.ask("POST", "/validate", thinking("delete_automation"))
+
+    at = "/plan/0/config/tools"
+    assert "connections add URL --alias jira" in ways[f"{at}/0"]
+    assert "connections add URL --alias jira" in ways[f"{at}/1"]
+    assert "notes.search_notes" in ways[f"{at}/2"]
+    assert "delete_automation" in ways[f"{at}/3"]
+    assert {"notes.search_notes", "search"} <= granted
+    assert not granted & {
+        "confirm_action", "delete_automation", "run_automation_once", "save_automation_draft",
+        "update_automation",
+    }  # fmt: skip
+    assert "delete_automation" in {one["capability"] for one in named["grants"]}
+
+
+async def test_another_token_lets_a_connection_in_again_and_keeps_what_was_agreed_to(
+    shop: Toolshop,
+) -> None:
+    one = await shop.connect("notes")
+    await shop.ask("PUT", f"/connections/{one}/tools/weather/effect", {"effect": "read"})
+    shop.notes.script.tokens = ["tok-new-0123456789"]
+    shut = await shop.refused("POST", f"/connections/{one}/harvest")
+    empty = await shop.refused("PUT", f"/connections/{one}/token", {"token": ""})
+    changed = await shop.ask("PUT", f"/connections/{one}/token", {"token": "tok-new-0123456789"})
+    tools = await shop.harvest(one)
+    kept = await shop.house.database.fetch("SELECT detail::text AS said FROM audit_log")
+
+    assert "connections token notes" in shut["suggestion"]
+    assert empty["errors"][0]["pointer"] == "/token"
+    assert changed["connection"]["auth"] == "bearer"
+    assert {name: (row["state"], row["effect"]) for name, row in tools.items()} == {
+        "search_notes": ("agreed", "read"),
+        "send_note": ("agreed", "send"),
+        "weather": ("agreed", "read"),
+    }
+    assert not [row for row in kept if "tok-new" in row["said"]]
+
+
+async def test_that_a_tool_only_reads_is_asked_for_anew_when_it_is_another(shop: Toolshop) -> None:
+    one = await shop.connect("notes")
+    await shop.ask("PUT", f"/connections/{one}/tools/send_note/effect", {"effect": "read"})
+    shop.notes.script.tools[1] = {**SEND, "description": "Sends it to everybody."}
+    waiting = (await shop.harvest(one))["send_note"]
+    await shop.agree(one, "send_note")
+    after = (await shop.look(one))["send_note"]
+
+    assert (waiting["state"], waiting["effect"]) == ("changed", "send")
+    assert "has to be said again" in waiting["effect_because"]
+    assert (after["state"], after["effect"]) == ("agreed", "send")
+    assert "said again" not in after["effect_because"]

@@ -1,0 +1,77 @@
+"""A transcript can be found from everywhere, and a run under way can be followed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.firing import watch_run
+from mainspring.surfaces.cli.reading import show_logs
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.rest.shapes import RunDetail
+from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
+from tests.kit.api import served
+from tests.kit.house import Bench, document, step
+
+EVIL = "Look\x1b[2J at\u202e this."
+
+
+async def test_a_transcript_is_named_by_the_run_and_printed_by_a_command(
+    bench: Bench, command: Any, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = Minds(script=[calls(("test_echo", {"q": "launch"}), thoughts=EVIL)], reply=ends("x"))
+    async with agents_bench(bench, models) as one:
+        run = await one.run(thinking("test.echo", max_turns=9))
+    assert run["reason"] == "agent_answer"
+    run_id = str(run["id"])
+    async with served(bench.house) as api:
+        answer = await api.client.get(f"/api/v1/runs/{run_id}")
+        (kept,) = RunDetail.model_validate(answer.json()).transcripts
+        content = await api.client.get(f"/api/v1/artifacts/{kept.artifact_id}/content")
+        end = (await api.client.get(f"/api/v1/runs/{run_id}/stream")).text
+    assert kept.step == "think"
+    whole = content.json()
+    assert len(whole["turns"]) == 5
+    assert str(kept.artifact_id) in end
+
+    code, said = await command("runs", "transcript", run_id, "think")
+    assert code == exits.DONE
+    shown = ["Look\\u001b[2J at\\u202e this.", "calls test.echo:", '"q": "launch"', "turn 5:"]
+    places = [said.index(one) for one in shown]
+    assert places == sorted(places)
+    assert "final_answer (not done)" in said
+    assert "/n: This must be a whole number" in said
+    assert not {"\x1b", "\u202e"} & set(said)
+    code, said = await command("runs", "transcript", "last", "--json")
+    (one_told,) = json.loads(said)["transcripts"]
+    assert (one_told["artifact_id"], one_told["transcript"]) == (str(kept.artifact_id), whole)
+    assert await show_logs(desk, Screen(), run_id, calls=False) == exits.DONE
+    said = capsys.readouterr().out
+    assert f"think: artifact {kept.artifact_id}" in said
+    assert f"runs transcript {run_id}" in said
+    code, said = await command("runs", "transcript", run_id, "other")
+    assert (code, "Steps that have one: think." in said) == (exits.FAILED, True)
+
+    # Whoever follows the run, also afterwards, is led to it.
+    assert await watch_run(desk, Screen(), run_id, None) == exits.FAILED
+    said = capsys.readouterr().out
+    places = [said.index(one) for one in ("thinks: ", "test.echo", "was not done", "Failed")]
+    assert places == sorted(places)
+    assert f"runs transcript {run_id}" in said.partition("Its transcript shows")[2]
+
+
+async def test_a_run_without_agents_or_that_is_not_there_has_no_transcript(
+    bench: Bench, command: Any
+) -> None:
+    code, said = await command("runs", "transcript", "last")
+    assert (code, said) == (exits.FAILED, "There are no runs yet.\n")
+    code, said = await command("runs", "watch", "0190")
+    assert code == exits.FAILED
+    run = await bench.run(document(step("a", "transform_data", {"output": 1})))
+    code, said = await command("runs", "transcript", str(run["id"]))
+    assert code == exits.FAILED
+    assert "No agent of this run has a transcript." in said
