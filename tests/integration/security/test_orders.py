@@ -44,7 +44,7 @@ SIGN: Final = re.compile(r"(?<!look_)zq\d{4}kx")
 # What stands between a mark and its end; the mark is another one in each conversation.
 MARKED: Final = re.compile(r"<(untrusted-[0-9a-f]{16}) [^>]*>.*?</\1>", re.DOTALL)
 # Each errand is worded in so many of the thirteen ways.
-EACH: Final = 3
+EACH: Final = 5
 # Whatever an automation, a person or the installation is set to; what moves by itself is left out.
 SETTINGS: Final = {
     "automations": ("updated_at",), "automation_versions": (), "definitions": (),
