@@ -12,6 +12,7 @@ from mainspring.authoring import saving_schemas as saving
 from mainspring.authoring import trying_schemas as trying
 from mainspring.authoring.asking import list_handler, overlap_handler, playbook_handler
 from mainspring.authoring.editing import delete_handler, update_handler
+from mainspring.authoring.phrases.capability import read_schedule_capability
 from mainspring.authoring.running import look_handler, run_handler
 from mainspring.authoring.saving import save_handler
 from mainspring.authoring.studio import Studio
@@ -97,4 +98,5 @@ def _for_readers(studio: Studio) -> tuple[Capability, ...]:
             "moment can wake both. With intent, those that mean something alike are added.",
             trying.OVERLAP, trying.OVERLAPS, overlap_handler(studio), annotations=_READS,
         ),
+        read_schedule_capability(),
     )  # fmt: skip

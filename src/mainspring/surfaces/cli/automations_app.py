@@ -51,6 +51,7 @@ def add_to(app: typer.Typer) -> None:
     """In the order of an automation's life."""
     offered: dict[str, Callable[..., int]] = {
         "new": _new,
+        "when": _when,
         "validate": _validate,
         "save": _save,
         "list": _list,
@@ -86,6 +87,22 @@ def _new(
 
     desk = desk_of(ctx)
     return new(desk, desk.screen(for_programs=for_programs), name, trigger.value, output)
+
+
+def _when(
+    ctx: typer.Context,
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="When, in words.")],
+    timezone: Annotated[
+        str | None,
+        typer.Option(metavar="ZONE", help="The zone where the words name none: Europe/Berlin."),
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Read a schedule in words: its cron expression, what was assumed, and the next moments."""
+    from mainspring.surfaces.cli.when import tell_when
+
+    desk = desk_of(ctx)
+    return tell_when(desk.screen(for_programs=for_programs), " ".join(words), timezone)
 
 
 def _validate(

@@ -1,0 +1,121 @@
+"""What a reading of words comes to: a schedule, a question, or why there is no schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+CLARIFICATIONS: Final = (
+    "time_zone", "how_often", "which_days", "which_times", "which_weeks", "which_of_month",
+    "which_meaning", "once_or_yearly",
+)  # fmt: skip
+REFUSALS: Final = ("not_recurring", "too_often", "uneven", "not_sayable")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The words that were read, and where they stand in the text."""
+
+    start: int
+    end: int
+    words: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"start": self.start, "end": self.end, "words": self.words}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to a question: what it comes to, as far as it is known.
+
+    ``when`` is a condition for the steps, where the expressions alone would fire too often.
+    """
+
+    sentence: str
+    crons: tuple[str, ...] = ()
+    timezone: str | None = None
+    when: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "sentence": self.sentence,
+            "crons": list(self.crons),
+            "timezone": self.timezone,
+            "when": self.when,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A schedule: the configs of its triggers, and a sentence that says them back."""
+
+    span: Span
+    crons: tuple[str, ...]
+    timezone: str
+    sentence: str
+    assumptions: tuple[str, ...]
+    moments: tuple[datetime, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "span": self.span.as_dict(),
+            "triggers": [{"cron": cron, "timezone": self.timezone} for cron in self.crons],
+            "sentence": self.sentence,
+            "assumptions": list(self.assumptions),
+            "next": [moment.isoformat() for moment in self.moments],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Clarification:
+    """What only a person can say, as a question with choices."""
+
+    span: Span
+    kind: str
+    question: str
+    choices: tuple[Choice, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "span": self.span.as_dict(),
+            "kind": self.kind,
+            "question": self.question,
+            "choices": [choice.as_dict() for choice in self.choices],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why no schedule says this, and the nearest that would."""
+
+    span: Span
+    kind: str
+    reason: str
+    choices: tuple[Choice, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "span": self.span.as_dict(),
+            "kind": self.kind,
+            "reason": self.reason,
+            "choices": [choice.as_dict() for choice in self.choices],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything that a text says about when; empty when it says nothing."""
+
+    readings: tuple[Reading, ...] = ()
+    clarifications: tuple[Clarification, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    cut: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "readings": [one.as_dict() for one in self.readings],
+            "clarifications": [one.as_dict() for one in self.clarifications],
+            "refusals": [one.as_dict() for one in self.refusals],
+            "cut": self.cut,
+        }

@@ -1,0 +1,133 @@
+"""The capability that reads schedules in words, and its schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.authoring.phrases.answers import CLARIFICATIONS, REFUSALS
+from mainspring.authoring.phrases.reading import MOMENTS, read_words
+from mainspring.authoring.phrases.words import LONGEST
+from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.workspace.boards.shapes import COUNT, MOMENT, Schema, asked, thing
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+_TEXT: Final[Schema] = {"type": "string"}
+_ZONE: Final[Schema] = {"type": "string", "format": "iana-timezone"}
+_SPAN: Final = thing({"start": COUNT, "end": COUNT, "words": _TEXT}, ["start", "end", "words"])
+_CHOICE: Final = thing(
+    {
+        "sentence": _TEXT,
+        "crons": {"type": "array", "items": _TEXT},
+        "timezone": {"description": "Null while it is not known.", "type": ["string", "null"]},
+        "when": {
+            "description": "A condition for the steps, where the schedule alone fires too often.",
+            "type": ["string", "null"],
+        },
+    },
+    ["sentence", "crons", "timezone", "when"],
+)
+_CHOICES: Final[Schema] = {"type": "array", "items": _CHOICE}
+_READING: Final = thing(
+    {
+        "span": _SPAN,
+        "triggers": {
+            "description": "The config of one schedule trigger each.",
+            "type": "array",
+            "minItems": 1,
+            "items": thing({"cron": _TEXT, "timezone": _ZONE}, ["cron", "timezone"]),
+        },
+        "sentence": _TEXT,
+        "assumptions": {"description": "What was not said.", "type": "array", "items": _TEXT},
+        "next": {"type": "array", "items": MOMENT, "maxItems": MOMENTS},
+    },
+    ["span", "triggers", "sentence", "assumptions", "next"],
+)
+_QUESTION: Final = thing(
+    {
+        "span": _SPAN,
+        "kind": {"enum": list(CLARIFICATIONS)},
+        "question": _TEXT,
+        "choices": _CHOICES,
+    },
+    ["span", "kind", "question", "choices"],
+)
+_REFUSAL: Final = thing(
+    {"span": _SPAN, "kind": {"enum": list(REFUSALS)}, "reason": _TEXT, "choices": _CHOICES},
+    ["span", "kind", "reason", "choices"],
+)
+_SAID: Final = "every weekday at 9 Berlin time"
+READ: Final = asked(
+    {
+        "text": {
+            "description": "A request; what is not about time is passed over.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST,
+        },
+        "timezone": {"description": "Where the text names no zone.", **_ZONE},
+    },
+    ["text"],
+    [
+        {"text": f"{_SAID} post the digest"},
+        {"text": "every 15 minutes during working hours", "timezone": "Africa/Kigali"},
+    ],
+    ({}, "which words?"),
+    ({"text": ""}, "no words"),
+    ({"text": "daily at 9", "timezone": "Mars/Base"}, "no such zone"),
+)
+_ANSWER: Final = {
+    "readings": {"type": "array", "items": _READING},
+    "clarifications": {"type": "array", "items": _QUESTION},
+    "refusals": {"type": "array", "items": _REFUSAL},
+    "cut": {"description": "The text was too long to be read to its end.", "type": "boolean"},
+}
+ANSWER: Final = asked(
+    _ANSWER,
+    list(_ANSWER),
+    [
+        {
+            "readings": [
+                {
+                    "span": {"start": 0, "end": 30, "words": "every weekday at 9 Berlin time"},
+                    "triggers": [{"cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"}],
+                    "sentence": "every weekday at 09:00, Europe/Berlin",
+                    "assumptions": [],
+                    "next": [
+                        "2026-05-26T09:00:00+02:00",
+                        "2026-05-27T09:00:00+02:00",
+                        "2026-05-28T09:00:00+02:00",
+                        "2026-05-29T09:00:00+02:00",
+                        "2026-06-01T09:00:00+02:00",
+                    ],
+                }
+            ],
+            "clarifications": [],
+            "refusals": [],
+            "cut": False,
+        },
+        {"readings": [], "clarifications": [], "refusals": [], "cut": False},
+    ],
+    ({}, "an answer says that it found nothing"),
+)
+
+
+def read_schedule_capability() -> Capability:
+    return Capability(
+        "read_schedule",
+        "Read a schedule in words\n\n"
+        "Answers the schedule triggers that a text asks for, such as every weekday at 9 Berlin "
+        "time, with what had to be assumed and the next moments; a question where the words are "
+        "unclear; or why no schedule can say it. By fixed rules, without a model. A text that "
+        "says nothing about when gets an empty answer.",
+        READ,
+        ANSWER,
+        _read,
+        annotations=Annotations(effect=Effect.READ, seconds=0.1),
+    )
+
+
+async def _read(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    return read_words(given["text"], ctx.clock.now(), given.get("timezone")).as_dict()

@@ -1,0 +1,161 @@
+"""What a wish comes to, and the words, times and days that every way of saying it shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mainspring.authoring.phrases.crons import (
+    DayFields,
+    at_times,
+    week_days,
+    written,
+)
+from mainspring.authoring.phrases.wishes import Wish
+
+MORNING: Final = 9 * 60
+_PART_TIMES: Final = {
+    "morning": 9 * 60, "afternoon": 14 * 60, "evening": 18 * 60, "night": 22 * 60,
+    "noon": 12 * 60, "midnight": 0, "nightly": 0,
+    "start of the day": 9 * 60, "end of the day": 17 * 60,
+}  # fmt: skip
+WORKING: Final = frozenset({1, 2, 3, 4, 5})
+DAY_WORDS: Final = (
+    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
+)  # fmt: skip
+MONTH_WORDS: Final = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+NTH_WORDS: Final = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way in which a wish could be meant."""
+
+    sentence: str
+    crons: tuple[str, ...]
+    # Every second of its moments only; which half is told by the date it begins with.
+    fortnight: bool = False
+    when: str | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a wish comes to; ``asks`` or ``refuses`` names the kind when it is no schedule."""
+
+    option: Option | None = None
+    notes: list[str] = field(default_factory=list)
+    asks: str | None = None
+    refuses: str | None = None
+    text: str = ""
+    options: tuple[Option, ...] = ()
+
+
+def joined(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def clock_words(minutes: int) -> str:
+    return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
+
+
+def ordinal(day: int) -> str:
+    ending = "th" if 10 < day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return f"{day}{ending}"
+
+
+def days_words(days: frozenset[int]) -> str:
+    if len(days) == 7:
+        return "every day"
+    if days == WORKING:
+        return "every weekday"
+    if days == {0, 6}:
+        return "every Saturday and Sunday"
+    return "every " + joined([DAY_WORDS[day] for day in sorted(days, key=lambda day: day or 7)])
+
+
+def months_words(months: frozenset[int]) -> str:
+    return joined([MONTH_WORDS[month - 1] for month in sorted(months)])
+
+
+def times_of(wish: Wish, plan: Plan) -> list[int]:
+    """The times of day of a wish, with a note when they were not said."""
+    if wish.clock:
+        unsure = [one for one in wish.clock if not one.sure and 1 <= one.hour <= 6]
+        for one in unsure:
+            said = clock_words(one.minutes)
+            plan.notes.append(f"{said} is early in the day, because neither am nor pm was said")
+        if wish.inherited:
+            plan.notes.append("the same time of day as before, because no other was said")
+        return sorted({one.minutes for one in wish.clock})
+    known = [part for part in wish.parts if part in _PART_TIMES]
+    if known:
+        vague = [part for part in known if part not in {"noon", "midnight"}]
+        plan.notes += [
+            f"{clock_words(_PART_TIMES[part])} for the {part.replace('nightly', 'night')}, "
+            "because no hour was said"
+            for part in dict.fromkeys(vague)
+        ]
+        return sorted({_PART_TIMES[part] for part in known})
+    plan.notes.append("9 in the morning, because no hour was said")
+    return [MORNING]
+
+
+def fortnight_plan(wish: Wish, days: frozenset[int]) -> Plan:
+    plan = Plan()
+    times = times_of(wish, plan)
+    crons = tuple(at_times(times, DayFields(week_day=week_days(days))))
+    sentence = f"{days_words(days)}{at_words(times)}, every second week"
+    return Plan(
+        asks="which_weeks",
+        text="Cron cannot count in fortnights, so the schedule is weekly and a condition lets "
+        "every second week pass. With which date does it begin?",
+        options=(Option(sentence, crons, fortnight=True),),
+        notes=plan.notes,
+    )
+
+
+def at_words(times: Sequence[int]) -> str:
+    return f" at {joined([clock_words(one) for one in times])}"
+
+
+def week_days_of(wish: Wish) -> frozenset[int] | None:
+    """The days of the week that were said; none when all will do."""
+    found = [days for days in wish.said.get("days", ()) if days]
+    edges = [last for last, unit in wish.said.get("edge", ()) if unit == "week"]
+    if edges and not found:
+        return frozenset({5 if edges[0] else 1})
+    left_out = frozenset(day for days in wish.said.get("without", ()) for day in days)
+    if not found and not left_out:
+        return None
+    said = frozenset(day for days in found for day in days) or frozenset(range(7))
+    return (said - left_out) or said
+
+
+def months_of(wish: Wish) -> frozenset[int] | None:
+    found = wish.said.get("months")
+    return frozenset(month for months in found for month in months) if found else None
+
+
+def each_month(months: frozenset[int] | None) -> str:
+    return f"{months_words(months)}" if months else "every month"
+
+
+def month_day_field(days: frozenset[int]) -> str:
+    plain = written([day for day in days if day > 0], 31, 1, stepped=False) if days - {-1} else ""
+    return ",".join(part for part in (plain, "L" if -1 in days else "") if part)
+
+
+def on_words(days: frozenset[int]) -> str:
+    words = [ordinal(day) for day in sorted(days) if day > 0]
+    return joined([*words, *(["last day"] if -1 in days else [])])
+
+
+def unit_of(wish: Wish) -> tuple[int, str] | None:
+    """The coarsest stretch that was asked for, such as every two months."""
+    order = ("day", "week", "fortnight", "month", "quarter", "year")
+    found = [one for one in wish.said.get("every", ()) if one[1] in order]
+    return max(found, key=lambda one: (order.index(one[1]), one[0])) if found else None

@@ -1,0 +1,172 @@
+"""Reads what a request says about when, and tells it back as schedules.
+
+The answer depends on the words, the zone of whoever asks and the moment of asking alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from mainspring.authoring.phrases.answers import (
+    Answer,
+    Choice,
+    Clarification,
+    Reading,
+    Refusal,
+    Span,
+)
+from mainspring.authoring.phrases.calendar_days import plan_days
+from mainspring.authoring.phrases.pieces import find_pieces
+from mainspring.authoring.phrases.plans import Option, Plan
+from mainspring.authoring.phrases.special import plan_of
+from mainspring.authoring.phrases.weeks import fortnight_choices, moments_of
+from mainspring.authoring.phrases.wishes import Wish, find_wishes
+from mainspring.authoring.phrases.words import LONGEST, Plain, make_plain
+
+MOMENTS: Final = 5
+MOST_WISHES: Final = 8
+_EVENT: Final = re.compile(r"\b(?:when|whenever|as soon as|if|after|upon|once a)\b")
+
+
+def read_words(text: str, now: datetime, timezone: str | None = None) -> Answer:
+    """Everything that a text says about when."""
+    plain = make_plain(text)
+    readings: list[Reading] = []
+    questions: list[Clarification] = []
+    refusals: list[Refusal] = []
+    for wish in find_wishes(find_pieces(plain))[:MOST_WISHES]:
+        if _is_adjective(wish, plain):
+            continue
+        plan = plan_of(wish) or plan_days(wish)
+        span = _span(plain, wish)
+        if plan.refuses:
+            choices = _choices(plan.options, _zones(wish, timezone), now)
+            refusals.append(Refusal(span, plan.refuses, plan.text, choices))
+        elif plan.option is not None:
+            made = _reading(plan, wish, span, timezone, now)
+            if isinstance(made, Reading):
+                if not any(_same(made, other) for other in readings):
+                    readings.append(made)
+            else:
+                questions.append(made)
+        elif plan.asks:
+            questions += _questions(plan, wish, span, timezone, now)
+    return Answer(tuple(readings), tuple(questions), tuple(refusals), len(text) > LONGEST)
+
+
+def _same(one: Reading, other: Reading) -> bool:
+    return (one.crons, one.timezone) == (other.crons, other.timezone)
+
+
+def _is_adjective(wish: Wish, plain: Plain) -> bool:
+    """A daily digest that is made when something happens is no schedule."""
+    alone = not wish.has_rhythm and not wish.clock and not wish.parts and "once" not in wish.said
+    return alone and _EVENT.search(plain.text) is not None
+
+
+def _span(plain: Plain, wish: Wish) -> Span:
+    start, end = plain.span(wish.start, wish.end)
+    return Span(start, end, plain.original[start:end])
+
+
+def _zones(wish: Wish, timezone: str | None) -> tuple[str, ...]:
+    if wish.place is not None:
+        return wish.place.zones
+    return () if timezone is None else (timezone,)
+
+
+def _reading(
+    plan: Plan, wish: Wish, span: Span, timezone: str | None, now: datetime
+) -> Reading | Clarification:
+    assert plan.option is not None
+    zones = _zones(wish, timezone)
+    if len(zones) != 1:
+        return _which_zone(wish, span, plan.option)
+    notes = [*plan.notes]
+    if "limit" in wish.said:
+        notes.append("its beginning, end or exception was left out, because a schedule has none")
+    if wish.place is None:
+        notes.append(f"the time zone {zones[0]}, because none was said")
+    elif wish.place.supposed:
+        notes.append(wish.place.supposed)
+    return Reading(
+        span=span,
+        crons=plan.option.crons,
+        timezone=zones[0],
+        sentence=f"{plan.option.sentence}, {zones[0]}",
+        assumptions=tuple(dict.fromkeys(notes)),
+        moments=tuple(next_moments(plan.option.crons, zones[0], now)),
+    )
+
+
+def _which_zone(wish: Wish, span: Span, option: Option | None) -> Clarification:
+    zones = wish.place.zones if wish.place is not None else ("UTC",)
+    question = (
+        f"Which time zone is meant by {wish.place.said}?"
+        if wish.place is not None
+        else "In which time zone?"
+    )
+    choices = tuple(
+        Choice(zone, ())
+        if option is None
+        else Choice(f"{option.sentence}, {zone}", option.crons, zone)
+        for zone in zones
+    )
+    return Clarification(span, "time_zone", question, choices)
+
+
+def _questions(
+    plan: Plan, wish: Wish, span: Span, timezone: str | None, now: datetime
+) -> list[Clarification]:
+    assert plan.asks is not None
+    zones = _zones(wish, timezone)
+    choices = _choices(plan.options, zones, now)
+    asked = [Clarification(span, plan.asks, plan.text, choices)]
+    if len(zones) != 1:
+        asked.append(_which_zone(wish, span, None))
+    return asked
+
+
+def _choices(options: Sequence[Option], zones: Sequence[str], now: datetime) -> tuple[Choice, ...]:
+    zone = zones[0] if len(zones) == 1 else None
+    choices: list[Choice] = []
+    for option in options:
+        if option.fortnight and zone is not None:
+            choices += fortnight_choices(option, zone, now)
+        elif option.fortnight:
+            choices.append(Choice(option.sentence))
+        elif option.when is None or (zone is not None and _same_day_in_utc(option, zone, now)):
+            told = option.sentence if zone is None else f"{option.sentence}, {zone}"
+            choices.append(Choice(told, option.crons, zone, option.when))
+    return tuple(choices)
+
+
+def _same_day_in_utc(option: Option, zone: str, now: datetime) -> bool:
+    """A condition is told moments in UTC, so its days must be the days of the zone."""
+    place = ZoneInfo(zone)
+    return all(
+        moment.date() == moment.astimezone(place).date()
+        for moment in islice(_all_moments(option.crons, zone, now), 60)
+    )
+
+
+def next_moments(crons: Sequence[str], zone: str, now: datetime) -> list[datetime]:
+    """The next moments of some expressions together, as clocks in their zone show them."""
+    place = ZoneInfo(zone)
+    found: list[datetime] = []
+    for moment in _all_moments(crons, zone, now):
+        if not found or moment != found[-1]:
+            found.append(moment)
+        if len(found) == MOMENTS:
+            break
+    return [moment.astimezone(place) for moment in found]
+
+
+def _all_moments(crons: Sequence[str], zone: str, now: datetime) -> Iterator[datetime]:
+    return merge(*(moments_of(cron, zone, now) for cron in crons))

@@ -1,0 +1,245 @@
+"""Wishes that need more than days and times: counts, working days, words of two meanings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mainspring.authoring.phrases.crons import (
+    MINUTES_OF_DAY,
+    DayFields,
+    at_times,
+    week_days,
+    written,
+)
+from mainspring.authoring.phrases.plans import (
+    Option,
+    Plan,
+    at_words,
+    days_words,
+    each_month,
+    fortnight_plan,
+    months_of,
+    ordinal,
+    times_of,
+    week_days_of,
+)
+from mainspring.authoring.phrases.steps import plan_steps
+from mainspring.authoring.phrases.wishes import Wish
+
+
+def plan_of(wish: Wish) -> Plan | None:
+    """What a wish comes to; none when it goes by the calendar alone."""
+    once = "once" in wish.said
+    if once and not wish.has_rhythm and "soft" not in wish.said:
+        return Plan(
+            refuses="not_recurring",
+            text="This happens once, and a schedule is for what comes again. "
+            "Run the automation by hand at that time.",
+        )
+    for special in (
+        _impossible,
+        _twofold,
+        _working_day,
+        _before_end,
+        _nth_or_other,
+        _times_per,
+        plan_steps,
+    ):
+        plan = special(wish)
+        if plan is not None:
+            return plan
+    return None
+
+
+def _impossible(wish: Wish) -> Plan | None:
+    if "impossible" in wish.said:
+        return Plan(refuses="not_sayable", text=wish.first("impossible"))
+    if "no_time" in wish.said and not wish.clock:
+        text = f"There is no time of day {wish.first('no_time')}. Which one is meant?"
+        return Plan(asks="which_times", text=text)
+    if "vague" in wish.said and wish.has_rhythm and not wish.clock:
+        return Plan(asks="which_times", text=f"At what time exactly, {wish.first('vague')}?")
+    return None
+
+
+def _twofold(wish: Wish) -> Plan | None:
+    unit = wish.first("twofold")
+    if unit is None:
+        return None
+    plan = Plan()
+    times = times_of(wish, plan)
+    at = at_words(times)
+    if unit == "monthly":
+        options = (
+            Option(
+                f"every second month on the 1st{at}", tuple(at_times(times, DayFields("1", "*/2")))
+            ),
+            Option(
+                f"on the 1st and 15th of every month{at}", tuple(at_times(times, DayFields("1,15")))
+            ),
+        )
+    else:
+        days = week_days_of(wish) or frozenset({1})
+        weekly = tuple(at_times(times, DayFields(week_day=week_days(days))))
+        twice = tuple(at_times(times, DayFields(week_day="1,4")))
+        options = (
+            Option(f"{days_words(days)}{at}, every second week", weekly, fortnight=True),
+            Option(f"every Monday and Thursday{at}", twice),
+        )
+    what = "month" if unit == "monthly" else "week"
+    text = f"Does bi{unit} mean every second {what}, or twice a {what}?"
+    return Plan(asks="which_meaning", text=text, options=options)
+
+
+def _working_day(wish: Wish) -> Plan | None:
+    which = wish.first("working_day")
+    if which is None:
+        return None
+    plan = Plan()
+    times = times_of(wish, plan)
+    at = at_words(times)
+    months = months_of(wish)
+    month = written(months, 12, 1) if months else "*"
+    if which == -1:
+        plan.notes.append("working days are Monday to Friday, because holidays are not known here")
+        plan.option = Option(
+            f"on the last working day of {each_month(months)}{at}",
+            tuple(at_times(times, DayFields("LW", month))),
+        )
+        return plan
+    text = (
+        f"A schedule cannot say the {ordinal(which)} working day of a month: "
+        "which date that is depends on the weekends before it."
+    )
+    options = [
+        Option(f"on the {ordinal(which)} of {each_month(months)}{at}",
+               tuple(at_times(times, DayFields(str(which), month)))),
+    ]  # fmt: skip
+    if which == 1:
+        options.append(
+            Option(f"on the first Monday of {each_month(months)}{at}",
+                   tuple(at_times(times, DayFields("*", month, "1#1"))))
+        )  # fmt: skip
+        options.append(
+            Option(f"on the first working day of {each_month(months)}{at}",
+                   tuple(at_times(times, DayFields("1-3", month))), when=_FIRST_ONE)
+        )  # fmt: skip
+    return Plan(refuses="not_sayable", text=text, options=tuple(options))
+
+
+# On the 1st from Monday to Friday, or on a Monday that is the 2nd or 3rd.
+_FIRST_ONE: Final = (
+    "{{ (trigger.scheduled_for | date('%d%u')) in "
+    "['011', '012', '013', '014', '015', '021', '031'] }}"
+)
+
+
+def _before_end(wish: Wish) -> Plan | None:
+    count = wish.first("before_end")
+    if count is None:
+        return None
+    plan = Plan()
+    times = times_of(wish, plan)
+    at = at_words(times)
+    return Plan(
+        refuses="not_sayable",
+        text="A schedule can say the last day of a month, and no day counted back from it.",
+        options=(
+            Option(f"on the last day of every month{at}", tuple(at_times(times, DayFields("L")))),
+            Option(f"on the {ordinal(28 - min(count, 20))} of every month{at}",
+                   tuple(at_times(times, DayFields(str(28 - min(count, 20)))))),
+        ),
+    )  # fmt: skip
+
+
+def _nth_or_other(wish: Wish) -> Plan | None:
+    """``every second Friday``: of the month, or every other one."""
+    found = wish.first("nth_or_other")
+    if found is None:
+        return None
+    which, other, days = found
+    if which == 2 and ("soft" not in wish.said or wish.first("soft") == "week"):
+        months = any(unit == "month" for _, unit in wish.said.get("every", ()))
+        if not months:
+            return fortnight_plan(wish, days)
+    if len(days) == 1 and 1 <= which <= 5 and not other:
+        wish.said["nth"] = [((which,), tuple(days))]
+        return None
+    return Plan(refuses="not_sayable", text="A schedule cannot count days like this.")
+
+
+def _times_per(wish: Wish) -> Plan | None:
+    found = wish.first("times")
+    if found is None:
+        return None
+    count, unit = found
+    if count == 1 or unit in {"minute", "hour"}:
+        return _evenly(wish, count, unit)
+    if unit == "day":
+        return None if len(wish.clock) == count else _which_times(wish, count)
+    said = week_days_of(wish) if unit == "week" else None
+    if said is not None and len(said) == count:
+        return None
+    if unit == "month" and sum(len(one) for one in wish.said.get("month_days", ())) == count:
+        return None
+    if unit == "year" and len(wish.said.get("date", ())) == count:
+        return None
+    return _which_days(wish, count, unit)
+
+
+def _evenly(wish: Wish, count: int, unit: str) -> Plan | None:
+    if count == 1:
+        wish.said.setdefault("every", []).append((1, unit))
+        return None
+    if unit == "minute" or count > 60:
+        return Plan(
+            refuses="too_often", text="A schedule cannot fire more often than once a minute."
+        )
+    if 60 % count:
+        return Plan(refuses="uneven", text=f"An hour cannot be cut evenly into {count}.")
+    wish.said.setdefault("every", []).append((60 // count, "minute"))
+    return None
+
+
+_SPREAD: Final = {2: (9, 17), 3: (9, 13, 17), 4: (8, 12, 16, 20)}
+_WEEK_SPREAD: Final = {
+    2: ({1, 4}, {2, 5}), 3: ({1, 3, 5}, {2, 4, 6}), 4: ({1, 2, 4, 5}, {1, 3, 5, 0}),
+    5: ({1, 2, 3, 4, 5},), 6: ({1, 2, 3, 4, 5, 6},), 7: ({0, 1, 2, 3, 4, 5, 6},),
+}  # fmt: skip
+
+
+def _which_times(wish: Wish, count: int) -> Plan:
+    days = week_days_of(wish) or frozenset(range(7))
+    fields = DayFields(week_day=week_days(days))
+    rows = [[hour * 60 for hour in _SPREAD[count]]] if count in _SPREAD else []
+    if MINUTES_OF_DAY % count == 0 and count <= 48:
+        rows.append([*range(0, MINUTES_OF_DAY, MINUTES_OF_DAY // count)])
+    options = tuple(
+        Option(f"{days_words(days)}{at_words(row)}", tuple(at_times(row, fields))) for row in rows
+    )
+    return Plan(asks="which_times", text=f"At which {count} times of the day?", options=options)
+
+
+def _which_days(wish: Wish, count: int, unit: str) -> Plan:
+    plan = Plan()
+    times = times_of(wish, plan)
+    at = at_words(times)
+    options: list[Option] = []
+    if unit == "week":
+        for days in _WEEK_SPREAD.get(count, ()):
+            fields = DayFields(week_day=week_days(days))
+            options.append(Option(days_words(frozenset(days)) + at, tuple(at_times(times, fields))))
+    elif unit == "month" and count == 2:
+        options.append(
+            Option(
+                f"on the 1st and 15th of every month{at}", tuple(at_times(times, DayFields("1,15")))
+            )
+        )
+    elif unit == "year" and 12 % count == 0:
+        month = f"*/{12 // count}"
+        options.append(
+            Option(f"on the 1st of every {12 // count} months{at}",
+                   tuple(at_times(times, DayFields("1", month))))
+        )  # fmt: skip
+    text = f"On which {count} days of the {unit}?"
+    return Plan(asks="which_days", text=text, options=tuple(options), notes=plan.notes)

@@ -1,0 +1,85 @@
+"""Every second week, which cron cannot say: a weekly schedule with a condition for its steps.
+
+Weeks are told apart by the last figure of their ISO number. A year of 53 weeks ends and the next
+begins with an odd one, so from then on even and odd change places; those years are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from itertools import islice, pairwise
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from mainspring.authoring.phrases.answers import Choice
+from mainspring.authoring.phrases.plans import Option
+from mainspring.definition.cron import parse_cron
+
+_YEARS: Final = 20
+_WEEKS_TRIED: Final = 120
+
+
+def fortnight_choices(option: Option, zone: str, now: datetime) -> list[Choice]:
+    """Beginning with the next week, or with the one after; none where it would slip."""
+    place = ZoneInfo(zone)
+    year = now.astimezone(UTC).isocalendar().year
+    turned = _turned_years(year)
+    choices = []
+    for even in (True, False):
+        kept = [
+            moment
+            for moment in islice(moments_of(option.crons[0], zone, now), _WEEKS_TRIED)
+            if is_kept(moment, turned, even=even)
+        ]
+        if not _is_regular(kept, place):
+            return [Choice(f"{option.sentence}, {zone}")]
+        first = kept[0].astimezone(place)
+        told = f"{option.sentence}, from {first.day} {first:%B %Y} on, {zone}"
+        choices.append((kept[0], Choice(told, option.crons, zone, _condition(turned, even=even))))
+    return [choice for _, choice in sorted(choices, key=lambda pair: pair[0])]
+
+
+def is_kept(moment: datetime, turned: list[int], *, even: bool) -> bool:
+    """What the condition says, computed here."""
+    calendar = moment.astimezone(UTC).isocalendar()
+    return ((calendar.week % 2 == 0) == even) != (calendar.year in turned)
+
+
+def _turned_years(first: int) -> list[int]:
+    """The years in which even and odd weeks have changed places, seen from the first one."""
+    turned, swapped = [], False
+    for year in range(first, first + _YEARS):
+        if swapped:
+            turned.append(year)
+        swapped ^= date(year, 12, 28).isocalendar().week == 53
+    return turned
+
+
+def _condition(turned: list[int], *, even: bool) -> str:
+    last = "02468" if even else "13579"
+    figures = ", ".join(f"'{figure}'" for figure in last)
+    years = ", ".join(f"'{year}'" for year in turned)
+    week = f"(trigger.scheduled_for | date('%V') | last) in [{figures}]"
+    return f"{{{{ ({week}) != ((trigger.scheduled_for | date('%G')) in [{years}]) }}}}"
+
+
+def _is_regular(kept: list[datetime], place: ZoneInfo) -> bool:
+    """Whether each day of the week comes every fourteen days, clock changes left aside."""
+    by_day: dict[tuple[int, int], list[date]] = {}
+    for moment in kept:
+        local = moment.astimezone(place)
+        by_day.setdefault((local.weekday(), local.hour), []).append(local.date())
+    return bool(kept) and all(
+        (later - earlier).days == 14
+        for days in by_day.values()
+        for earlier, later in pairwise(days)
+    )
+
+
+def moments_of(cron: str, zone: str, now: datetime) -> Iterator[datetime]:
+    """Every moment of an expression after now, in UTC."""
+    read, moment = parse_cron(cron), now
+    while (found := read.after(moment, zone)) is not None:
+        yield found
+        moment = found

@@ -1,0 +1,155 @@
+"""The text of a request made plain: one spelling for each word, and where it stood.
+
+Only so much of a text is looked at, and each character once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+LONGEST: Final = 4_000
+
+_TOKEN: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]{1,6})?|\d+|[^\s\w]|_")
+DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAY_NAMES: Final = (
+    "sunday sundays sun suns", "monday mondays mon mons", "tuesday tuesdays tue tues",
+    "wednesday wednesdays wed weds", "thursday thursdays thu thur thurs",
+    "friday fridays fri fris", "saturday saturdays sat sats",
+)  # fmt: skip
+_MONTH_NAMES: Final = (
+    "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
+    "august aug", "september sep sept", "october oct", "november nov", "december dec",
+)  # fmt: skip
+_NUMBERS: Final = (
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen", "twenty",
+)  # fmt: skip
+_ORDINALS: Final = (
+        "-", "first", "-", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+    "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+    "seventeenth", "eighteenth", "nineteenth", "twentieth",
+)  # fmt: skip
+_SAME: Final = {
+    "evry": "every", "ev": "every", "each": "every", "evey": "every", "eveyr": "every",
+    "min": "minute", "mins": "minute", "minutes": "minute", "hr": "hour", "hrs": "hour",
+    "hours": "hour", "days": "day", "weeks": "week", "wk": "week", "months": "month",
+    "quarters": "quarter", "years": "year", "yr": "year", "seconds": "secs", "sec": "secs",
+    "fortnights": "fortnight", "weekday": "weekdays", "workday": "weekdays",
+    "workdays": "weekdays", "weekend": "weekends", "mornings": "morning", "evenings": "evening",
+    "afternoons": "afternoon", "nights": "night", "nightly": "nightly", "midday": "noon",
+    "thru": "to", "through": "to", "till": "to", "til": "to", "until": "to", "upto": "to",
+    "oclock": "o'clock", "o’clock": "o'clock", "annually": "yearly", "annual": "yearly",
+    "everyday": "every day", "per": "per", "business": "working", "work": "working",
+    "office": "working", "thirty": "30", "forty": "40", "fifty": "50", "xmas": "25 dec",
+    "noontime": "noon", "lunchtime": "noon", "lunch": "noon", "uhr": "o'clock", "dayly": "daily",
+    "weekely": "weekly", "dialy": "daily", "mid-night": "midnight", "thrice": "3 times",
+    "times": "times", "eod": "end of day", "eom": "end of month", "cob": "end of day",
+    "hourly": "hourly", "biweekly": "biweekly", "semiannually": "half-yearly",
+    "tommorow": "tomorrow", "tomorow": "tomorrow", "noons": "noon", "wensday": "wed",
+    "wendesday": "wed", "tuesady": "tue", "firday": "fri", "thrusday": "thu", "satuday": "sat",
+    "midnite": "midnight", "daly": "daily", "mornign": "morning", "fortnightly": "fortnightly",
+}  # fmt: skip
+_KEYS: Final = (
+        "sunday", "mondays", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
+    "january", "february", "august", "september", "october", "november", "december", "every",
+    "weekday", "weekdays", "weekend", "weekends", "morning", "evening", "afternoon", "midnight",
+    "daily", "weekly", "monthly", "hourly", "quarterly", "yearly", "minutes", "minute", "hours",
+    "quarter", "months", "month", "fortnight",
+)  # fmt: skip
+# Words of their own that a single slip away from a word of time would change.
+_NOT_SLIPS: Final = frozenset({
+        "dairy", "ever", "very", "money", "mooring", "warning", "mouth", "mouths", "moth",
+    "moths", "hourlies", "fever", "never", "sever", "evert", "level", "event", "events", "hour",
+    "ours", "yours", "tours", "fours", "quarters", "weekly", "weekends", "remember", "houses",
+    "house", "horses", "mints", "monthlies", "octobers", "quartet", "evenings", "evening",
+    "mourning", "morning", "daisy", "meekly", "yearling", "yearly", "nearly", "dearly", "early",
+})  # fmt: skip
+
+
+def _known() -> dict[str, str]:
+    known = dict(_SAME)
+    for names, short in ((_DAY_NAMES, DAYS), (_MONTH_NAMES, MONTHS)):
+        for spelled, one in zip(names, short, strict=True):
+            known |= dict.fromkeys(spelled.split(), one)
+    known |= {word: str(number) for number, word in enumerate(_NUMBERS)}
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    known |= {
+        word: f"{number} {endings.get(number, 'th')}"
+        for number, word in enumerate(_ORDINALS)
+        if word != "-"
+    }
+    return known
+
+
+_KNOWN: Final = _known()
+
+
+def _slips(word: str) -> set[str]:
+    """Every text that is one slip away: a letter lost, doubled, wrong or swapped."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    lost = {left + right[1:] for left, right in cuts if right}
+    swapped = {left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1}
+    wrong = {left + one + right[1:] for left, right in cuts if right for one in letters}
+    more = {left + one + right for left, right in cuts for one in letters}
+    return lost | swapped | wrong | more
+
+
+@cache
+def _slip_table() -> dict[str, str]:
+    table: dict[str, str] = {}
+    for key in _KEYS:
+        for slip in _slips(key):
+            if len(slip) >= 5 and slip[0] == key[0] and slip not in _NOT_SLIPS:
+                table.setdefault(slip, key)
+    for key in (*_KEYS, *_KNOWN):
+        table.pop(key, None)
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A text in plain words with one blank between them, and the way back to the original."""
+
+    original: str
+    text: str
+    # Where each plain word begins, and from where to where it stood in the original.
+    begins: tuple[int, ...]
+    stood: tuple[tuple[int, int], ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        first = bisect_right(self.begins, start) - 1
+        last = bisect_right(self.begins, max(start, end - 1)) - 1
+        return self.stood[first][0], self.stood[last][1]
+
+
+def make_plain(original: str) -> Plain:
+    """A text word by word, as far as it is looked at."""
+    words: list[tuple[str, tuple[int, int]]] = []
+    for found in _TOKEN.finditer(original[:LONGEST]):
+        word, stood = _plain_word(found[0]), found.span()
+        if word == "m" and len(words) > 1 and words[-1][0] == "." and words[-2][0] in {"a", "p"}:
+            half, (first, _) = words[-2]
+            words[-2:] = [(f"{half}m", (first, stood[1]))]
+            continue
+        words.append((word, stood))
+    begins, length = [], 0
+    for word, _ in words:
+        begins.append(length)
+        length += len(word) + 1
+    text = " ".join(word for word, _ in words)
+    return Plain(original, text, tuple(begins), tuple(stood for _, stood in words))
+
+
+def _plain_word(word: str) -> str:
+    if word in "–—‐‑−":
+        return "-"
+    low = word.lower().replace("’", "'")
+    low = _slip_table().get(low, low) if low.isalpha() else low
+    return _KNOWN.get(low, low)

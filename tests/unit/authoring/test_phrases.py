@@ -1,0 +1,242 @@
+"""Schedules in words: what is read, what is asked, what is refused, and what bounds the reading."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import jsonschema_rs
+import pytest
+
+from mainspring.authoring.phrases.answers import CLARIFICATIONS, REFUSALS, Answer
+from mainspring.authoring.phrases.capability import ANSWER
+from mainspring.authoring.phrases.reading import MOMENTS, MOST_WISHES, read_words
+from mainspring.authoring.phrases.weeks import moments_of
+from mainspring.authoring.phrases.words import LONGEST
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.cron import parse_cron
+from mainspring.definition.templates.template import parse_predicate
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.when import tell_when
+from mainspring.triggers.schedule import read_schedule, rfc3339
+from scripts.phrase_score import NOW, ZONE, score
+
+LEAST_PHRASES = 425
+LEAST_SHARE = 0.99
+
+
+def _read(text: str, zone: str | None = ZONE) -> Answer:
+    return read_words(text, NOW, zone)
+
+
+def test_the_share_of_phrases_that_are_read_right_does_not_fall() -> None:
+    scored = score()
+    right = sum(one.right for one in scored)
+
+    assert len(scored) >= LEAST_PHRASES
+    assert right / len(scored) >= LEAST_SHARE, [one for one in scored if not one.right]
+
+
+@pytest.mark.parametrize(
+    ("text", "crons", "sentence"),
+    [
+        ("every weekday at 9 Berlin time", ["0 9 * * 1-5"], "every weekday at 09:00"),
+        ("on the last day of the month at 9 Berlin time", ["0 9 L * *"],
+         "on the last day of every month at 09:00"),
+        ("every 15 minutes during working hours Berlin time", ["*/15 9-16 * * 1-5"],
+         "every 15 minutes from 09:00 to 17:00 on weekdays"),
+        ("the first Monday of the month at noon Berlin time", ["0 12 * * 1#1"],
+         "on the first Monday of every month at 12:00"),
+        ("every 24 December at half past six pm Berlin time", ["30 18 24 12 *"],
+         "every year on 24 December at 18:30"),
+        ("Mon, Wed and Fri at 17h30 Berlin time", ["30 17 * * 1,3,5"],
+         "every Monday, Wednesday and Friday at 17:30"),
+        ("every 90 minutes Berlin time", ["0 */3 * * *", "30 1-22/3 * * *"], "every 90 minutes"),
+    ],
+)  # fmt: skip
+def test_a_phrase_becomes_expressions_and_a_sentence(
+    text: str, crons: list[str], sentence: str
+) -> None:
+    (reading,) = _read(text).readings
+
+    assert list(reading.crons) == crons
+    assert reading.sentence == f"{sentence}, Europe/Berlin"
+
+
+def test_what_was_not_said_is_told_as_an_assumption() -> None:
+    (plain,) = _read("every weekday at 9 UTC").readings
+    (supposed,) = _read("each morning").readings
+
+    assert plain.assumptions == ()
+    assert supposed.assumptions == (
+        "09:00 for the morning, because no hour was said",
+        "the time zone Africa/Kigali, because none was said",
+    )
+
+
+def test_a_beginning_or_an_end_is_not_passed_over_in_silence() -> None:
+    for text in (
+        "every weekday at 9 UTC until December",
+        "every Monday at 9 UTC starting tomorrow",
+    ):
+        (reading,) = _read(text).readings
+
+        assert reading.assumptions == (
+            "its beginning, end or exception was left out, because a schedule has none",
+        )
+
+
+def test_a_reading_names_the_words_it_used_and_the_next_moments() -> None:
+    text = "Please, every weekday at 9 a.m. Berlin time: post {{ five }} bullets"
+    (reading,) = _read(text).readings
+
+    assert reading.span.words == "every weekday at 9 a.m. Berlin time"
+    assert text[reading.span.start : reading.span.end] == reading.span.words
+    assert [moment.isoformat() for moment in reading.moments] == [
+        f"2026-11-{day}T09:00:00+01:00" for day in (16, 17, 18, 19, 20)
+    ]
+
+
+def test_several_expressions_have_their_moments_in_one_row() -> None:
+    (reading,) = _read("every 90 minutes").readings
+
+    assert len(reading.moments) == MOMENTS
+    assert {(later - first).total_seconds() for first, later in pairwise(reading.moments)} == {5400}
+
+
+def test_every_expression_of_every_answer_is_one_that_a_schedule_takes() -> None:
+    for one in score():
+        answer = _read(one.text)
+        for reading in answer.readings:
+            for trigger in reading.as_dict()["triggers"]:
+                read_schedule(trigger)
+        for question in answer.clarifications:
+            assert question.kind in CLARIFICATIONS
+            assert question.question.endswith("?") or question.choices
+        for refusal in answer.refusals:
+            assert refusal.kind in REFUSALS
+        offered = [one.choices for one in answer.clarifications]
+        offered += [one.choices for one in answer.refusals]
+        for choices in offered:
+            assert all(parse_cron(cron) for choice in choices for cron in choice.crons)
+
+
+def test_every_answer_fits_the_schema_of_the_capability() -> None:
+    fits = jsonschema_rs.validator_for(ANSWER)
+
+    assert [one.text for one in score() if not fits.is_valid(_read(one.text).as_dict())] == []
+
+
+def test_every_other_friday_is_weekly_with_a_condition_that_holds_each_second_time() -> None:
+    (question,) = _read("every other Friday at 5pm Berlin time").clarifications
+    kept: list[list[datetime]] = []
+    for choice in question.choices:
+        assert choice.when is not None
+        condition = parse_predicate(choice.when, Limits())
+        moments = moments_of(choice.crons[0], "Europe/Berlin", NOW)
+        weekly = [next(moments) for _ in range(300)]
+        kept.append(
+            [
+                moment
+                for moment in weekly
+                if condition.test({"trigger": {"scheduled_for": rfc3339(moment)}})
+            ]
+        )
+        days = [moment.date() for moment in kept[-1]]
+        assert {(later - first).days for first, later in pairwise(days)} == {14}
+
+    assert [days[0].day for days in kept] == [20, 27]
+    assert len(kept[0]) == len(kept[1]) == 150
+
+
+def test_the_first_working_day_is_a_condition_where_it_can_be_one() -> None:
+    (refusal,) = _read("on the first working day of the month at 9 Berlin time").refusals
+    whens = [choice for choice in refusal.choices if choice.when is not None]
+    condition = parse_predicate(whens[0].when or "", Limits())
+    moments = moments_of(whens[0].crons[0], "Europe/Berlin", NOW)
+    days = [next(moments) for _ in range(36)]
+    found = [
+        day.strftime("%a %d")
+        for day in days
+        if condition.test({"trigger": {"scheduled_for": rfc3339(day)}})
+    ]
+
+    assert len(found) == 12
+    assert found[:3] == ["Tue 01", "Fri 01", "Mon 01"]
+    elsewhere = _read("on the first working day of the month at 9 Auckland time").refusals[0]
+    assert all(choice.when is None for choice in elsewhere.choices)
+
+
+def test_without_any_zone_the_zone_is_asked_for() -> None:
+    (question,) = _read("every day at 9", zone=None).clarifications
+
+    assert question.kind == "time_zone"
+    assert question.choices[0].crons == ("0 9 * * *",)
+
+
+def test_a_zone_of_many_meanings_is_asked_for_with_each_of_them() -> None:
+    (question,) = _read("every day at 9am IST").clarifications
+
+    assert [choice.timezone for choice in question.choices] == [
+        "Asia/Kolkata", "Asia/Jerusalem", "Europe/Dublin",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "every " * 5000, "at 9 and " * 3000, "mon," * 5000, "1st and " * 3000, "9 - " * 4000,
+        "a." * 4000, "{{" * 3000, "every monday at 9 UTC and " * 500, "\x00" * 5000, "९ " * 4000,
+    ],
+)  # fmt: skip
+def test_a_hostile_text_is_read_up_to_a_bound_and_says_so(text: str) -> None:
+    answer = _read(text)
+
+    assert answer.cut
+    assert len(answer.readings) + len(answer.clarifications) + len(answer.refusals) <= MOST_WISHES
+    assert json.loads(json.dumps(answer.as_dict())) == answer.as_dict()
+
+
+def test_what_stands_behind_the_bound_is_not_read() -> None:
+    assert _read("x" * LONGEST + " every day at 9").readings == ()
+
+
+def test_the_command_prints_the_sentence_the_expression_and_the_moments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert tell_when(Screen(), "every weekday at 9 Berlin time", None) == exits.DONE
+    said = capsys.readouterr().out.splitlines()
+
+    assert said[:3] == [
+        "Every weekday at 09:00, Europe/Berlin", "  cron      0 9 * * 1-5",
+        "  zone      Europe/Berlin",
+    ]  # fmt: skip
+    assert sum(line.startswith("  next ") for line in said) == MOMENTS
+
+
+def test_the_command_asks_and_refuses_with_another_exit_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert tell_when(Screen(), "three times a week", "UTC") == exits.INVALID
+    assert tell_when(Screen(), "when a file arrives", "UTC") == exits.INVALID
+    said = capsys.readouterr().out
+
+    assert "On which 3 days of the week?" in said
+    assert "These words say nothing about when." in said
+
+
+def test_the_command_refuses_a_zone_that_does_not_exist() -> None:
+    with pytest.raises(Invalid) as refused:
+        tell_when(Screen(), "every day at 9", "Mars/Base")
+
+    assert refused.value.findings[0].pointer == "/timezone"
+
+
+def test_the_same_words_at_the_same_moment_are_always_read_the_same() -> None:
+    text = "every other Friday at 5pm and every Monday at 9"
+    moment = datetime(2026, 11, 15, tzinfo=UTC)
+
+    assert read_words(text, moment, ZONE) == read_words(text, moment, ZONE)
