@@ -17,8 +17,8 @@ import pytest
 from tests.kit.escapes.__main__ import ask
 from tests.kit.escapes.table import attempts, storage
 
-AS_ROOT = ("auto", "none", "namespaces/4", "landlock/4.1", "auto+open/4.2", "namespaces+open/4.3")
-AS_ANYBODY = ("none", "auto/2.1", "namespaces/4", "auto+open/4.1", "landlock+open/4.2")
+AS_ROOT = ("auto", "none/2", "namespaces/8", "landlock/8.1", "auto+open/8.2", "namespaces+open/8.3")
+AS_ANYBODY = ("none", "auto/4.1", "namespaces/8", "auto+open/8.1", "landlock+open/8.2")
 ROOT = os.geteuid() == 0
 
 
