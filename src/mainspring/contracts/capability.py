@@ -6,14 +6,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from mainspring.contracts.errors import Fault
 from mainspring.contracts.roles import Permission
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.errors import Finding
 
+Part = TypeVar("Part")
 CapabilityHandler = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
 
 
@@ -129,3 +131,25 @@ class Capability:
     @property
     def label(self) -> str:
         return self.description.strip().partition("\n")[0] or self.id
+
+
+def capability_of(
+    name: str, label: str, words: str, takes: Mapping[str, Any], answers: Mapping[str, Any],
+    handler: CapabilityHandler, annotations: Annotations,
+) -> Capability:  # fmt: skip
+    """A capability that is one line of a table; none of those waits for a person."""
+    return Capability(
+        id=name,
+        description=f"{label}\n\n{words}",
+        input_schema=takes,
+        output_schema=answers,
+        handler=handler,
+        annotations=annotations,
+    )
+
+
+def there(part: Part | None) -> Part:
+    """A part of the house that a handler works on; a registry that only describes has none."""
+    if part is None:
+        raise Fault("This registry describes capabilities and cannot call this one.")
+    return part

@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+)
 from mainspring.contracts.errors import Clash, Finding, Invalid, Missing, Problem
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
@@ -22,7 +28,6 @@ from mainspring.gate.outside.shown import connection_shown, tool_shown
 from mainspring.workspace.connections import rows, tool_rows
 
 if TYPE_CHECKING:
-    from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import CallContext, Transaction
     from mainspring.gate.outside.switchboard import Switchboard
     from mainspring.workspace.connections.rows import Connection
@@ -49,9 +54,10 @@ def connection_capabilities(board: Switchboard) -> tuple[Capability, ...]:
 
 def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
     return (
-        _made(
+        capability_of(
             "connect_mcp_server",
-            "Connect to a server of tools\n\nIts tools become capabilities of this workspace, "
+            "Connect to a server of tools",
+            "Its tools become capabilities of this workspace, "
             "called alias.tool. Connecting agrees to the tools that are there now, unless "
             "automations were granted tools under this alias before. What the server adds or "
             "changes later is held back until somebody agrees.",
@@ -61,35 +67,40 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
                 subject=lambda given, _: given.get("alias"),
             ),
         ),
-        _made(
+        capability_of(
             "list_connections",
-            "List the servers of tools\n\nHow each of them fares, and how many of its tools are "
+            "List the servers of tools",
+            "How each of them fares, and how many of its tools are "
             "agreed to or wait for somebody.",
             schemas.NOTHING, schemas.LISTED, counter.list_all, _READING,
         ),
-        _made(
+        capability_of(
             "get_connection",
-            "Show a server of tools\n\nWith every tool: what it does, what is different from what "
+            "Show a server of tools",
+            "With every tool: what it does, what is different from what "
             "was agreed to, and which automations use it.",
             schemas.LOOK, schemas.SHOWN, counter.show, _READING,
         ),
-        _made(
+        capability_of(
             "begin_sign_in",
-            "Sign in at a server of tools\n\nAnswers the address to open. Whoever comes back from "
+            "Sign in at a server of tools",
+            "Answers the address to open. Whoever comes back from "
             "there in the same browser has signed the workspace in.",
             schemas.ONE, schemas.SIGN_IN, counter.sign_in,
             replace(_ASKING, hidden_results=frozenset({"sign_in_url"})),
         ),
-        _made(
+        capability_of(
             "set_connection_token",
-            "Give a server of tools another token\n\nThe token before it is forgotten. What was "
+            "Give a server of tools another token",
+            "The token before it is forgotten. What was "
             "agreed to, and what was said of tools, stays as it is.",
             schemas.TOKEN, schemas.SHOWN, counter.set_token,
             replace(_DECIDING, hidden_arguments=frozenset({"token"})),
         ),
-        _made(
+        capability_of(
             "disconnect_mcp_server",
-            "Disconnect from a server of tools\n\nThe connection, its tools and its tokens are "
+            "Disconnect from a server of tools",
+            "The connection, its tools and its tokens are "
             "forgotten. Automations that use its tools fail until there is one again.",
             schemas.ONE, schemas.DISCONNECTED, counter.disconnect, _DECIDING,
         ),
@@ -98,39 +109,33 @@ def _about_servers(counter: _Counter) -> tuple[Capability, ...]:
 
 def _about_tools(counter: _Counter) -> tuple[Capability, ...]:
     return (
-        _made(
+        capability_of(
             "harvest_connection",
-            "Look at the tools of a server now\n\nThis is done once a day by itself. What is new "
+            "Look at the tools of a server now",
+            "This is done once a day by itself. What is new "
             "or different waits until somebody agrees.",
             schemas.ONE, schemas.SHOWN, counter.harvest, _ASKING,
         ),
-        _made(
+        capability_of(
             "agree_to_tools",
-            "Agree to tools\n\nEach is named with the hash that was shown: what has changed since "
+            "Agree to tools",
+            "Each is named with the hash that was shown: what has changed since "
             "then is not agreed to. Grants of automations stay as they are.",
             schemas.AGREE, schemas.SHOWN, counter.agree, _DECIDING,
         ),
-        _made(
+        capability_of(
             "refuse_tools",
-            "Refuse tools\n\nThey cannot be called until somebody agrees to them.",
+            "Refuse tools",
+            "They cannot be called until somebody agrees to them.",
             schemas.REFUSE, schemas.SHOWN, counter.refuse, _DECIDING,
         ),
-        _made(
+        capability_of(
             "set_tool_effect",
-            "Say what a tool does\n\nA tool that sends is held as a draft when a run calls it; one "
+            "Say what a tool does",
+            "A tool that sends is held as a draft when a run calls it; one "
             "that reads is called at once. What is said here counts more than what can be guessed.",
             schemas.EFFECT, schemas.SHOWN, counter.set_effect, _DECIDING,
         ),
-    )  # fmt: skip
-
-
-def _made(
-    name: str, description: str, takes: Mapping[str, Any], answers: Mapping[str, Any],
-    handler: CapabilityHandler, annotations: Annotations,
-) -> Capability:  # fmt: skip
-    return Capability(
-        id=name, description=description, input_schema=takes, output_schema=answers,
-        handler=handler, annotations=annotations,
     )  # fmt: skip
 
 

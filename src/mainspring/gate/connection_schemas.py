@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
+from mainspring.contracts.object_schema import object_schema, plain_object
 from mainspring.workspace.connections.rows import ALIAS
 
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _ID: Final = {"type": "string", "format": "uuid"}
 _MOMENT: Final = {"type": ["string", "null"], "format": "date-time"}
 _WORDS: Final = {"type": "array", "items": {"type": "string"}}
@@ -31,34 +30,7 @@ _WRONG: Final = {
     "required": ["code", "detail"],
     "properties": {"code": _TEXT, "detail": _TEXT, "suggestion": _NULL_TEXT},
 }
-
-
-def _plain(properties: Mapping[str, Any], required: list[str] | None = None) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties) if required is None else required,
-        "properties": dict(properties),
-    }
-
-
-def _object(
-    properties: Mapping[str, Any],
-    required: list[str],
-    examples: list[Any],
-    anti_examples: list[tuple[Any, str]],
-) -> dict[str, Any]:
-    return {
-        "$schema": _DIALECT,
-        **_plain(properties, required),
-        "examples": examples,
-        "x-mainspring-anti-examples": [
-            {"value": value, "reason": reason} for value, reason in anti_examples
-        ],
-    }
-
-
-_CONNECTION: Final = _plain(
+_CONNECTION: Final = plain_object(
     {
         "id": _ID,
         "alias": _TEXT,
@@ -76,7 +48,9 @@ _CONNECTION: Final = _plain(
         "last_harvested_at": _MOMENT,
         "harvest_error": _WRONG,
         "token_ends_at": _MOMENT,
-        "tools": _plain({"agreed": _COUNT, "waiting": _COUNT, "gone": _COUNT, "refused": _COUNT}),
+        "tools": plain_object(
+            {"agreed": _COUNT, "waiting": _COUNT, "gone": _COUNT, "refused": _COUNT}
+        ),
         "created_at": {"type": "string", "format": "date-time"},
         "created_by": _ID,
     }
@@ -89,7 +63,7 @@ _A_CONNECTION: Final[dict[str, Any]] = {
     "tools": {"agreed": 12, "waiting": 1, "gone": 0, "refused": 0},
     "created_at": _WHEN, "created_by": _SOMEBODY,
 }  # fmt: skip
-_TOOL: Final = _plain(
+_TOOL: Final = plain_object(
     {
         "name": _TEXT,
         "capability": {**_TEXT, "description": "By which steps, agents and scripts call it."},
@@ -129,7 +103,7 @@ _A_TOOL: Final[dict[str, Any]] = {
 _LOCAL: Final = {"alias": "notes", "server_url": "http://localhost:3001/mcp"}
 _AWAY: Final = {"alias": "notes", "server_url": "https://notes.example/mcp"}
 
-CONNECT: Final = _object(
+CONNECT: Final = object_schema(
     {
         "alias": {
             "type": "string", "minLength": 1, "maxLength": 32, "pattern": ALIAS,
@@ -167,7 +141,7 @@ CONNECT: Final = _object(
         ({**_AWAY, "auth": "basic"}, "a way of signing in that is not known"),
     ],
 )  # fmt: skip
-CONNECTED: Final = _object(
+CONNECTED: Final = object_schema(
     {
         "connection": _CONNECTION,
         "tools": {"type": "array", "items": _TOOL},
@@ -190,20 +164,20 @@ CONNECTED: Final = _object(
     ],
     [({"connection": {**_A_CONNECTION, "token": "tok-0"}}, "a token is never answered")],
 )  # fmt: skip
-NOTHING: Final = _object({}, [], [{}], [({"all": True}, "all are listed anyway")])
-LISTED: Final = _object(
+NOTHING: Final = object_schema({}, [], [{}], [({"all": True}, "all are listed anyway")])
+LISTED: Final = object_schema(
     {"connections": {"type": "array", "items": _CONNECTION}},
     ["connections"],
     [{"connections": [_A_CONNECTION]}],
     [({"connections": [{**_A_CONNECTION, "token": "tok-0"}]}, "a token is never answered")],
 )
-ONE: Final = _object(
+ONE: Final = object_schema(
     {"connection_id": _ID},
     ["connection_id"],
     [{"connection_id": _SOME_ID}],
     [({}, "which one?"), ({"connection_id": "notes"}, "a connection is named by its id")],
 )
-LOOK: Final = _object(
+LOOK: Final = object_schema(
     {
         "connection_id": _ID,
         "tool": {**_NAME, "description": "Only this tool, with its schemas and all of its text."},
@@ -212,18 +186,18 @@ LOOK: Final = _object(
     [{"connection_id": _SOME_ID}, {"connection_id": _SOME_ID, "tool": "search_notes"}],
     [({"tool": "search_notes"}, "of which connection?")],
 )
-SHOWN: Final = _object(
+SHOWN: Final = object_schema(
     {"connection": _CONNECTION, "tools": {"type": "array", "items": _TOOL}},
     ["connection", "tools"],
     [{"connection": _A_CONNECTION, "tools": [_A_TOOL]}],
     [({"connection": _A_CONNECTION}, "a connection is shown with its tools")],
 )
-AGREE: Final = _object(
+AGREE: Final = object_schema(
     {
         "connection_id": _ID,
         "tools": {
             "type": "array", "minItems": 1, "maxItems": _MOST_NAMED,
-            "items": _plain({"name": _NAME, "hash": _HASH}),
+            "items": plain_object({"name": _NAME, "hash": _HASH}),
         },
     },
     ["connection_id", "tools"],
@@ -234,7 +208,7 @@ AGREE: Final = _object(
         ({"connection_id": _SOME_ID, "tools": []}, "there is nothing to agree to"),
     ],
 )  # fmt: skip
-REFUSE: Final = _object(
+REFUSE: Final = object_schema(
     {
         "connection_id": _ID,
         "tools": {"type": "array", "minItems": 1, "maxItems": _MOST_NAMED, "items": _NAME},
@@ -243,7 +217,7 @@ REFUSE: Final = _object(
     [{"connection_id": _SOME_ID, "tools": ["delete_note"]}],
     [({"connection_id": _SOME_ID, "tools": "delete_note"}, "a list of names")],
 )
-EFFECT: Final = _object(
+EFFECT: Final = object_schema(
     {
         "connection_id": _ID,
         "tool": _NAME,
@@ -262,7 +236,7 @@ EFFECT: Final = _object(
          "what is outside is read or sent to"),
     ],
 )  # fmt: skip
-TOKEN: Final = _object(
+TOKEN: Final = object_schema(
     {
         "connection_id": _ID,
         "token": {"type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True},
@@ -271,13 +245,13 @@ TOKEN: Final = _object(
     [{"connection_id": _SOME_ID, "token": "tok-0123456789"}],
     [({"connection_id": _SOME_ID, "token": ""}, "an empty token lets nobody in")],
 )
-SIGN_IN: Final = _object(
+SIGN_IN: Final = object_schema(
     {"sign_in_url": {**_TEXT, "description": "Open it in the browser where you are signed in."}},
     ["sign_in_url"],
     [{"sign_in_url": "https://notes.example/authorize?state=0123"}],
     [({}, "there is nothing to open")],
 )
-DISCONNECTED: Final = _object(
+DISCONNECTED: Final = object_schema(
     {"disconnected": {"type": "boolean"}},
     ["disconnected"],
     [{"disconnected": True}, {"disconnected": False}],

@@ -11,18 +11,25 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+    there,
+)
 from mainspring.contracts.model import Price
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate import model_schemas as schemas
-from mainspring.gate.model_capabilities import capability, said_in, there, told
-from mainspring.store.audit import INSTALLATION, Entry, append_audit
+from mainspring.gate.model_capabilities import said_in, told
+from mainspring.store.audit import tell_installation
 from mainspring.workspace.model_connections import Wish, connect, disconnect, needed_by
 from mainspring.workspace.model_prices import OperatorPrice, forget_price, list_prices, set_price
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import CallContext, Transaction
+    from mainspring.contracts.context import CallContext
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
 
@@ -41,33 +48,33 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
     """Connections for everybody, and prices. Without a house they can only be described."""
     office = _Office(database, vault)
     return (
-        capability(
+        capability_of(
             "admin_connect_model",
             "Connect every workspace to models",
             "Every workspace can ask there. Its address may be in a private network. The key goes "
             "into the vault; another address takes it again.",
             schemas.CONNECT, schemas.CONNECTED, office.connect, _KEEPS,
         ),
-        capability(
+        capability_of(
             "admin_disconnect_model",
             "Disconnect every workspace from models",
             "The connection and its key are forgotten. A name that is not there is no error.",
             schemas.ONE_NAME, schemas.DISCONNECTED, office.disconnect, _KEEPS,
         ),
-        capability(
+        capability_of(
             "admin_list_model_prices",
             "List the prices that were set for models",
             "They count above the price list that comes with the product.",
             schemas.NOTHING, schemas.PRICES, office.list_prices, _READS,
         ),
-        capability(
+        capability_of(
             "admin_set_model_price",
             "Set the price of a model",
             "In dollars for a million tokens. It counts from the next ask on, for a model alone "
             "or, as name/model, for one connection.",
             schemas.SET_PRICE, schemas.PRICE, office.set_price, _OF_MODEL,
         ),
-        capability(
+        capability_of(
             "admin_delete_model_price",
             "Forget the price that was set for a model",
             "The price list counts again; a model that it does not know is not asked any more.",
@@ -87,7 +94,9 @@ class _Office:
         wish = Wish(None, given["name"], said_in(given), given.get("key"), ctx.actor.id)
         async with there(self.database).transaction() as tx:
             made, new = await connect(tx, there(self.vault), wish)
-            await _tell(tx, ctx, "admin_connect_model", made.name, {"base_url": made.base_url})
+            await tell_installation(
+                tx, ctx.actor, "admin_connect_model", made.name, {"base_url": made.base_url}
+            )
         return {"connection": told(made), "created": new}
 
     async def disconnect(
@@ -96,7 +105,7 @@ class _Office:
         async with there(self.database).transaction() as tx:
             gone = await disconnect(tx, None, given["name"])
             if gone:
-                await _tell(tx, ctx, "admin_disconnect_model", given["name"])
+                await tell_installation(tx, ctx.actor, "admin_disconnect_model", given["name"])
             # Whoever looks after the installation is not told what stands in other workspaces.
             users = await needed_by(tx, ctx.actor.workspace_id, given["name"]) if gone else []
         answer = {"disconnected": gone, "needed_by": users}
@@ -115,7 +124,9 @@ class _Office:
         )
         async with there(self.database).transaction() as tx:
             stored = await set_price(tx, given["model"], price, ctx.actor.id)
-            await _tell(tx, ctx, "admin_set_model_price", stored.model, price.as_dict())
+            await tell_installation(
+                tx, ctx.actor, "admin_set_model_price", stored.model, price.as_dict()
+            )
         return {"price": _shown(stored)}
 
     async def delete_price(
@@ -124,7 +135,7 @@ class _Office:
         async with there(self.database).transaction() as tx:
             gone = await forget_price(tx, given["model"])
             if gone:
-                await _tell(tx, ctx, "admin_delete_model_price", given["model"])
+                await tell_installation(tx, ctx.actor, "admin_delete_model_price", given["model"])
         return {"deleted": True} if gone else Unchanged({"deleted": False})
 
 
@@ -136,13 +147,3 @@ def _usd(given: Mapping[str, Any], what: str) -> Decimal | None:
 
 def _shown(stored: OperatorPrice) -> dict[str, Any]:
     return {"model": stored.model, **stored.price.as_dict(), "set_at": stored.set_at.isoformat()}
-
-
-async def _tell(
-    tx: Transaction, ctx: CallContext, action: str, subject: str,
-    detail: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
-    """The entry of the installation; the call itself has its own, where its caller is."""
-    actor = ctx.actor
-    entry = Entry(INSTALLATION, actor.kind, actor.id, action, subject, detail or {}, actor.token_id)
-    await append_audit(tx, [entry])

@@ -9,11 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
-from mainspring.contracts.errors import Fault, Missing
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+    there,
+)
+from mainspring.contracts.errors import Missing
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate import model_schemas as schemas
@@ -36,14 +43,11 @@ from mainspring.workspace.model_connections import (
 from mainspring.workspace.model_prices import list_prices, operator_prices
 
 if TYPE_CHECKING:
-    from mainspring.contracts.capability import CapabilityHandler
     from mainspring.contracts.context import Actor, CallContext
     from mainspring.contracts.model import Price
     from mainspring.gate.providers.desk import ProviderModels
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
-
-Part = TypeVar("Part")
 
 NO_CONNECTION: Final = (
     "No model is connected yet. Connect one with `mainspring models connect anthropic`, or with "
@@ -61,7 +65,7 @@ def model_capabilities(
     """What members may do about models. Without a house they can be described and not called."""
     counter = _Counter(database, vault, desk)
     return (
-        capability(
+        capability_of(
             "list_models",
             "List the models that can be asked here",
             "The connections of the workspace and of the installation, what their models cost, "
@@ -69,7 +73,7 @@ def model_capabilities(
             schemas.NOTHING, schemas.MODELS, counter.list_models,
             Annotations(audience=Audience.PEOPLE, permission=Permission.READ, seconds=0.5),
         ),
-        capability(
+        capability_of(
             "connect_model",
             "Connect the workspace to models",
             "What automations give a model goes to this address from then on. The key goes into "
@@ -77,7 +81,7 @@ def model_capabilities(
             "address takes the key again.",
             schemas.CONNECT, schemas.CONNECTED, counter.connect, KEEPS_KEY,
         ),
-        capability(
+        capability_of(
             "disconnect_model",
             "Disconnect the workspace from models",
             "The connection and its key are forgotten. Automations that need it fail until there "
@@ -88,7 +92,7 @@ def model_capabilities(
                 permission=Permission.CONNECT,
             ),
         ),
-        capability(
+        capability_of(
             "test_model",
             "Try a connection to models",
             "It asks the server which models it has. That costs nothing, and shows whether the "
@@ -239,25 +243,3 @@ def told(connection: ModelConnection, *, address: bool = True) -> dict[str, Any]
         "created_at": connection.created_at.isoformat(),
         "updated_at": connection.updated_at.isoformat(),
     }
-
-
-def there(part: Part | None) -> Part:
-    """A part of the house, which a registry that only describes does not have."""
-    if part is None:
-        raise Fault("This registry describes capabilities and cannot call this one.")
-    return part
-
-
-def capability(
-    name: str, label: str, words: str, takes: Mapping[str, Any], answers: Mapping[str, Any],
-    handler: CapabilityHandler, annotations: Annotations,
-) -> Capability:  # fmt: skip
-    """One capability from the lines of a table."""
-    return Capability(
-        id=name,
-        description=f"{label}\n\n{words}",
-        input_schema=takes,
-        output_schema=answers,
-        handler=handler,
-        annotations=annotations,
-    )

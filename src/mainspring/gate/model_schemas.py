@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+from mainspring.contracts.object_schema import object_schema, plain_object
+
 NAME_PATTERN: Final = "^[a-z][a-z0-9_-]{0,31}$"
 # A model's name as providers write them, and with a connection's name before it.
 MODEL_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$"
@@ -15,29 +16,6 @@ MOST_USD: Final = 100_000
 _TEXT: Final = {"type": "string"}
 _MOMENT: Final = {"type": "string", "format": "date-time"}
 _WHEN: Final = "2026-01-01T00:00:00+00:00"
-
-
-def _object(
-    properties: dict[str, Any],
-    required: list[str],
-    examples: list[Any] | None = None,
-    anti_examples: list[tuple[Any, str]] | None = None,
-) -> dict[str, Any]:
-    schema: dict[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": required,
-        "properties": properties,
-    }
-    if examples is None:
-        return schema
-    refused = [{"value": value, "reason": reason} for value, reason in anti_examples or ()]
-    return {
-        "$schema": _DIALECT,
-        **schema,
-        "examples": examples,
-        "x-mainspring-anti-examples": refused,
-    }
 
 
 _NAME: Final = {
@@ -64,10 +42,10 @@ _RATES: Final = {
 }
 _NEEDED_RATES: Final = ["input_usd_per_million", "output_usd_per_million"]
 _PRICE: Final = {
-    **_object(
+    **plain_object(
         {
             **_RATES,
-            "above": _object(
+            "above": plain_object(
                 {"input_tokens": {"type": "integer"}, **_RATES, "above": {"type": "object"}},
                 ["input_tokens", *_NEEDED_RATES],
             ),
@@ -79,7 +57,7 @@ _PRICE: Final = {
 }
 _A_PRICE: Final = {"input_usd_per_million": "3", "output_usd_per_million": "15"}
 
-_CONNECTION: Final = _object(
+_CONNECTION: Final = plain_object(
     {
         "name": _TEXT,
         "kind": _KIND,
@@ -104,7 +82,7 @@ _A_CONNECTION: Final = {
     "takes": "models whose names begin with claude", "usual_model": "claude-sonnet-4-6",
     "created_at": _WHEN, "updated_at": _WHEN,
 }  # fmt: skip
-_OFFERED: Final = _object(
+_OFFERED: Final = plain_object(
     {
         "name": _TEXT,
         "connection": _TEXT,
@@ -117,8 +95,8 @@ _OFFERED: Final = _object(
     ["name", "connection", "model", "price", "price_from", "can_be_asked", "why_not"],
 )
 
-NOTHING: Final = _object({}, [], [{}], [({"all": True}, "all of it comes anyway")])
-MODELS: Final = _object(
+NOTHING: Final = object_schema({}, [], [{}], [({"all": True}, "all of it comes anyway")])
+MODELS: Final = object_schema(
     {
         "connections": {"type": "array", "items": _CONNECTION},
         "models": {"type": "array", "items": _OFFERED},
@@ -142,7 +120,7 @@ MODELS: Final = _object(
     ],
     [({"connections": [{**_A_CONNECTION, "key": "sk-0"}]}, "a key is never answered")],
 )  # fmt: skip
-CONNECT: Final = _object(
+CONNECT: Final = object_schema(
     {
         "name": _NAME,
         "kind": {**_KIND, "description": "Left out: the name, where it is one of them."},
@@ -179,19 +157,19 @@ CONNECT: Final = _object(
         ({"name": "openai", "key": "Bearer sk-0"}, "the key alone, without a word before it"),
     ],
 )  # fmt: skip
-CONNECTED: Final = _object(
+CONNECTED: Final = object_schema(
     {"connection": _CONNECTION, "created": {"type": "boolean"}},
     ["connection", "created"],
     [{"connection": _A_CONNECTION, "created": True}],
     [({"connection": {**_A_CONNECTION, "key": "sk-0"}}, "a key is never answered")],
 )
-ONE_NAME: Final = _object(
+ONE_NAME: Final = object_schema(
     {"name": _NAME},
     ["name"],
     [{"name": "anthropic"}],
     [({}, "which one?"), ({"name": "*"}, "one name at a time")],
 )
-DISCONNECTED: Final = _object(
+DISCONNECTED: Final = object_schema(
     {
         "disconnected": {"type": "boolean"},
         "needed_by": {
@@ -203,7 +181,7 @@ DISCONNECTED: Final = _object(
     [{"disconnected": True, "needed_by": ["Weekly digest"]}],
     [({"disconnected": 1, "needed_by": []}, "whether, not how many")],
 )  # fmt: skip
-TESTED: Final = _object(
+TESTED: Final = object_schema(
     {
         "works": {"type": "boolean"},
         "detail": {"type": "string"},
@@ -213,7 +191,7 @@ TESTED: Final = _object(
     [{"works": True, "detail": "It answers and lists 1 model.", "models": ["qwen3-32b"]}],
     [({"works": "yes"}, "true or false")],
 )
-SET_PRICE: Final = _object(
+SET_PRICE: Final = object_schema(
     {
         "model": {**_MODEL, "description": "A model alone, or name/model for one connection."},
         "input_usd_per_million": _USD,
@@ -241,26 +219,26 @@ SET_PRICE: Final = _object(
         ),
     ],
 )  # fmt: skip
-_SET: Final = _object(
+_SET: Final = plain_object(
     {"model": _TEXT, **_RATES, "set_at": _MOMENT}, ["model", *_NEEDED_RATES, "set_at"]
 )
 _A_SET: Final = {"model": "house/qwen3-32b", **_A_PRICE, "set_at": _WHEN}
-PRICE: Final = _object(
+PRICE: Final = object_schema(
     {"price": _SET}, ["price"], [{"price": _A_SET}], [({"price": 3}, "read and written apart")]
 )
-PRICES: Final = _object(
+PRICES: Final = object_schema(
     {"prices": {"type": "array", "items": _SET}},
     ["prices"],
     [{"prices": [_A_SET]}],
     [({"prices": {}}, "a list")],
 )
-ONE_MODEL: Final = _object(
+ONE_MODEL: Final = object_schema(
     {"model": _MODEL},
     ["model"],
     [{"model": "house/qwen3-32b"}],
     [({}, "which one?"), ({"model": "*"}, "one model at a time")],
 )
-DELETED: Final = _object(
+DELETED: Final = object_schema(
     {"deleted": {"type": "boolean"}},
     ["deleted"],
     [{"deleted": True}],

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
+from mainspring.contracts.object_schema import DIALECT, plain_object
 from mainspring.contracts.roles import Permission
 from mainspring.gate.usage_ledger import MOST_DAYS, MOST_LINES, USUAL_DAYS, read_sums, span_of
 
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _DAY: Final = {"type": "string", "format": "date"}
 _COUNT: Final = {"type": "integer", "minimum": 0}
 _USD: Final = {"type": "number", "minimum": 0}
@@ -47,17 +47,8 @@ def _day(text: Any) -> date | None:
 
 
 def _lines(most: int, **names: Any) -> dict[str, Any]:
-    line = _shape({**names, **_SUMS})
+    line = plain_object({**names, **_SUMS})
     return {"type": "array", "maxItems": most, "items": line}
-
-
-def _shape(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": dict(properties),
-    }
 
 
 _TEXT: Final = {"type": "string"}
@@ -65,7 +56,7 @@ _OUTPUT: Final = {
     "from": _DAY,
     "to": _DAY,
     "zone": {"const": "UTC", "description": "Where a day begins and ends."},
-    "total": _shape(_SUMS),
+    "total": plain_object(_SUMS),
     "days": _lines(MOST_DAYS, day=_DAY),
     "automations": _lines(
         MOST_LINES,
@@ -83,7 +74,7 @@ GET_USAGE = Capability(
     f"Without days it is the last {USUAL_DAYS}, today included. A day is a day in UTC, as it is "
     "for the caps.",
     input_schema={
-        "$schema": _DIALECT,
+        "$schema": DIALECT,
         "type": "object",
         "additionalProperties": False,
         "properties": {
@@ -108,8 +99,8 @@ GET_USAGE = Capability(
         ],
     },
     output_schema={
-        "$schema": _DIALECT,
-        **_shape(_OUTPUT),
+        "$schema": DIALECT,
+        **plain_object(_OUTPUT),
         "examples": [
             {
                 "from": "2026-03-01",

@@ -7,7 +7,7 @@ database itself refuses to change or remove an entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -87,3 +87,12 @@ async def append_audit(tx: Transaction, entries: Sequence[Entry]) -> None:
     elif entries:
         columns = zip(*map(entry_values, entries), strict=True)
         await tx.execute(_ADD, *map(list, columns))
+
+
+async def tell_installation(
+    tx: Transaction, actor: Actor, action: str, subject: object,
+    detail: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """The entry of the installation; the call itself has its own, where its caller is."""
+    entry = entry_by(actor, action, subject, detail)
+    await append_audit(tx, [replace(entry, workspace_id=INSTALLATION)])

@@ -15,6 +15,7 @@ from uuid import UUID
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Denied, Fault, Finding, Missing
+from mainspring.contracts.object_schema import object_schema, plain_object
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import LEAST, Permission
 from mainspring.workspace.vault import (
@@ -32,7 +33,6 @@ from mainspring.workspace.vault import (
 
 # A value is measured in bytes as well, by the operator's limit.
 MAX_VALUE: Final = 8_192
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _ID: Final = {"type": "string", "format": "uuid"}
 _MOMENT: Final = {"type": "string", "format": "date-time"}
 _SOMEBODY: Final = "0190f3a0-0000-7000-8000-00000000000a"
@@ -93,7 +93,7 @@ def _set(words: _Words, vault: Vault | None) -> Capability:
         id=f"{words.prefix}_set",
         description=f"Keep a {words.noun}\n\n{words.use} A second value under one name takes the "
         "place of the first. No call ever answers a value.",
-        input_schema=_object(
+        input_schema=object_schema(
             {
                 "name": _name(words),
                 "value": {
@@ -110,7 +110,7 @@ def _set(words: _Words, vault: Vault | None) -> Capability:
                 *(({**given, "name": name}, reason) for name, reason in words.wrong_names),
             ],
         ),
-        output_schema=_object(
+        output_schema=object_schema(
             {"id": _ID, **_told_owner(words), "name": _name(words)},
             ["id", *_told_owner(words), "name"],
             [{"id": _SECRET, **_example_owner(words), "name": words.example}],
@@ -163,13 +163,13 @@ def _list(words: _Words, vault: Vault | None) -> Capability:
         id=f"{words.prefix}_list",
         description=f"List the names of {words.noun}s\n\nIn the order of their names, with what "
         "they are for and never with their values.",
-        input_schema=_object(
+        input_schema=object_schema(
             _owner(words), [], [{}, *_with_owner(words)], [({"values": True}, "never the values")]
         ),
-        output_schema=_object(
+        output_schema=object_schema(
             {
                 **_told_owner(words),
-                "secrets": {"type": "array", "items": _plain(entry)},
+                "secrets": {"type": "array", "items": plain_object(entry)},
             },
             [*_told_owner(words), "secrets"],
             [{**_example_owner(words), "secrets": [shown]}],
@@ -192,13 +192,13 @@ def _delete(words: _Words, vault: Vault | None) -> Capability:
         id=f"{words.prefix}_delete",
         description=f"Forget a {words.noun}\n\nA name that is not there is no error. Automations "
         "that use it fail until there is one again.",
-        input_schema=_object(
+        input_schema=object_schema(
             {"name": _name(words), **_owner(words)},
             ["name"],
             [{"name": words.example}],
             [({}, "which one?"), ({"name": "*"}, "one name at a time")],
         ),
-        output_schema=_object(
+        output_schema=object_schema(
             {"deleted": {"type": "integer", "minimum": 0}},
             ["deleted"],
             [{"deleted": 1}, {"deleted": 0}],
@@ -272,30 +272,3 @@ def _example_owner(words: _Words) -> dict[str, Any]:
 
 def _with_owner(words: _Words) -> list[dict[str, Any]]:
     return [] if words.kind == "publisher" else [{"owner_user_id": _SOMEBODY}]
-
-
-def _plain(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """An object that has all of these properties and no others."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": dict(properties),
-    }
-
-
-def _object(
-    properties: Mapping[str, Any],
-    required: list[str],
-    examples: list[Any],
-    anti_examples: list[tuple[Any, str]],
-) -> dict[str, Any]:
-    return {
-        "$schema": _DIALECT,
-        **_plain(properties),
-        "required": required,
-        "examples": examples,
-        "x-mainspring-anti-examples": [
-            {"value": value, "reason": reason} for value, reason in anti_examples
-        ],
-    }

@@ -11,10 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
-from mainspring.contracts.errors import Fault, Finding, Invalid
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+    there,
+)
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
-from mainspring.store.audit import INSTALLATION, Entry, append_audit
+from mainspring.store.audit import tell_installation
 from mainspring.workspace.people import administration_schemas as schemas
 from mainspring.workspace.people.links import drop_links, link_address, make_link
 from mainspring.workspace.people.sessions import end_sessions
@@ -29,8 +36,7 @@ from mainspring.workspace.people.users import (
 from mainspring.workspace.people.workspaces import list_workspaces
 
 if TYPE_CHECKING:
-    from mainspring.contracts.capability import CapabilityHandler
-    from mainspring.contracts.context import CallContext, Transaction
+    from mainspring.contracts.context import CallContext
     from mainspring.store.database import Database
 
 _READS: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
@@ -46,38 +52,38 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
     """Every capability of an administrator. Without a database they can only be described."""
     office = _Office(database, address)
     return (
-        _capability(
+        capability_of(
             "admin_list_users",
             "List the people of the installation",
             "In the order of their coming, a page at a time.",
             schemas.PAGE, schemas.USERS, office.list_users, _READS,
         ),
-        _capability(
+        capability_of(
             "admin_create_user",
             "Add a person",
             "They get a workspace of their own. The link signs them in once, within 7 days.",
             schemas.NEW_USER, schemas.LINKED, office.create_user, _KEEPS,
         ),
-        _capability(
+        capability_of(
             "admin_disable_user",
             "Shut a person out",
             "Their sessions end, and their tokens stop working until they are let in again.",
             schemas.ONE_USER, schemas.USER, office.disable_user, _KEEPS,
         ),
-        _capability(
+        capability_of(
             "admin_enable_user",
             "Let a person in again",
             "They sign in as before, and their tokens work again.",
             schemas.ONE_USER, schemas.USER, office.enable_user, _KEEPS,
         ),
-        _capability(
+        capability_of(
             "admin_reset_password",
             "Make a link for somebody who lost their password",
             "Using the link, once and within an hour, forgets the old password and ends their "
             "sessions and tokens.",
             schemas.ONE_USER, schemas.LINKED, office.reset_password, _KEEPS,
         ),
-        _capability(
+        capability_of(
             "admin_list_workspaces",
             "List the workspaces of the installation",
             "Who owns them and how many are in them; nothing of what they keep.",
@@ -96,77 +102,49 @@ class _Office:
     async def list_users(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del ctx
         most = given.get("limit", schemas.USUAL_PAGE)
-        found = await list_users(self._whole(), _after(given), most + 1)
+        found = await list_users(there(self.database), _after(given), most + 1)
         rows = [_person(user) for user in found]
         return {"users": rows[:most], "next": _next(rows, most)}
 
     async def list_workspaces(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         del ctx
         most = given.get("limit", schemas.USUAL_PAGE)
-        rows = [_room(row) for row in await list_workspaces(self._whole(), _after(given), most + 1)]
+        rows = [
+            _room(row)
+            for row in await list_workspaces(there(self.database), _after(given), most + 1)
+        ]
         return {"workspaces": rows[:most], "next": _next(rows, most)}
 
     async def create_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        async with self._whole().transaction() as tx:
+        async with there(self.database).transaction() as tx:
             user = await create_user(
                 tx, given["email"], given.get("name", ""),
                 administrator=given.get("administrator", False),
             )  # fmt: skip
             plain = await make_link(tx, user.id, "invite", ctx.actor.id)
-            await _tell(tx, ctx, "admin_create_user", user)
+            await tell_installation(tx, ctx.actor, "admin_create_user", user.id)
         return {"user": _person(user), "link": link_address(self.address, plain)}
 
     async def disable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        async with self._whole().transaction() as tx:
+        async with there(self.database).transaction() as tx:
             user = await disable_user(tx, _id(given, "user_id"))
             await end_sessions(tx, user.id)
             await drop_links(tx, user.id)
-            await _tell(tx, ctx, "admin_disable_user", user)
+            await tell_installation(tx, ctx.actor, "admin_disable_user", user.id)
         return {"user": _person(user)}
 
     async def enable_user(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        async with self._whole().transaction() as tx:
+        async with there(self.database).transaction() as tx:
             user = await enable_user(tx, _id(given, "user_id"))
-            await _tell(tx, ctx, "admin_enable_user", user)
+            await tell_installation(tx, ctx.actor, "admin_enable_user", user.id)
         return {"user": _person(user)}
 
     async def reset_password(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
-        async with self._whole().transaction() as tx:
+        async with there(self.database).transaction() as tx:
             user = await read_user(tx, _id(given, "user_id"))
             plain = await make_link(tx, user.id, "reset", ctx.actor.id)
-            await _tell(tx, ctx, "admin_reset_password", user)
+            await tell_installation(tx, ctx.actor, "admin_reset_password", user.id)
         return {"user": _person(user), "link": link_address(self.address, plain)}
-
-    def _whole(self) -> Database:
-        if self.database is None:
-            raise Fault("This registry describes capabilities and cannot call this one.")
-        return self.database
-
-
-def _capability(
-    name: str,
-    label: str,
-    words: str,
-    takes: Mapping[str, Any],
-    answers: Mapping[str, Any],
-    handler: CapabilityHandler,
-    annotations: Annotations,
-) -> Capability:
-    return Capability(
-        id=name,
-        description=f"{label}\n\n{words}",
-        input_schema=takes,
-        output_schema=answers,
-        handler=handler,
-        annotations=annotations,
-    )
-
-
-async def _tell(tx: Transaction, ctx: CallContext, action: str, user: User) -> None:
-    """The entry about the person; the call itself has its own, where its caller is."""
-    actor = ctx.actor
-    entry = Entry(INSTALLATION, actor.kind, actor.id, action, str(user.id), {}, actor.token_id)
-    await append_audit(tx, [entry])
 
 
 def _person(user: User) -> dict[str, Any]:

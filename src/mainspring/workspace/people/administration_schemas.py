@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from mainspring.contracts.object_schema import object_schema, plain_object
 from mainspring.workspace.people.users import LONGEST_EMAIL, LONGEST_NAME
 
 USUAL_PAGE: Final = 50
 _LARGEST_PAGE: Final = 200
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _AN_ID: Final = "01900000-0000-7000-8000-0000000000aa"
 _ID: Final = {"type": "string", "minLength": 36, "maxLength": 36}
 _MOMENT: Final = {"type": "string", "format": "date-time"}
 
 
-def _object(
-    properties: dict[str, Any],
-    required: list[str],
-    examples: list[Any] | None = None,
-    anti_examples: list[tuple[Any, str]] | None = None,
-) -> dict[str, Any]:
-    schema: dict[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": required,
-        "properties": properties,
-    }
-    if examples is None:
-        return schema
-    refused = [{"value": value, "reason": reason} for value, reason in anti_examples or ()]
-    return {
-        "$schema": _DIALECT,
-        **schema,
-        "examples": examples,
-        "x-mainspring-anti-examples": refused,
-    }
-
-
-_PERSON: Final = _object(
+_PERSON: Final = plain_object(
     {
         "id": _ID,
         "email": {"type": "string"},
@@ -49,7 +26,7 @@ _PERSON: Final = _object(
     },
     ["id", "email", "name", "administrator", "has_password", "created_at", "disabled_at"],
 )
-_ROOM: Final = _object(
+_ROOM: Final = plain_object(
     {
         "id": _ID,
         "name": {"type": "string"},
@@ -70,7 +47,7 @@ _ADA: Final = {
     "disabled_at": None,
 }
 
-PAGE: Final = _object(
+PAGE: Final = object_schema(
     {
         "limit": {
             "type": "integer", "minimum": 1, "maximum": _LARGEST_PAGE, "default": USUAL_PAGE,
@@ -81,7 +58,7 @@ PAGE: Final = _object(
     [{}, {"limit": 10, "after": _AN_ID}],
     [({"limit": 0}, "at least one"), ({"after": 7}, "an id is text")],
 )  # fmt: skip
-NEW_USER: Final = _object(
+NEW_USER: Final = object_schema(
     {
         "email": {"type": "string", "minLength": 3, "maxLength": LONGEST_EMAIL},
         "name": {"type": "string", "maxLength": LONGEST_NAME, "default": ""},
@@ -95,14 +72,14 @@ NEW_USER: Final = _object(
     [{"email": "ada@example.org", "name": "Ada"}],
     [({}, "whose?"), ({"email": "ada@example.org", "password": "x"}, "they choose it themselves")],
 )
-ONE_USER: Final = _object(
+ONE_USER: Final = object_schema(
     {"user_id": _ID},
     ["user_id"],
     [{"user_id": _AN_ID}],
     [({}, "whom?"), ({"user_id": "ada@example.org"}, "an id, not an email")],
 )
-USER: Final = _object({"user": _PERSON}, ["user"], [{"user": _ADA}])
-LINKED: Final = _object(
+USER: Final = object_schema({"user": _PERSON}, ["user"], [{"user": _ADA}])
+LINKED: Final = object_schema(
     {
         "user": _PERSON,
         "link": {"type": "string", "description": "Shown this once; it signs in once."},
@@ -110,12 +87,12 @@ LINKED: Final = _object(
     ["user", "link"],
     [{"user": _ADA, "link": "https://example.org/sign-in#msl_…"}],
 )
-USERS: Final = _object(
+USERS: Final = object_schema(
     {"users": {"type": "array", "items": _PERSON}, "next": _NEXT},
     ["users", "next"],
     [{"users": [_ADA], "next": None}],
 )
-WORKSPACES: Final = _object(
+WORKSPACES: Final = object_schema(
     {"workspaces": {"type": "array", "items": _ROOM}, "next": _NEXT},
     ["workspaces", "next"],
     [{"workspaces": [], "next": None}],

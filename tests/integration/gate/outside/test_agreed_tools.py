@@ -3,48 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
-from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.house import document, step
 from tests.kit.mcp import connected
 from tests.kit.mcp_server import McpDouble, tool
-from tests.kit.postgres import fresh_database
-from tests.kit.toolshop import LOOK, SEND, Toolshop, opened, three, toolshop
+from tests.kit.toolshop import LOOK, SEND, Toolshop, opened, three
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 NOBODY = "01900000-0000-7000-8000-0000000000ff"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(
-    postgres_server: EmbeddedServer,
-    migrated_template: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Toolshop]:
-    """One house for all tests of this module."""
-    async with (
-        fresh_database(postgres_server, migrated_template) as url,
-        toolshop(url, tmp_path_factory.mktemp("tools")) as made,
-    ):
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def shop(shared: Toolshop) -> Toolshop:
-    """The house without connections, and the servers as they were."""
-    await shared.reset()
-    return shared
 
 
 def names_of(server: McpDouble) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,6 @@ from mainspring.contracts.errors import Exhausted
 from mainspring.gate.outside.harvest import Harvester
 from mainspring.gate.outside.switchboard import Switchboard
 from mainspring.gate.outside.words import Tools
-from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.walls import Walled
 from mainspring.vocabulary import Words
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
@@ -26,8 +25,7 @@ from tests.kit.connecting import OWNER
 from tests.kit.house import document, step
 from tests.kit.mcp_server import tool
 from tests.kit.neighbours import NEIGHBOUR
-from tests.kit.postgres import fresh_database
-from tests.kit.toolshop import LOOK, Toolshop, toolshop
+from tests.kit.toolshop import LOOK, Toolshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -43,26 +41,9 @@ _BREAK = """
 """
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(
-    postgres_server: EmbeddedServer,
-    migrated_template: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Toolshop]:
-    """One house for all tests of this module."""
-    async with (
-        fresh_database(postgres_server, migrated_template) as url,
-        toolshop(url, tmp_path_factory.mktemp("tools")) as made,
-    ):
-        await made.house.database.execute(_BREAK)
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def shop(shared: Toolshop) -> Toolshop:
-    """The house without connections, and the servers as they were."""
-    await shared.reset()
-    return shared
+@pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
+async def breakable(shared: Toolshop) -> None:
+    await shared.house.database.execute(_BREAK)
 
 
 def watcher(shop: Toolshop) -> Harvester:

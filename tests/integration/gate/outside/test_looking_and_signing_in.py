@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import pytest
-import pytest_asyncio
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from mainspring.gate.outside.harvest import Harvester
-from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.mcp_server import tool
 from tests.kit.people import browser
-from tests.kit.postgres import fresh_database
-from tests.kit.toolshop import ODD, Toolshop, toolshop
+from tests.kit.toolshop import ODD, Toolshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 NOBODY = "01900000-0000-7000-8000-0000000000ff"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(
-    postgres_server: EmbeddedServer,
-    migrated_template: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Toolshop]:
-    """One house for all tests of this module."""
-    async with (
-        fresh_database(postgres_server, migrated_template) as url,
-        toolshop(url, tmp_path_factory.mktemp("tools")) as made,
-    ):
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def shop(shared: Toolshop) -> Toolshop:
-    """The house without connections, and the servers as they were."""
-    await shared.reset()
-    return shared
 
 
 async def test_two_processes_that_look_once_a_day_do_not_both_look(shop: Toolshop) -> None:

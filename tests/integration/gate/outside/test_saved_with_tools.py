@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from mainspring.store.embedded import EmbeddedServer
 from mainspring.surfaces.cli import Doors
 from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.run import run_file
@@ -20,26 +19,11 @@ from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
 from tests.kit.agents import thinking
 from tests.kit.house import document, step
-from tests.kit.postgres import fresh_database
-from tests.kit.toolshop import LOOK, SEND, Toolshop, toolshop
+from tests.kit.toolshop import LOOK, SEND, Toolshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SEARCH = document(step("look", "notes.search_notes", {"text": "tax"}), name="Looks")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(
-    postgres_server: EmbeddedServer,
-    migrated_template: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Toolshop]:
-    """One house for all tests of this module."""
-    async with (
-        fresh_database(postgres_server, migrated_template) as url,
-        toolshop(url, tmp_path_factory.mktemp("saved")) as made,
-    ):
-        yield made
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from mainspring.store.embedded import EmbeddedServer
 from tests.kit.house import document, step
 from tests.kit.mcp_server import McpDouble, Script, tool
-from tests.kit.postgres import fresh_database
 from tests.kit.scripted import http_answer
-from tests.kit.toolshop import SEND, Toolshop, toolshop
+from tests.kit.toolshop import SEND, Toolshop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(
-    postgres_server: EmbeddedServer,
-    migrated_template: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Toolshop]:
-    """One house for all tests of this module."""
-    async with (
-        fresh_database(postgres_server, migrated_template) as url,
-        toolshop(url, tmp_path_factory.mktemp("tools")) as made,
-    ):
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def shop(shared: Toolshop) -> Toolshop:
-    await shared.reset()
-    return shared
 
 
 @dataclass(slots=True)

@@ -1,0 +1,32 @@
+"""One house with two servers of tools for all tests of a module, as it was before each of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from mainspring.store.embedded import EmbeddedServer
+from tests.kit.postgres import fresh_database
+from tests.kit.toolshop import Toolshop, toolshop
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(
+    postgres_server: EmbeddedServer,
+    migrated_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Toolshop]:
+    async with (
+        fresh_database(postgres_server, migrated_template) as url,
+        toolshop(url, tmp_path_factory.mktemp("tools")) as made,
+    ):
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def shop(shared: Toolshop) -> Toolshop:
+    """The house without connections, and the servers as they were."""
+    await shared.reset()
+    return shared
