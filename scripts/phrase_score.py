@@ -1,25 +1,29 @@
 """How many time phrases are read as a person means them.
 
-python -m scripts.phrase_score
+python -m scripts.phrase_score [--set FILE]
 
-The phrases stand in tests/phrases/phrases.toml with what they mean. Prints the share that is
-right and every phrase that is not.
+The phrases stand in tests/phrases with what they mean: those that the rules were made with, and
+those of somebody who had not seen the rules. Prints the share that is right in each file and
+every phrase that is not.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tomllib
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from mainspring.authoring.phrases.answers import Answer
 from mainspring.authoring.phrases.reading import read_words
+from tests.kit.moments import NOW, same_moments
 
-PHRASES = Path(__file__).resolve().parent.parent / "tests" / "phrases" / "phrases.toml"
-ZONE = "Africa/Kigali"
-NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+FOLDER: Final = Path(__file__).resolve().parent.parent / "tests" / "phrases"
+PHRASES: Final = FOLDER / "phrases.toml"
+INDEPENDENT: Final = FOLDER / "independent.toml"
+ZONE: Final = "Africa/Kigali"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +36,21 @@ class Scored:
 
     @property
     def right(self) -> bool:
-        return self.meant == self.read
+        return any(same(meant, self.read) for meant in self.meant.split(" or "))
 
 
-def score() -> list[Scored]:
-    """Every phrase of the file, read."""
-    sections = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
+def score(file: Path = PHRASES) -> list[Scored]:
+    """Every phrase of a file, read."""
+    sections = tomllib.loads(file.read_text(encoding="utf-8"))
     return [
-        Scored(text, _tidy(meant), shown(read_words(text, NOW, ZONE)))
+        Scored(text, meant, shown(read_words(text, NOW, ZONE)))
         for phrases in sections.values()
         for text, meant in phrases.items()
     ]
 
 
 def shown(answer: Answer) -> str:
-    """An answer in the notation of the file; a question counts before a reading."""
+    """An answer in the notation of the files; a question counts before a reading."""
     if answer.clarifications:
         return f"? {answer.clarifications[0].kind}"
     if answer.refusals:
@@ -55,24 +59,35 @@ def shown(answer: Answer) -> str:
         return "-"
     crons = [cron for reading in answer.readings for cron in reading.crons]
     zones = sorted({reading.timezone for reading in answer.readings})
-    return _tidy(f"{' | '.join(crons)} @ {', '.join(zones)}")
+    return f"{' | '.join(crons)} @ {', '.join(zones)}"
 
 
-def _tidy(meant: str) -> str:
-    if meant[:1] in {"?", "!", "-"}:
-        return meant
-    crons, _, zone = meant.partition(" @ ")
-    return f"{' | '.join(sorted(crons.split(' | ')))} @ {zone or ZONE}"
+def same(meant: str, read: str) -> bool:
+    """Whether both are the same question or refusal, or go off at the same moments."""
+    if "?" in meant[:1] + read[:1] or "!" in meant[:1] + read[:1] or "-" in (meant, read):
+        return meant == read
+    said, _, zone = meant.partition(" @ ")
+    told, _, other = read.partition(" @ ")
+    mine, theirs = sorted(said.split(" | ")), sorted(told.split(" | "))
+    if (zone or ZONE) != other or mine == theirs:
+        return (zone or ZONE) == other
+    return same_moments([(cron, "UTC") for cron in mine], [(cron, "UTC") for cron in theirs])
 
 
 def main() -> int:
-    scored = score()
-    wrong = [one for one in scored if not one.right]
-    for one in wrong:
-        sys.stdout.write(f"{one.text!r}\n    means {one.meant}\n    read  {one.read}\n")
-    right = len(scored) - len(wrong)
-    sys.stdout.write(f"{right} of {len(scored)} phrases are right: {right / len(scored):.1%}\n")
-    return 0 if not wrong else 1
+    parser = argparse.ArgumentParser(description="Score the reading of time phrases.")
+    parser.add_argument("--set", type=Path, help="another file of phrases")
+    asked = parser.parse_args()
+    all_right = True
+    for file in [asked.set] if asked.set else [PHRASES, INDEPENDENT]:
+        scored = score(file)
+        wrong = [one for one in scored if not one.right]
+        for one in wrong:
+            sys.stdout.write(f"{one.text!r}\n    means {one.meant}\n    read  {one.read}\n")
+        right, share = len(scored) - len(wrong), 1 - len(wrong) / len(scored)
+        sys.stdout.write(f"{file.name}: {right} of {len(scored)} phrases are right: {share:.1%}\n")
+        all_right = all_right and not wrong
+    return 0 if all_right else 1
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from mainspring.authoring.phrases.plans import (
     month_day_field,
     months_of,
     months_words,
+    near_weeks,
     on_words,
     ordinal,
     times_of,
@@ -31,6 +32,9 @@ from mainspring.authoring.phrases.wishes import Wish
 _QUARTER_STARTS: Final = frozenset({1, 4, 7, 10})
 _QUARTER_ENDS: Final = frozenset({3, 6, 9, 12})
 _SOFT_UNITS: Final = frozenset({"day", "week", "month", "quarter", "year"})
+_MANY_DATES: Final = 5
+# Of so many days of a month nobody misses one that some months lack.
+_MOST_DAYS: Final = 20
 _LENGTHS: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 
 
@@ -65,13 +69,16 @@ def _dates(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     by_day: dict[int, set[int]] = {}
     for day, month, _ in dates:
         by_day.setdefault(day, set()).add(month)
-    fields = [
-        DayFields(str(day), written(months, 12, 1, stepped=False)) for day, months in by_day.items()
-    ]
-    words = joined([f"{day} {MONTH_WORDS[month - 1]}" for day, month, _ in dates])
+    alike: dict[str, set[int]] = {}
+    for day, months in by_day.items():
+        alike.setdefault(written(months, 12, 1, stepped=False), set()).add(day)
+    fields = [DayFields(month_day_field(frozenset(days)), month) for month, days in alike.items()]
+    said = [f"{day} {MONTH_WORDS[month - 1]}" for day, month, _ in dates]
+    words = joined(said) if len(said) < _MANY_DATES else f"each day from {said[0]} to {said[-1]}"
     made = _made(plan, f"every year on {words}", times, *fields)
-    often = any(every for _, _, every in dates) or (unit is not None and unit[1] == "year")
-    if often:
+    yearly = unit is not None and (unit[1] == "year" or unit == (6, "month"))
+    counted = any(per == "year" for _, per in wish.said.get("times", ()))
+    if yearly or counted or any(every for _, _, every in dates):
         return made
     if "once" in wish.said:
         return Plan(refuses="not_recurring", text="This happens once, and a schedule is for what "
@@ -108,6 +115,8 @@ def _counted(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
         days_words_ = ", ".join(ordinal(day) for day in range(1, 32, count)[:4])
         said = f"on the {days_words_} and so on of every month{at}"
         options.append(Option(said, tuple(at_times(times, fields))))
+    if what == "week":
+        options += near_weeks(wish, times)
     if what == "day" and count in {2, 3}:
         some = frozenset({1, 3, 5} if count == 2 else {1, 4})
         fields = DayFields(week_day=week_days(some))
@@ -199,7 +208,7 @@ def _month_days(wish: Wish, unit: tuple[int, str] | None) -> Plan | None:
     elif unit is not None and unit[1] == "month" and unit[0] > 1:
         plan.notes.append("counted from January, because no month was said")
     missing = sorted(day for day in days if day > 28)
-    if missing and month[0] == "*":
+    if missing and month[0] == "*" and len(days) < _MOST_DAYS:
         plan.notes.append(f"months without a {ordinal(missing[-1])} are left out")
     times = times_of(wish, plan)
     field = DayFields(month_day_field(days), month[0])

@@ -38,12 +38,17 @@ MOST_TIMES: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A time of day; ``sure`` when the half of the day was said or cannot be doubted."""
+    """A time of day; ``sure`` when the half of the day was said or is not doubted.
+
+    One that ``turns`` is taken as it stands until a part of the day says otherwise: 7:30 is in
+    the morning, and 7:30 of an evening is not.
+    """
 
     hour: int
     minute: int
     sure: bool
     end: int
+    turns: bool = False
 
     @property
     def minutes(self) -> int:
@@ -83,11 +88,11 @@ def read_time(text: str, at: int, *, anchored: bool) -> Time | None:
 
 def in_part(time: Time, part: str) -> Time:
     """A time read in a part of the day: 7 in the evening is 19:00."""
-    if time.sure:
+    if time.sure and not time.turns:
         return time
     late = part in {"afternoon", "evening"} or (part == "night" and time.hour >= 6)
     hour = time.hour + 12 if late and 1 <= time.hour < 12 else time.hour
-    return replace(time, hour=hour, sure=True)
+    return replace(time, hour=hour, sure=True, turns=False)
 
 
 def _spelled(text: str, at: int) -> Time | None:
@@ -113,7 +118,7 @@ def _figures(text: str, at: int, anchored: bool) -> Time | None:
             return None
         hour = _halved(int(found[1]), found[3])
         hour = 0 if (hour, int(found[2])) == (24, 0) else hour
-        return Time(hour, int(found[2]), True, found.end())
+        return Time(hour, int(found[2]), True, found.end(), turns=found[3] is None)
     if found := _ROUND.match(text, at):
         half = found[2] or found[3]
         hour = int(found[1])

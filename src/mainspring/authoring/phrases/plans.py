@@ -6,15 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from mainspring.authoring.phrases.clock import Time
 from mainspring.authoring.phrases.crons import (
+    MINUTES_OF_DAY,
     DayFields,
     at_times,
     week_days,
     written,
 )
+from mainspring.authoring.phrases.negations import PARTS_OF_DAY
 from mainspring.authoring.phrases.wishes import Wish
 
 MORNING: Final = 9 * 60
+# More days of a month than these are told by those that are not among them.
+_MANY_DAYS: Final = 20
+_MANY_MONTHS: Final = 8
 _PART_TIMES: Final = {
     "morning": 9 * 60, "afternoon": 14 * 60, "evening": 18 * 60, "night": 22 * 60,
     "noon": 12 * 60, "midnight": 0, "nightly": 0,
@@ -78,6 +84,8 @@ def days_words(days: frozenset[int]) -> str:
 
 
 def months_words(months: frozenset[int]) -> str:
+    if _MANY_MONTHS < len(months) < 12:
+        return f"every month but {months_words(frozenset(range(1, 13)) - months)}"
     return joined([MONTH_WORDS[month - 1] for month in sorted(months)])
 
 
@@ -90,7 +98,7 @@ def times_of(wish: Wish, plan: Plan) -> list[int]:
             plan.notes.append(f"{said} is early in the day, because neither am nor pm was said")
         if wish.inherited:
             plan.notes.append("the same time of day as before, because no other was said")
-        return sorted({one.minutes for one in wish.clock})
+        return _kept({one.minutes for one in wish.clock}, wish, plan)
     known = [part for part in wish.parts if part in _PART_TIMES]
     if known:
         vague = [part for part in known if part not in {"noon", "midnight"}]
@@ -99,9 +107,51 @@ def times_of(wish: Wish, plan: Plan) -> list[int]:
             "because no hour was said"
             for part in dict.fromkeys(vague)
         ]
-        return sorted({_PART_TIMES[part] for part in known})
+        return _kept({_PART_TIMES[part] for part in known}, wish, plan)
     plan.notes.append("9 in the morning, because no hour was said")
     return [MORNING]
+
+
+def _kept(times: set[int], wish: Wish, plan: Plan) -> list[int]:
+    """Times without those that are left out; where that is all of them, somebody is asked."""
+    out = left_out_times(wish, plan)
+    return sorted(times - out) or sorted(times)
+
+
+def left_out_times(wish: Wish, plan: Plan | None = None) -> frozenset[int]:
+    """The minutes of a day at which nothing is to happen."""
+    out: set[int] = set()
+    for how, what in wish.said.get("without_times", ()):
+        if isinstance(how, Time):
+            begin, end = ordered(how, what)
+        elif how == "at":
+            out |= {one.minutes for one in what}
+            continue
+        elif how == "part":
+            begin, end = PARTS_OF_DAY[what]
+            if plan is not None:
+                told = f"{clock_words(begin)} to {clock_words(end)}"
+                plan.notes.append(f"the {what} that is left out is from {told}")
+        else:
+            begin, end = (0, what.minutes) if how == "before" else (what.minutes + 1, 1440)
+        out |= {minute % MINUTES_OF_DAY for minute in range(begin, end)}
+    return frozenset(out)
+
+
+def ordered(first: Time, last: Time) -> tuple[int, int]:
+    """Between 9 and 5 ends in the afternoon; between 22 and 6 ends the next day."""
+    begin, end = first.minutes, last.minutes
+    if (
+        not first.sure
+        and last.sure
+        and last.hour >= 12
+        and first.hour + 12 <= last.hour
+        and first.hour < 6
+    ):
+        begin += 720
+    if end <= begin and not last.sure and end + 720 > begin:
+        end += 720
+    return begin, end if end > begin else end + MINUTES_OF_DAY
 
 
 def fortnight_plan(wish: Wish, days: frozenset[int]) -> Plan:
@@ -116,6 +166,21 @@ def fortnight_plan(wish: Wish, days: frozenset[int]) -> Plan:
         options=(Option(sentence, crons, fortnight=True),),
         notes=plan.notes,
     )
+
+
+def near_weeks(wish: Wish, times: list[int]) -> list[Option]:
+    """What comes nearest to every so many weeks."""
+    days, at = week_days_of(wish) or frozenset({1}), at_words(times)
+    crons = tuple(at_times(times, DayFields(week_day=week_days(days))))
+    near = [
+        Option(days_words(days) + at, crons),
+        Option(f"{days_words(days)}{at}, every second week", crons, fortnight=True),
+    ]
+    if len(days) == 1:
+        first = DayFields(week_day=f"{min(days)}#1")
+        said = f"on the first {DAY_WORDS[min(days)]} of every month{at}"
+        near.append(Option(said, tuple(at_times(times, first))))
+    return near
 
 
 def at_words(times: Sequence[int]) -> str:
@@ -136,8 +201,11 @@ def week_days_of(wish: Wish) -> frozenset[int] | None:
 
 
 def months_of(wish: Wish) -> frozenset[int] | None:
-    found = wish.said.get("months")
-    return frozenset(month for months in found for month in months) if found else None
+    found = [month for months in wish.said.get("months", ()) for month in months]
+    left_out = {month for months in wish.said.get("without_months", ()) for month in months}
+    if not found and not left_out:
+        return None
+    return (frozenset(found or range(1, 13)) - left_out) or None
 
 
 def each_month(months: frozenset[int] | None) -> str:
@@ -150,6 +218,8 @@ def month_day_field(days: frozenset[int]) -> str:
 
 
 def on_words(days: frozenset[int]) -> str:
+    if len(days) > _MANY_DAYS:
+        return f"days other than the {on_words(frozenset(range(1, 32)) - days)}"
     words = [ordinal(day) for day in sorted(days) if day > 0]
     return joined([*words, *(["last day"] if -1 in days else [])])
 

@@ -21,10 +21,9 @@ from mainspring.authoring.phrases.answers import (
     Refusal,
     Span,
 )
-from mainspring.authoring.phrases.calendar_days import plan_days
+from mainspring.authoring.phrases.exceptions import plan_wish
 from mainspring.authoring.phrases.pieces import find_pieces
 from mainspring.authoring.phrases.plans import Option, Plan
-from mainspring.authoring.phrases.special import plan_of
 from mainspring.authoring.phrases.weeks import fortnight_choices, moments_of
 from mainspring.authoring.phrases.wishes import Wish, find_wishes
 from mainspring.authoring.phrases.words import LONGEST, Plain, make_plain
@@ -43,7 +42,7 @@ def read_words(text: str, now: datetime, timezone: str | None = None) -> Answer:
     for wish in find_wishes(find_pieces(plain))[:MOST_WISHES]:
         if _is_adjective(wish, plain):
             continue
-        plan = plan_of(wish) or plan_days(wish)
+        plan = plan_wish(wish)
         span = _span(plain, wish)
         if plan.refuses:
             choices = _choices(plan.options, _zones(wish, timezone), now)

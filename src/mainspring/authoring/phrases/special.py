@@ -51,12 +51,22 @@ def plan_of(wish: Wish) -> Plan | None:
     return None
 
 
+_OFTEN: Final = (
+    Option("every hour", ("0 * * * *",)),
+    Option("every day at 09:00", ("0 9 * * *",)),
+    Option("every weekday at 09:00", ("0 9 * * 1-5",)),
+    Option("every Monday at 09:00", ("0 9 * * 1",)),
+)
+
+
 def _impossible(wish: Wish) -> Plan | None:
     if "impossible" in wish.said:
         return Plan(refuses="not_sayable", text=wish.first("impossible"))
     if "no_time" in wish.said and not wish.clock:
         text = f"There is no time of day {wish.first('no_time')}. Which one is meant?"
         return Plan(asks="which_times", text=text)
+    if "often" in wish.said and not wish.has_rhythm and not wish.clock and not wish.parts:
+        return Plan(asks="how_often", text=f"How often is {wish.first('often')}?", options=_OFTEN)
     if "vague" in wish.said and wish.has_rhythm and not wish.clock:
         return Plan(asks="which_times", text=f"At what time exactly, {wish.first('vague')}?")
     return None
@@ -92,13 +102,14 @@ def _twofold(wish: Wish) -> Plan | None:
 
 
 def _working_day(wish: Wish) -> Plan | None:
-    which = wish.first("working_day")
-    if which is None:
+    found = wish.first("working_day")
+    if found is None:
         return None
+    which = found[0]
     plan = Plan()
     times = times_of(wish, plan)
     at = at_words(times)
-    months = months_of(wish)
+    months = months_of(wish) or _quarterly(wish, which)
     month = written(months, 12, 1) if months else "*"
     if which == -1:
         plan.notes.append("working days are Monday to Friday, because holidays are not known here")
@@ -111,20 +122,29 @@ def _working_day(wish: Wish) -> Plan | None:
         f"A schedule cannot say the {ordinal(which)} working day of a month: "
         "which date that is depends on the weekends before it."
     )
-    options = [
-        Option(f"on the {ordinal(which)} of {each_month(months)}{at}",
-               tuple(at_times(times, DayFields(str(which), month)))),
-    ]  # fmt: skip
+    options: list[Option] = []
     if which == 1:
-        options.append(
-            Option(f"on the first Monday of {each_month(months)}{at}",
-                   tuple(at_times(times, DayFields("*", month, "1#1"))))
-        )  # fmt: skip
         options.append(
             Option(f"on the first working day of {each_month(months)}{at}",
                    tuple(at_times(times, DayFields("1-3", month))), when=_FIRST_ONE)
         )  # fmt: skip
+        options.append(
+            Option(f"on the first Monday of {each_month(months)}{at}",
+                   tuple(at_times(times, DayFields("*", month, "1#1"))))
+        )  # fmt: skip
+    options.append(
+        Option(f"on the {ordinal(which)} of {each_month(months)}{at}",
+               tuple(at_times(times, DayFields(str(which), month))))
+    )  # fmt: skip
     return Plan(refuses="not_sayable", text=text, options=tuple(options))
+
+
+def _quarterly(wish: Wish, which: int) -> frozenset[int] | None:
+    """The months in which a quarter begins, or ends where the last day is meant."""
+    units = {wish.first("working_day")[1], *(unit for _, unit in wish.said.get("every", ()))}
+    if "quarter" not in units and wish.first("soft") != "quarter":
+        return None
+    return frozenset({3, 6, 9, 12} if which == -1 else {1, 4, 7, 10})
 
 
 # On the 1st from Monday to Friday, or on a Monday that is the 2nd or 3rd.
@@ -173,7 +193,7 @@ def _times_per(wish: Wish) -> Plan | None:
     if found is None:
         return None
     count, unit = found
-    if count == 1 or unit in {"minute", "hour"}:
+    if count == 1 or unit in {"second", "minute", "hour"}:
         return _evenly(wish, count, unit)
     if unit == "day":
         return None if len(wish.clock) == count else _which_times(wish, count)
@@ -188,10 +208,10 @@ def _times_per(wish: Wish) -> Plan | None:
 
 
 def _evenly(wish: Wish, count: int, unit: str) -> Plan | None:
-    if count == 1:
+    if count == 1 and unit != "second":
         wish.said.setdefault("every", []).append((1, unit))
         return None
-    if unit == "minute" or count > 60:
+    if unit in {"second", "minute"} or count > 60:
         return Plan(
             refuses="too_often", text="A schedule cannot fire more often than once a minute."
         )
@@ -226,7 +246,10 @@ def _which_days(wish: Wish, count: int, unit: str) -> Plan:
     at = at_words(times)
     options: list[Option] = []
     if unit == "week":
+        left_out = {day for one in wish.said.get("without", ()) for day in one}
         for days in _WEEK_SPREAD.get(count, ()):
+            if days & left_out:
+                continue
             fields = DayFields(week_day=week_days(days))
             options.append(Option(days_words(frozenset(days)) + at, tuple(at_times(times, fields))))
     elif unit == "month" and count == 2:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mainspring.authoring.phrases.clock import Time
+from typing import Final
+
 from mainspring.authoring.phrases.crons import (
     MINUTES_OF_DAY,
     DayFields,
@@ -18,13 +19,17 @@ from mainspring.authoring.phrases.plans import (
     Plan,
     clock_words,
     joined,
+    left_out_times,
     month_day_field,
     months_of,
     months_words,
     on_words,
+    ordered,
     week_days_of,
 )
 from mainspring.authoring.phrases.wishes import Wish
+
+_FEW: Final = 2
 
 
 def _small_step(wish: Wish) -> int | None:
@@ -62,12 +67,16 @@ def plan_steps(wish: Wish) -> Plan | None:
         return _uneven(step, days)
     marks = [mark for marks in wish.said.get("mark", ()) for mark in marks]
     minutes, between = _row(wish, step, bounds, marks, plan)
+    out = left_out_times(wish, plan)
+    minutes = [one for one in minutes if one % MINUTES_OF_DAY not in out]
     if not minutes:
         return Plan(refuses="uneven", text="There is no such moment between these two times.")
     if bounds is not None and bounds[1] > MINUTES_OF_DAY and days.week_day != "*":
         plan.notes.append("the hours after midnight are the first ones of the same days")
     crons = at_steps(minutes, days)
     said = step_words(step) + (f" at minute {joined([str(one) for one in marks])}" if marks else "")
+    if out:
+        between += _left_out(minutes, step, out)
     plan.option = Option(f"{said}{between}{tail}", tuple(crons))
     return plan
 
@@ -96,6 +105,29 @@ def _row(
     return row, _between(bounds)
 
 
+def _left_out(minutes: list[int], step: int, out: frozenset[int]) -> str:
+    """The times that a row lacks, as words; the hours it still has are told by its moments."""
+    missing = [one for one in range(0, MINUTES_OF_DAY, step) if one in out]
+    if not missing:
+        return ""
+    if len(missing) <= _FEW:
+        return f" except at {joined([clock_words(one) for one in missing])}"
+    return f" except {_stretches(missing, step)}"
+
+
+def _stretches(missing: list[int], step: int) -> str:
+    """Neighbouring times as stretches; one over midnight is one."""
+    runs: list[list[int]] = []
+    for one in missing:
+        if runs and one == runs[-1][1] + step:
+            runs[-1][1] = one
+        else:
+            runs.append([one, one])
+    if len(runs) > 1 and runs[0][0] == 0 and runs[-1][1] == MINUTES_OF_DAY - step:
+        runs[0][0] = runs.pop()[0]
+    return joined([f"from {clock_words(first)} to {clock_words(last)}" for first, last in runs])
+
+
 def _between(bounds: tuple[int, int]) -> str:
     return f" from {clock_words(bounds[0])} to {clock_words(bounds[1])}"
 
@@ -104,27 +136,11 @@ def _bounds(wish: Wish, plan: Plan) -> tuple[int, int] | None:
     found = wish.first("window")
     if found is not None:
         first, last = found
-        return _ordered(first, last)
+        return ordered(first, last)
     if "working_hours" in wish.said:
         plan.notes.append("working hours are Monday to Friday from 09:00 to 17:00")
         return 9 * 60, 17 * 60
     return None
-
-
-def _ordered(first: Time, last: Time) -> tuple[int, int]:
-    """Between 9 and 5 ends in the afternoon; between 22 and 6 ends the next day."""
-    begin, end = first.minutes, last.minutes
-    if (
-        not first.sure
-        and last.sure
-        and last.hour >= 12
-        and first.hour + 12 <= last.hour
-        and first.hour < 6
-    ):
-        begin += 720
-    if end <= begin and not last.sure and end + 720 > begin:
-        end += 720
-    return begin, end if end > begin else end + MINUTES_OF_DAY
 
 
 def _small_days(wish: Wish) -> tuple[DayFields, str]:

@@ -24,7 +24,10 @@ _DAYS: Final = frozenset(
         "impossible",
     }
 )
-_RHYTHMS: Final = _DAYS | {"every", "times", "twofold", "months", "working_hours", "without"}
+_WITHOUT: Final = frozenset(
+    {"without", "without_times", "without_months", "without_month_days", "without_nth"}
+)
+_RHYTHMS: Final = _DAYS | _WITHOUT | {"every", "times", "twofold", "months", "working_hours"}
 # Closer than this, two wishes are one list: every Tuesday and on the last Friday.
 _NEXT_TO: Final = 10
 _SMALL: Final = frozenset({"secs", "minute", "hour"})
@@ -44,6 +47,8 @@ class Wish:
     inherited: bool = False
     # The days of the week were said with "every", so they are not one of a month.
     days_are_every: bool = False
+    # The first that was said is what is left out.
+    leaves_out_first: bool = False
 
     def first(self, kind: str) -> Any:
         return self.said[kind][0] if kind in self.said else None
@@ -64,6 +69,9 @@ class Wish:
             self.parts += (piece.value,)
             if piece.hard:
                 self.said.setdefault("every", []).append((1, "day"))
+        elif piece.kind == "edge" and piece.value[1] == "weekdays":
+            self.parts += ("end of the day" if piece.value[0] else "start of the day",)
+            self.said.setdefault("days", []).append(frozenset({1, 2, 3, 4, 5}))
         elif piece.kind == "edge" and piece.value[1] == "day":
             self.parts += ("end of the day" if piece.value[0] else "start of the day",)
             self.said.setdefault("soft", []).append("day")
@@ -74,7 +82,9 @@ class Wish:
         else:
             self.said.setdefault(piece.kind, []).append(piece.value)
             self.days_are_every |= piece.kind == "days" and piece.hard
-        self.start = piece.start if self.start < 0 else self.start
+        if self.start < 0:
+            self.start = piece.start
+            self.leaves_out_first = piece.kind in _WITHOUT
         self.end = piece.end
 
 
@@ -91,15 +101,15 @@ def find_wishes(pieces: Sequence[Piece]) -> list[Wish]:
         wishes[-1].add(piece)
     kept = [wish for wish in wishes if _says_when(wish)]
     _share(wishes, kept)
+    _share_exceptions(kept)
     for wish in kept:
         wish.clock = tuple(_in_parts(one, wish.parts) for one in wish.clock)
     return kept
 
 
 def _says_when(wish: Wish) -> bool:
-    return wish.has_rhythm or bool(wish.clock) or bool(wish.said.keys() & {"soft", "once"}) or (
-        "nightly" in wish.parts
-    )  # fmt: skip
+    told = wish.said.keys() & {"soft", "once", "mark", "often"}
+    return wish.has_rhythm or bool(wish.clock) or bool(told) or "nightly" in wish.parts
 
 
 def _begins_anew(wish: Wish, piece: Piece, following: Piece | None) -> bool:
@@ -118,6 +128,9 @@ def _begins_anew(wish: Wish, piece: Piece, following: Piece | None) -> bool:
     there = wish.said.keys() & _DAYS
     if wish.clock and there:
         return True
+    if piece.kind == "days" and wish.clock and (1, "day") in wish.said.get("every", ()):
+        # Every day at one time, and on some days at another.
+        return following is not None and following.kind == "clock"
     return bool(there) and piece.kind not in there
 
 
@@ -148,6 +161,18 @@ def _share(wishes: Sequence[Wish], kept: Sequence[Wish]) -> None:
     for before, wish in pairwise(kept):
         if _lacks_times(wish):
             wish.clock, wish.inherited = before.clock, bool(before.clock)
+
+
+def _share_exceptions(kept: Sequence[Wish]) -> None:
+    """An exception of days that are not in its own wish is one of the others."""
+    for wish in kept:
+        left = {day for days in wish.said.get("without", ()) for day in days}
+        own = {day for days in wish.said.get("days", ()) for day in days}
+        if not left or not own or own & left:
+            continue
+        for other in kept:
+            if {day for days in other.said.get("days", ()) for day in days} & left:
+                other.said.setdefault("without", []).append(frozenset(left))
 
 
 def _lacks_times(wish: Wish) -> bool:

@@ -46,15 +46,33 @@ _SAME: Final = {
     "thru": "to", "through": "to", "till": "to", "til": "to", "until": "to", "upto": "to",
     "oclock": "o'clock", "o’clock": "o'clock", "annually": "yearly", "annual": "yearly",
     "everyday": "every day", "per": "per", "business": "working", "work": "working",
-    "office": "working", "thirty": "30", "forty": "40", "fifty": "50", "xmas": "25 dec",
+    "office": "working", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60",
+    "ninety": "90", "xmas": "25 dec",
     "noontime": "noon", "lunchtime": "noon", "lunch": "noon", "uhr": "o'clock", "dayly": "daily",
     "weekely": "weekly", "dialy": "daily", "mid-night": "midnight", "thrice": "3 times",
     "times": "times", "eod": "end of day", "eom": "end of month", "cob": "end of day",
     "hourly": "hourly", "biweekly": "biweekly", "semiannually": "half-yearly",
     "tommorow": "tomorrow", "tomorow": "tomorrow", "noons": "noon", "wensday": "wed",
     "wendesday": "wed", "tuesady": "tue", "firday": "fri", "thrusday": "thu", "satuday": "sat",
-    "midnite": "midnight", "daly": "daily", "mornign": "morning", "fortnightly": "fortnightly",
+    "wkday": "weekdays", "wkdays": "weekdays", "wkend": "weekends", "wkends": "weekends",
+    "final": "last", "midnite": "midnight", "daly": "daily", "mornign": "morning",
+    "fortnightly": "fortnightly",
 }  # fmt: skip
+_TWO_LETTERS: Final = {
+    "su": "sun",
+    "mo": "mon",
+    "tu": "tue",
+    "we": "wed",
+    "th": "thu",
+    "fr": "fri",
+    "sa": "sat",
+}
+_PART_PLURALS: Final = frozenset({"mornings", "afternoons", "evenings", "nights"})
+# After one of these, mornings are those of what was named.
+_BEFORE_PARTS: Final = frozenset({*DAYS, "weekdays", "weekends", "every", "day"})
+# So many words a list of short days may have.
+_MOST_SHORT: Final = 20
+_JOINS: Final = frozenset({"-", ",", "/", "&", "+", "to", "and"})
 _KEYS: Final = (
         "sunday", "mondays", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
     "january", "february", "august", "september", "october", "november", "december", "every",
@@ -70,6 +88,9 @@ _NOT_SLIPS: Final = frozenset({
     "house", "horses", "mints", "monthlies", "octobers", "quartet", "evenings", "evening",
     "mourning", "morning", "daisy", "meekly", "yearling", "yearly", "nearly", "dearly", "early",
 })  # fmt: skip
+
+# A plain word, and from where to where it stood.
+Placed = tuple[str, tuple[int, int]]
 
 
 def _known() -> dict[str, str]:
@@ -131,20 +152,63 @@ class Plain:
 
 def make_plain(original: str) -> Plain:
     """A text word by word, as far as it is looked at."""
-    words: list[tuple[str, tuple[int, int]]] = []
+    words: list[Placed] = []
     for found in _TOKEN.finditer(original[:LONGEST]):
         word, stood = _plain_word(found[0]), found.span()
+        if found[0].lower() in _PART_PLURALS and (not words or words[-1][0] not in _BEFORE_PARTS):
+            word = f"every {word}"
         if word == "m" and len(words) > 1 and words[-1][0] == "." and words[-2][0] in {"a", "p"}:
             half, (first, _) = words[-2]
             words[-2:] = [(f"{half}m", (first, stood[1]))]
             continue
+        if word == "." and words and words[-1][0] in {"am", "pm"} and words[-1][1][1] == stood[0]:
+            continue
         words.append((word, stood))
+    _name_short_days(words)
     begins, length = [], 0
     for word, _ in words:
         begins.append(length)
         length += len(word) + 1
     text = " ".join(word for word, _ in words)
     return Plain(original, text, tuple(begins), tuple(stood for _, stood in words))
+
+
+def _name_short_days(words: list[Placed]) -> None:
+    """``mo - fr`` and ``tuesday's at 4``: spellings that are days in this company only."""
+    at = 0
+    while at < len(words):
+        word, stood = words[at]
+        if word.endswith("'s") and _KNOWN.get(word[:-2]) in DAYS and _leads_to_time(words, at):
+            words[at] = (_KNOWN[word[:-2]], stood)
+        if [one for one, _ in words[at : at + 3]] == ["m", "-", "f"]:
+            words[at], words[at + 2] = ("mon", stood), ("fri", words[at + 2][1])
+        end = _end_of_short_days(words, at)
+        for one in range(at, end + 1, 2):
+            words[one] = (_short(words[one][0]), words[one][1])
+        at = max(at, end) + 1
+
+
+def _end_of_short_days(words: list[Placed], at: int) -> int:
+    """Where a list of days ends that begins here with a short one; before it, if there is none."""
+    is_ending = words[at][0] == "th" and at > 0 and words[at - 1][0].isdigit()
+    if not _short(words[at][0]) or is_ending:
+        return at - 1
+    end = at
+    last = min(len(words), at + _MOST_SHORT)
+    while end + 2 < last and words[end + 1][0] in _JOINS and _short(words[end + 2][0]):
+        end += 2
+    run = {words[one][0] for one in range(at, end + 1, 2)}
+    # Alone, "we" is no Wednesday, and neither is any of them a day.
+    return end if end > at and run & _TWO_LETTERS.keys() - {"we"} else at - 1
+
+
+def _short(word: str) -> str:
+    return _TWO_LETTERS.get(word, "") or (word if word in DAYS else "")
+
+
+def _leads_to_time(words: list[Placed], at: int) -> bool:
+    after = words[at + 1][0] if at + 1 < len(words) else ""
+    return after in {"at", "@"} or after.isdigit()
 
 
 def _plain_word(word: str) -> str:

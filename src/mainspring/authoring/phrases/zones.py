@@ -132,7 +132,7 @@ def _either(names: dict[str, tuple[str, ...]]) -> str:
 
 
 _OFFSET: Final = re.compile(r"(?:utc|gmt) ([+-]) (\d{1,2})(?: : ?(\d\d))?(?! \S*day)\b")
-_IANA: Final = re.compile(r"([a-z]{2,12}) / ([a-z]{2,20}(?: _ [a-z]{1,20}){0,3})"
+_IANA: Final = re.compile(r"(?:\( )?([a-z]{2,12}) / ([a-z]{2,20}(?: _ [a-z]{1,20}){0,3})"
                           r"(?: / ([a-z]{2,20}(?: _ [a-z]{1,20}){0,3}))?")  # fmt: skip
 _NAMED: Final = re.compile(
     rf"(?:(?:in|by) )?(?:the )?(?:({_either(_PLACES)})|({_either(_SHORTS)}))"
