@@ -9,36 +9,6 @@ from uuid import UUID
 
 from scripts.reference_pages.markdown import as_json, code, page, table
 
-# A sentence for each filter and test; a name that is missing here stops the generator.
-FILTERS = {
-    "join": "The items of a list as one text, with a separator between them.",
-    "length": "How many characters, items or keys there are.",
-    "default": "Another value where this one is missing, or also where it is empty.",
-    "upper": "The text in upper case.",
-    "lower": "The text in lower case.",
-    "truncate": "The beginning of a long text, cut between words unless `killwords` is set.",
-    "tojson": "The value as JSON.",
-    "date": "A moment in the given format.",
-    "replace": "The text with one piece put in the place of another.",
-    "trim": "The text without blanks, or other characters, at its ends.",
-    "slugify": "Letters and digits in lower case with single dashes between them.",
-    "first": "The first item.",
-    "last": "The last item.",
-    "sort": "The items in order, by themselves or by one entry of each.",
-    "reverse": "The text or the list from its end to its beginning.",
-}
-TESTS = {
-    "defined": "The name exists.",
-    "undefined": "The name does not exist.",
-    "none": "The value is nothing.",
-    "number": "The value is a number.",
-    "string": "The value is text.",
-    "mapping": "The value is an object.",
-    "sequence": "The value can be walked over: a list, a text or an object.",
-    "boolean": "The value is true or false.",
-}
-
-
 # What a template can read; each name of the run has its sentence.
 NAMES = {
     "inputs": "The run's inputs, defaults filled in.",
@@ -74,11 +44,17 @@ def filter_schema() -> str:
 
 def templates_page() -> str:
     templates = importlib.import_module("mainspring.definition.templates")
+    # A name that has no sentence there stops the generator.
+    wording = importlib.import_module("mainspring.definition.templates.wording")
     filters = [
-        (code(name), ", ".join(_parameter(*entry) for entry in made.parameters), FILTERS[name])
+        (
+            code(name),
+            ", ".join(_parameter(*entry) for entry in made.parameters),
+            wording.FILTER_WORDS[name],
+        )
         for name, made in sorted(templates.FILTERS.items())
     ]
-    tests = [(code(name), TESTS[name]) for name in sorted(templates.TESTS)]
+    tests = [(code(name), wording.TEST_WORDS[name]) for name in sorted(templates.TESTS)]
     reserved = ", ".join(map(code, sorted(templates.RESERVED)))
     return page(
         "Templates",

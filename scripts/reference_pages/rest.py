@@ -30,6 +30,7 @@ _TAGS = {
     "usage": "What models were asked and what they cost: sums, and single asks.",
     "capabilities": "Everything the system can do, called by its name.",
     "secrets": "Names and descriptions of secrets; a value goes in and never out.",
+    "proposals": "Words that become automations, after a person has read them.",
     "models": "Models that can be asked, where they are, and what they cost.",
     "connections": "Servers of tools, and which of their tools may be called.",
     "session": "Sign in and out, who you are, and what you change about yourself.",

@@ -192,6 +192,24 @@ def program_name(environment: Mapping[str, str] | None = None) -> str | None:
     return found.get(PREFIX + "PROGRAM") or None
 
 
+def machine_zone(
+    environment: Mapping[str, str] | None = None, localtime: Path = Path("/etc/localtime")
+) -> str | None:
+    """The time zone that whoever sits here lives in, as far as the machine knows.
+
+    A machine on UTC most likely was never told: only TZ says UTC and means it.
+    """
+    found = os.environ if environment is None else environment
+    said = found.get("TZ", "").removeprefix(":").strip()
+    if said:
+        return said
+    try:
+        name = str(localtime.resolve()).partition("zoneinfo/")[2]
+    except (OSError, RuntimeError):
+        return None
+    return None if name.rpartition("/")[2] in ("", "UTC", "UCT", "Universal", "Zulu") else name
+
+
 def bare_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """What a program that we start may know of ours: where programs and its home are."""
     found = os.environ if environment is None else environment

@@ -59,7 +59,7 @@ def test_an_automation_lives_from_its_first_file_to_a_call_from_outside(
     mainspring, file = untouched, tmp_path / "desk.json"
 
     # Written, judged, saved, set going.
-    _ok(mainspring("new", NAME, "--trigger", "webhook", "-o", file))
+    _ok(mainspring("starter", NAME, "--trigger", "webhook", "-o", file))
     assert NAME in _ok(mainspring("validate", file)).out
     saved = _ok(mainspring("save", file, "--json")).json
     assert (saved["name"], saved["version"], saved["state"]) == (NAME, 1, "paused")

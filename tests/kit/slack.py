@@ -34,7 +34,8 @@ class SlackDouble(ScriptedDouble):
         if headers.get("content-type") != "application/json; charset=utf-8":
             return refusal("invalid_post_type")
         message = json.loads(body)
-        if not str(message["channel"]).startswith("C0"):
+        # An id, or a name with its sign: Slack takes both.
+        if not str(message["channel"]).startswith(("C0", "#")):
             return refusal("channel_not_found")
         self.messages.append(message)
         said = {

@@ -17,6 +17,7 @@ from mainspring.authoring.overlaps import (
     living,
 )
 from mainspring.authoring.playbook import playbook
+from mainspring.authoring.similarity import Measure
 from mainspring.authoring.studio import Studio
 from mainspring.workspace.overview import list_automations
 from mainspring.workspace.versions import version_id
@@ -34,12 +35,13 @@ def playbook_handler(studio: Studio) -> CapabilityHandler:
         hint = (given.get("purpose_hint") or "").strip() or None
         space = ctx.actor.workspace_id
         found: list[Living] = []
+        by: Measure | None = None
         if hint is not None:
             async with studio.inside(space).acquire() as connection:
                 others = await living(connection, space, studio.natives)
-            found = await alike(studio.likeness, space, hint, others)
+            found, by = await alike(studio.likeness, space, hint, others)
         similar = {
-            "similarity_by": None if hint is None else studio.likeness.measure,
+            "similarity_by": by,
             "automations": [
                 {
                     "automation_id": str(one.id),
@@ -102,7 +104,7 @@ def overlap_handler(studio: Studio) -> CapabilityHandler:
         intent = given.get("intent")
         known = {one.id for one in same}
         rest = [one for one in others if one.id not in known]
-        like = await alike(studio.likeness, space, intent, rest)
+        like, by = await alike(studio.likeness, space, intent, rest)
         me = caller.member_id
         matches = [one.told(me, strict=wanted.strictly(one)) for one in same]
         matches.sort(key=lambda match: not match["strict_overlap"])
@@ -111,7 +113,7 @@ def overlap_handler(studio: Studio) -> CapabilityHandler:
             "count": len(matches),
             "strict_count": sum(match["strict_overlap"] for match in matches),
             "matches": matches[:MOST_MATCHES],
-            "similarity_by": studio.likeness.measure if intent else None,
+            "similarity_by": by if intent else None,
         }
 
     return overlaps

@@ -13,6 +13,8 @@ from mainspring.authoring import trying_schemas as trying
 from mainspring.authoring.asking import list_handler, overlap_handler, playbook_handler
 from mainspring.authoring.editing import delete_handler, update_handler
 from mainspring.authoring.phrases.capability import read_schedule_capability
+from mainspring.authoring.prompts import prompt_capabilities
+from mainspring.authoring.proposals.capabilities import proposal_capabilities
 from mainspring.authoring.running import look_handler, run_handler
 from mainspring.authoring.saving import save_handler
 from mainspring.authoring.studio import Studio
@@ -32,6 +34,8 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
     """Everything this room offers."""
     return (
         *_for_readers(studio),
+        *proposal_capabilities(studio),
+        *prompt_capabilities(),
         Capability(
             "create_automation_flow",
             "Start making an automation, step by step\n\n"

@@ -20,10 +20,11 @@ from mainspring.authoring.draft import (
 )
 from mainspring.authoring.grants import FETCH, judge_grants, judge_hosts
 from mainspring.authoring.kinds import wakes_of
-from mainspring.authoring.overlaps import Living, Wanted, living
+from mainspring.authoring.overlaps import Living, Wanted, boards_written, living, writers
 from mainspring.authoring.skeletons import blanks_left
 from mainspring.authoring.studio import Studio
 from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.validate import Report
 
 if TYPE_CHECKING:
@@ -92,20 +93,34 @@ def _about_note(given: Mapping[str, Any]) -> list[Finding]:
     return []
 
 
-def wanted_by(document: Mapping[str, Any], but: UUID | None = None) -> Wanted:
-    """What a definition writes, and what wakes it."""
-    writes = document.get("writes") or {}
+def wanted_by(
+    document: Mapping[str, Any], but: UUID | None = None, natives: Vocabulary | None = None
+) -> Wanted:
+    """What a definition writes, and what wakes it; with a vocabulary, by its steps as well."""
+    given = document.get("writes")
+    writes: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    boards, target = writes.get("boards"), writes.get("dedupe_target_field")
+    named = {one for one in boards if isinstance(one, str)} if isinstance(boards, list) else set()
+    if natives is not None:
+        named |= boards_written(document, writers(natives))
     return Wanted(
-        frozenset(writes.get("boards", ())),
-        writes.get("dedupe_target_field"),
+        frozenset(named),
+        target if isinstance(target, str) else None,
         wakes_of(document.get("triggers")),
         but,
     )
 
 
+_WAY = (
+    "Show it to the person: extend that one with update_automation, or save beside it with "
+    "acknowledged_overlap: true and a coexistence_note."
+)
+
+
 async def check_overlap(
-    studio: Studio, tx: Transaction, workspace_id: UUID, wanted: Wanted, *, acknowledged: bool
-) -> None:
+    studio: Studio, tx: Transaction, workspace_id: UUID, wanted: Wanted, *, acknowledged: bool,
+    way: str = _WAY,
+) -> None:  # fmt: skip
     """Refuses a strict overlap that nobody acknowledged, and an acknowledgement of nothing."""
     found: list[Living] = []
     if wanted.boards:
@@ -125,8 +140,7 @@ async def check_overlap(
                 )
                 for one in found[:20]
             ],
-            suggestion="Show it to the person: extend that one with update_automation, or save "
-            "beside it with acknowledged_overlap: true and a coexistence_note.",
+            suggestion=way,
         )
     if acknowledged and not found:
         detail = "An overlap is acknowledged, and there is none."

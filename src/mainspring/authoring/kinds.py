@@ -171,10 +171,14 @@ class Wake:
 def wakes_of(triggers: Any) -> tuple[Wake, ...]:
     """What wakes a stored definition."""
     return tuple(
-        _wake(str(entry.get("type")), entry.get("config") or {})
-        for entry in triggers or ()
+        _wake(str(entry.get("type")), _mapping(entry.get("config")))
+        for entry in (triggers if isinstance(triggers, list | tuple) else ())
         if isinstance(entry, Mapping)
     )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _wake(type_: str, config: Mapping[str, Any]) -> Wake:

@@ -7,13 +7,13 @@ Others on the same board, and those that mean something alike, are shown as advi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.authoring.kinds import Wake, wakes_of
-from mainspring.authoring.similarity import Likeness
+from mainspring.authoring.similarity import Likeness, Measure
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.errors import Clash, Finding, Missing
 from mainspring.contracts.registry import Vocabulary
@@ -37,7 +37,7 @@ _ALIVE = """
         d.document ->> 'goal' AS goal, d.document -> 'writes' AS writes,
         d.document -> 'triggers' AS triggers,
         jsonb_path_query_array(
-            (d.document -> 'plan')::jsonb, '$[*] ? (@.action == $names[*]).config.board_id',
+            (d.document -> 'plan')::jsonb, '$.** ? (@.action == $names[*]).config.board_id',
             jsonb_build_object('names', $2::text[])
         ) AS boards
     FROM automations a
@@ -139,13 +139,44 @@ async def living(tx: Transaction, workspace_id: UUID, natives: Vocabulary) -> li
 
     A tool from outside writes none of our boards, so natives alone are looked at.
     """
-    writing = [
-        name
-        for name, one in natives.capabilities.items()
-        if one.annotations.effect is Effect.KEEP and "board_id" in _properties(one.input_schema)
-    ]
+    writing = sorted(writers(natives))
     rows = await tx.fetch(_ALIVE, workspace_id, writing, _LOOKED_AT)
     return [_read(row, frozenset(writing)) for row in rows]
+
+
+def writers(words: Vocabulary) -> frozenset[str]:
+    """What writes to a board that is given by its id."""
+    return frozenset(
+        name
+        for name, one in words.capabilities.items()
+        if one.annotations.effect is Effect.KEEP and "board_id" in _properties(one.input_schema)
+    )
+
+
+def boards_written(document: Any, writing: Collection[str]) -> frozenset[str]:
+    """The boards that a document names where its steps write, nested ones too, tolerantly."""
+    found: set[str] = set()
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            found.update(_named_by(value, writing))
+            waiting += [one for one in value.values() if isinstance(one, (Mapping, list))]
+        elif isinstance(value, list):
+            waiting += [one for one in value if isinstance(one, (Mapping, list))]
+    return frozenset(found)
+
+
+def _named_by(entry: Mapping[str, Any], writing: Collection[str]) -> Iterator[str]:
+    """A step by its config; a grant, or a tool of an agent, by what is fixed for it."""
+    for name, given in (("action", "config"), ("capability", "params"), ("tool", "params")):
+        called, arguments = entry.get(name), entry.get(given)
+        if isinstance(called, str) and called in writing and isinstance(arguments, Mapping):
+            named = arguments.get("board_id")
+            for one in named if isinstance(named, list) else [named]:
+                board = _board(one)
+                if board is not None:
+                    yield board
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -180,11 +211,11 @@ def _board(text: Any) -> str | None:
 
 async def alike(
     likeness: Likeness, workspace_id: UUID, about: str | None, others: Sequence[Living]
-) -> list[Living]:
-    """Those of the others that mean something alike, the nearest first."""
+) -> tuple[list[Living], Measure]:
+    """Those of the others that mean something alike, the nearest first, and by what."""
     if not about:
-        return []
+        return [], likeness.measure
     asked = others[:_COMPARED]
     texts = [one.about for one in asked]
-    near = await likeness.near(workspace_id, about, texts, _MOST_LIKE)
-    return [asked[one.place] for one in near]
+    found = await likeness.near(workspace_id, about, texts, _MOST_LIKE)
+    return [asked[one.place] for one in found.near], found.by

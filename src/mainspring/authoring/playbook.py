@@ -61,7 +61,10 @@ STEPS: Final[tuple[Step, ...]] = (
             },
         ],
         fill=["triggers"],
-        rules=['A cron trigger is {kind: "cron", cron, tz}; never guess the time zone.'],
+        rules=[
+            'A cron trigger is {kind: "cron", cron, tz}; never guess the time zone.',
+            "read_schedule reads a time in the person's words by rules; use what it answers.",
+        ],
     ),
     _step(
         "reads",
@@ -258,13 +261,22 @@ STEPS: Final[tuple[Step, ...]] = (
                 "skippable": True,
             }
         ],
+        call={"tool": "review_automation", "arguments": {"automation_id": "from save"}},
         rules=[
-            "Say what it will do, when it wakes next, and what it may spend.",
+            (
+                "Say what it will do, when it wakes next, what it will cost a month and may spend; "
+                "review_automation says all of it, with what is worth a look."
+            ),
             "Never activate it unasked.",
         ],
     ),
 )
 REACH_FOR: Final = (
+    {
+        "says": "Every weekday at 9 summarise what is new and post it to our channel.",
+        "use": "proposal",
+        "why": "It is all said: propose_automation makes a plan of it, with a price and questions.",
+    },
     {
         "says": "Every Monday I copy figures from here to there and mail a summary.",
         "use": "automation",

@@ -41,7 +41,7 @@ def save_handler(studio: Studio) -> CapabilityHandler:
                 return _told(studio, before, 1, ())
         await author.check_purse(tx, space, definition.as_dict())
         await check_boards(tx, space, given.get("writes_to_boards") or ())
-        await _check_name(studio, ctx, definition.name)
+        await check_name_free(studio, ctx, definition.name)
         await check_overlap(
             studio, tx, space, wanted_by(definition.as_dict()),
             acknowledged=bool(given.get("acknowledged_overlap")),
@@ -58,7 +58,9 @@ def _body(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name != "idempotency_key"}
 
 
-async def _check_name(studio: Studio, ctx: CallContext, name: str) -> None:
+async def check_name_free(
+    studio: Studio, ctx: CallContext, name: str, tool: str = "update_automation"
+) -> None:
     """A second save of the same name is an edit, and there is a tool for that."""
     taken = await ids_of(ctx.tx, ctx.actor.workspace_id, [name])
     if taken:
@@ -67,7 +69,7 @@ async def _check_name(studio: Studio, ctx: CallContext, name: str) -> None:
             detail,
             code="name_taken",
             findings=[Finding("/name", detail, "name_taken")],
-            suggestion=f"Change it with update_automation and automation_id {taken[0]}, or choose "
+            suggestion=f"Change it with {tool} and automation_id {taken[0]}, or choose "
             f"another name. It stands at {studio.admin_url(taken[0])}.",
         )
 

@@ -1,7 +1,8 @@
 """Which texts mean alike: by a model where the installation has one, else by their words.
 
-It only ever advises. Vectors that were computed are kept for a while, because the same few
-hundred intents are compared again and again.
+It only ever advises. A model that cannot be asked is no reason to compare nothing, so words do
+then, and whoever asked is told which it was. Vectors that were computed are kept for a while,
+because the same few hundred intents are compared again and again.
 """
 
 from __future__ import annotations
@@ -45,6 +46,14 @@ class Near:
     closeness: float
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What is near, the nearest first, and by what it was compared."""
+
+    by: Measure
+    near: tuple[Near, ...] = ()
+
+
 class Likeness:
     """Compares a text with others."""
 
@@ -54,26 +63,32 @@ class Likeness:
 
     @property
     def measure(self) -> Measure:
+        """By what texts are compared when all is well; an answer says by what they were."""
         return "words" if self.embedder is None else "meaning"
 
     async def near(
         self, workspace_id: UUID, text: str, others: Sequence[str], most: int
-    ) -> list[Near]:
-        """The nearest of the others, the nearest first; what is far away is left out."""
+    ) -> Compared:
+        """The nearest of the others; what is far away is left out."""
         if not text.strip() or not others:
-            return []
-        if self.embedder is None:
-            closeness, least = [shared_words(text, other) for other in others], _SHARED
-        else:
+            return Compared(self.measure)
+        by, closeness = await self._closeness(workspace_id, text, others)
+        least = _NEAR if by == "meaning" else _SHARED
+        found = [Near(place, one) for place, one in enumerate(closeness) if one >= least]
+        return Compared(
+            by, tuple(sorted(found, key=lambda one: (-one.closeness, one.place))[:most])
+        )
+
+    async def _closeness(
+        self, workspace_id: UUID, text: str, others: Sequence[str]
+    ) -> tuple[Measure, list[float]]:
+        if self.embedder is not None:
             texts = [one[:_LONGEST] for one in (text, *others)]
             try:
-                closeness, least = await self._cosines(self.embedder, workspace_id, texts), _NEAR
+                return "meaning", await self._cosines(self.embedder, workspace_id, texts)
             except Problem as problem:
-                # It is advice: what was asked for is done without it.
-                log.warning("Texts were not compared: %s", problem.detail)
-                return []
-        found = [Near(place, one) for place, one in enumerate(closeness) if one >= least]
-        return sorted(found, key=lambda one: (-one.closeness, one.place))[:most]
+                log.warning("Texts were compared by their words: %s", problem.detail)
+        return "words", [shared_words(text, other) for other in others]
 
     async def _cosines(
         self, model: Embedder, workspace_id: UUID, texts: Sequence[str]

@@ -80,6 +80,11 @@ class Studio:
         return _there(self._database)
 
     @property
+    def models(self) -> Models:
+        """Where models are asked; whoever asks one does so through the gate."""
+        return self._models
+
+    @property
     def dispatcher(self) -> Dispatcher:
         return _there(self._dispatcher)
 
@@ -89,6 +94,10 @@ class Studio:
     def admin_url(self, automation_id: UUID) -> str:
         """Where a person looks at an automation and activates it."""
         return f"{self._address.rstrip('/')}/automations/{automation_id}"
+
+    def proposal_url(self, proposal_id: UUID) -> str:
+        """Where a person reads a proposal and saves it."""
+        return f"{self._address.rstrip('/')}/proposals/{proposal_id}"
 
     async def judge(
         self, workspace_id: UUID, document: Any, automation_id: UUID | None = None

@@ -32,6 +32,14 @@ class Actor:
     role: Role | None = None
     # Whether this person also looks after the installation.
     administrator: bool = False
+    # A program speaks for this member without a token of its own, such as an assistant that was
+    # started on their machine. What only a person may do is not theirs to do.
+    by_program: bool = False
+
+    @property
+    def is_person(self) -> bool:
+        """Whether a member is here themselves."""
+        return self.kind == "member" and not self.by_program
 
 
 @dataclass(frozen=True, slots=True)

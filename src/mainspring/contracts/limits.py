@@ -99,6 +99,7 @@ class Limits:
     )
     model_seconds: int = _limit(300, "s", "One answer of a model, from asking to the last word.")
     mcp_response_bytes: int = _limit(4_194_304, "bytes", "One answer of a server of tools.")
+    authoring_seconds: int = _limit(300, "s", "A model at work on one proposal, all its asks.")
     mcp_seconds: int = _limit(120, "s", "One question to a server of tools, with its answer.")
     mcp_tools: int = _limit(500, "tools", "Tools of one connection.")
     mcp_tools_bytes: int = _limit(2_097_152, "bytes", "All tools of one connection, as text.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +27,8 @@ from mainspring.workspace.sealing import Drawer
 
 NO_ID: Final = UUID(int=0)
 Say = Callable[[str], Awaitable[None]]
+# Stands for arguments that are no JSON, or nested deeper than anybody reads.
+_NO_TEXT: Final = b'"(no JSON)"'
 _HOW_TO_NAME_ONE = "Keep it with `mainspring secrets set NAME` and write {{ secrets.NAME }} here."
 
 
@@ -100,8 +103,19 @@ class Answer:
 
 
 def spelled(arguments: Any) -> bytes:
-    """The arguments as text, each set of them in one way."""
-    return orjson.dumps(arguments, default=str, option=orjson.OPT_SORT_KEYS)
+    """The arguments as text, each set of them in one way; also those that nobody takes."""
+    try:
+        return orjson.dumps(arguments, default=str, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:
+        # Half a character, a number beyond 64 bits: refused elsewhere, and told apart here.
+        return _spelled_out(arguments)
+
+
+def _spelled_out(arguments: Any) -> bytes:
+    try:
+        return json.dumps(arguments, default=str, sort_keys=True).encode()
+    except (TypeError, ValueError, RecursionError):
+        return _NO_TEXT
 
 
 def digest(text: bytes) -> bytes:

@@ -39,6 +39,7 @@ from mainspring.gate.money import (
     settle_for,
     tokens_used,
 )
+from mainspring.gate.replies import cleaned, tidy_name
 from mainspring.gate.run_tokens import hold_pass
 from mainspring.gate.usage import UsageRow, write_usage
 
@@ -53,7 +54,6 @@ _AROUND_ONE: Final = 16
 _AROUND_TOOLS: Final = 1_024
 # A reply that says more than this is not believed.
 _MOST_TOKENS: Final = 1_000_000_000
-_LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +145,10 @@ class Meter:
             known = replace(usage, price=price.as_dict(), ms=ms)
             self.asked.append(Asked(promise, self._row(promise, known)))
 
-        most = Usage(_named(model.name), reads, writes, price.most(reads, writes))
+        most = Usage(tidy_name(model.name), reads, writes, price.most(reads, writes))
         try:
-            reply = await self._answered(model, request)
+            # A source of models that is not ours may hand on whatever it was told.
+            reply = cleaned(await self._answered(model, request), self.limits.json_depth)
             used = _usage_of(reply, price, model.name) or most
         except Problem as problem:
             if problem.code == CUT_OFF or isinstance(problem, TimedOut):
@@ -251,15 +252,9 @@ def _usage_of(reply: ModelReply, price: Price, asked: str) -> Usage | None:
     cached = min(reply.cached_tokens, reply.input_tokens)
     usd = price.cost(reply.input_tokens, reply.output_tokens, cached, reply.stored_tokens)
     return Usage(
-        _named(reply.model, asked), reply.input_tokens, reply.output_tokens, usd, cached,
-        _named(reply.provider),
+        reply.model or tidy_name(asked), reply.input_tokens, reply.output_tokens, usd, cached,
+        reply.provider,
     )  # fmt: skip
-
-
-def _named(name: str, instead: str = "") -> str:
-    """A name from outside as the ledger can keep it."""
-    shown = (name or instead).replace("\x00", "")[:_LONGEST_NAME]
-    return shown.encode("utf-8", "replace").decode()
 
 
 async def book(tx: Transaction, ask: Ask, asked: Sequence[Asked]) -> None:

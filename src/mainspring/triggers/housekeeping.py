@@ -1,9 +1,9 @@
 """Housekeeping: whatever grows with use is taken back when its time is over.
 
 Once an hour each chore deletes what nobody keeps any more: runs with their steps and calls,
-expired keys, events, artifacts, messages that were read, and sign-ins that nobody came back
-from. Any number of processes may do this beside each other. A chore that fails is told and does
-not hold up the others; the next hour tries it again.
+expired keys, events, artifacts, messages that were read, sign-ins that nobody came back from,
+and proposals that nobody decided on. Any number of processes may do this beside each other. A
+chore that fails is told and does not hold up the others; the next hour tries it again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from mainspring.runs.retention import expire_firings, expire_runs
 from mainspring.store.event_expiry import expire_events
 from mainspring.workspace.connections.sign_ins import expire_sign_ins
 from mainspring.workspace.inbox_expiry import expire_notifications
+from mainspring.workspace.proposals import expire_proposals
 
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
@@ -54,6 +55,7 @@ class Removed:
     leftovers: int = 0
     usage: int = 0
     sign_ins: int = 0
+    proposals: int = 0
     failed: tuple[str, ...] = ()
 
     def sentence(self) -> str:
@@ -137,10 +139,17 @@ class Housekeeper:
             runs, firings, events, artifacts, orphans, messages, direct_calls, leftovers, usage,
         )  # fmt: skip
         named = [(chore.__name__, chore) for chore in chores]
-        return [*named, ("sign_ins", lambda: self._sign_ins(now, removed))]
+        return [
+            *named,
+            ("sign_ins", lambda: self._sign_ins(now, removed)),
+            ("proposals", lambda: self._proposals(now, removed)),
+        ]
 
     async def _sign_ins(self, now: datetime, removed: Removed) -> None:
         removed.sign_ins = await expire_sign_ins(self._database, now)
+
+    async def _proposals(self, now: datetime, removed: Removed) -> None:
+        removed.proposals = await expire_proposals(self._database, now)
 
 
 async def _set_within(stop: asyncio.Event, seconds: float) -> bool:

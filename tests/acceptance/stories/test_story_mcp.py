@@ -165,6 +165,14 @@ def test_a_client_keeps_a_board_pages_and_secrets(server: Started, over: str) ->
         gone = await _good(client, "automation_secret_delete", {"name": f"key_{over}"})
         assert gone == {"deleted": 1}
 
+        # A client may propose for somebody, and only they save; also where it needs no token.
+        said = {"text": f"every Monday at 9 Berlin time remind me of {over}", "by": "rules"}
+        asked = await _good(client, "propose_automation", said)
+        agreed = {"proposal_id": asked["proposal_id"], "digest": asked["digest"]}
+        refused = await client.call_tool("save_proposal", agreed)
+        assert refused.is_error
+        assert refused.structured_content["code"] == "person_needed"
+
     asyncio.run(_as_client(server, over, story))
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.errors import Clash, Invalid, Missing, Upstream
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from tests.kit.authoring import CRON, Desk, draft
@@ -173,6 +173,16 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
     )
     assert _matches(by_meaning) == {"pets": False}
     assert by_meaning["similarity_by"] == "meaning"
+
+    class Silent(Model):
+        name = "one that nobody reaches"
+
+        async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
+            raise Upstream("The model cannot be reached.")
+
+    registry.studio.likeness.embedder = Silent()
+    without = await desk.call("find_overlapping_automations", asked)
+    assert (_matches(without), without["similarity_by"]) == ({"revenue": False}, "words")
 
 
 async def test_the_playbook_shows_what_is_similar_and_skips_its_first_question(

@@ -89,7 +89,8 @@ def test_every_tool_that_is_named_is_there_and_every_field_is_an_argument_of_the
 
 def test_what_to_reach_for_is_said_before_anything_is_made() -> None:
     uses = [entry["use"] for entry in playbook(None, NOBODY)["reach_for"]]
-    assert uses == ["automation", "automation", "dataset recipe", "board", "workflow", "board"]
+    made = ["proposal", "automation", "automation", "dataset recipe", "board", "workflow", "board"]
+    assert uses == made
 
 
 @pytest.mark.parametrize("skeleton", SKELETONS, ids=lambda one: one.id)

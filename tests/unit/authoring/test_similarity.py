@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mainspring.authoring.kinds import Wake, as_entries, wakes_of
-from mainspring.authoring.similarity import Likeness, shared_words
+from mainspring.authoring.similarity import Compared, Likeness, shared_words
+from mainspring.contracts.errors import Upstream
 from mainspring.contracts.ids import new_id
 
 SPACE = new_id()
 OTHERS = ["Log invoices to the finance board", "Feed the office cat", "Weekly revenue report"]
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_shared_words_lie_between_nothing_and_all_and_know_no_direction(a: str, b: str) -> None:
     assert 0.0 <= shared_words(a, b) <= 1.0
@@ -25,13 +27,14 @@ def test_shared_words_lie_between_nothing_and_all_and_know_no_direction(a: str, 
 
 @pytest.mark.parametrize("text", ["", "  ", "the of and"])
 async def test_a_text_that_says_nothing_is_like_nothing(text: str) -> None:
-    assert await Likeness().near(SPACE, text, OTHERS, 5) == []
-    assert await Likeness().near(SPACE, "Weekly revenue report", [], 5) == []
+    assert await Likeness().near(SPACE, text, OTHERS, 5) == Compared("words")
+    assert await Likeness().near(SPACE, "Weekly revenue report", [], 5) == Compared("words")
 
 
 async def test_the_nearest_comes_first_and_what_is_far_is_left_out() -> None:
-    near = await Likeness().near(SPACE, "a weekly report of our revenue", OTHERS, 5)
-    assert [one.place for one in near] == [2]
+    found = await Likeness().near(SPACE, "a weekly report of our revenue", OTHERS, 5)
+    assert [one.place for one in found.near] == [2]
+    assert found.by == "words"
 
 
 class _Counting:
@@ -50,8 +53,23 @@ async def test_a_model_is_asked_once_for_each_text() -> None:
     likeness = Likeness(model)
     assert likeness.measure == "meaning"
     for _ in range(2):
-        assert [one.place for one in await likeness.near(SPACE, "a cat", OTHERS, 5)] == [1]
+        found = await likeness.near(SPACE, "a cat", OTHERS, 5)
+        assert (found.by, [one.place for one in found.near]) == ("meaning", [1])
     assert sorted(model.asked) == sorted([*OTHERS, "a cat"])
+
+
+class _Failing:
+    name, dimensions = "failing", 2
+
+    async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
+        raise Upstream("The model cannot be reached.")
+
+
+async def test_words_are_compared_where_the_model_fails_and_that_is_said() -> None:
+    likeness = Likeness(_Failing())
+    found = await likeness.near(SPACE, "a weekly report of our revenue", OTHERS, 5)
+    assert (found.by, [one.place for one in found.near]) == ("words", [2])
+    assert likeness.measure == "meaning"
 
 
 def test_one_moment_can_wake_two_when_their_kinds_and_types_meet() -> None:

@@ -21,6 +21,8 @@ from mainspring.definition.words import did_you_mean, way_to
 
 # Above it a pattern is most likely wider than its author means.
 MOST_TOOLS: Final = 40
+# The schema refuses a longer list; what is beyond is not looked at any closer.
+MOST_LISTED: Final = 100
 
 
 def config_findings(
@@ -28,7 +30,7 @@ def config_findings(
 ) -> Sequence[Finding]:
     """Judges each tool by its name, and by what is fixed for it."""
     given = config.get("tools")
-    entries = given if isinstance(given, list) else []
+    entries = given[:MOST_LISTED] if isinstance(given, list) else []
     found: list[Finding] = []
     seen: set[str] = set()
     for place, entry in enumerate(entries):
@@ -65,7 +67,7 @@ def _many_tools(
     config: Mapping[str, Any], capabilities: Mapping[str, Capability]
 ) -> Iterator[Finding]:
     given = config.get("tools")
-    for place, entry in enumerate(given if isinstance(given, list) else []):
+    for place, entry in enumerate(given[:MOST_LISTED] if isinstance(given, list) else []):
         name = tool_name(entry)
         if name is None or not is_pattern(name):
             continue

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from mainspring.gate.replies import tidy_name
+
 WireName = Literal["anthropic", "openai"]
 
 _MOST_TOKENS: Final = 1_000_000_000
@@ -105,8 +107,7 @@ def _declined(choice: Mapping[str, Any]) -> str:
 
 
 def _model(found: Mapping[str, Any]) -> str:
-    name = found.get("model")
-    return name[:_NAME] if isinstance(name, str) else ""
+    return tidy_name(found.get("model"))
 
 
 def _count(usage: Mapping[str, Any], name: str, *, missing: int | None = None) -> int | None:

@@ -23,6 +23,7 @@ from mainspring.gate.egress.transport import EgressTransport
 from mainspring.gate.providers import failures, reading
 from mainspring.gate.providers.endpoint import Endpoint, Kind
 from mainspring.gate.providers.line import Line
+from mainspring.gate.replies import cleaned
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -51,7 +52,7 @@ async def ask(
     except Exception as error:
         raise failures.problem_of(endpoint, line, error, limits) from None
     answer = _taken(endpoint, line, limits)
-    return ModelReply(
+    reply = ModelReply(
         text=said.text or answer.refusal,
         model=answer.model or endpoint.model,
         input_tokens=answer.input_tokens,
@@ -64,6 +65,7 @@ async def ask(
         thoughts=said.thoughts,
         kept=said.kept,
     )
+    return cleaned(reply, limits.json_depth)
 
 
 async def embed(

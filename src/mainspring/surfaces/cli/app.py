@@ -15,6 +15,7 @@ import typer
 
 from mainspring import __version__
 from mainspring.surfaces.cli import (
+    authoring_app,
     automations_app,
     boards_app,
     capabilities_app,
@@ -23,6 +24,7 @@ from mainspring.surfaces.cli import (
     models_app,
     pages_app,
     people_app,
+    proposals_app,
     runs_app,
     secrets_app,
 )
@@ -96,6 +98,8 @@ def build_app(doors: Doors) -> typer.Typer:
 
 def _add_commands(app: typer.Typer) -> None:
     """In the order in which a person meets them."""
+    authoring_app.add_to(app)
+    proposals_app.add_to(app)
     automations_app.add_to(app)
     runs_app.add_to(app)
     messages_app.add_to(app)

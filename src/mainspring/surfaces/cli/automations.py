@@ -19,6 +19,7 @@ from mainspring.surfaces.cli.presence import fire_url
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import described, grant_lines, step_counts, warning_lines
 from mainspring.surfaces.cli.words import count, date_time, hint, zoned
+from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER, Saved, State, save, update
@@ -258,6 +259,7 @@ async def show_automation(desk: Desk, screen: Screen, text: str) -> int:
             )
             boards = await watched_boards(connection, rooms.workspace_id, whole["triggers"])
         whole["triggers"] = [with_address(row, rooms) for row in whole["triggers"]]
+        whole["forecast"] = (await price_of(rooms, local(rooms), whole)).as_dict()
         if screen.for_programs:
             screen.answer({**whole, "versions": versions})
         else:
@@ -299,6 +301,7 @@ def _lines(
         lines += trigger_lines(row, entries.get(row["slug"]), boards)
     if not whole["triggers"]:
         lines.append(Text("  starts by hand only"))
+    lines.append(Text(f"  {one_line(whole['forecast']['sentence'], 400)}"))
     grants = [Grant(entry["capability"], entry["params"]) for entry in whole["grants"]]
     return [*lines, *grant_lines(grants, words), *map(_version_line, versions)]
 

@@ -50,7 +50,7 @@ Number = Annotated[int, typer.Argument(metavar="VERSION", min=1, help="The numbe
 def add_to(app: typer.Typer) -> None:
     """In the order of an automation's life."""
     offered: dict[str, Callable[..., int]] = {
-        "new": _new,
+        "starter": _starter,
         "when": _when,
         "validate": _validate,
         "save": _save,
@@ -72,7 +72,7 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(_webhook(), name="webhook", rich_help_panel=_PANEL)
 
 
-def _new(
+def _starter(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="What it is called.")] = None,
     trigger: Annotated[Trigger, typer.Option(help="What starts it.")] = Trigger.MANUAL,
@@ -83,10 +83,11 @@ def _new(
     for_programs: Json = False,
 ) -> int:
     """Write a small definition that works, to be edited from there."""
-    from mainspring.surfaces.cli.starters import new
+    from mainspring.surfaces.cli.starters import write_starter
 
     desk = desk_of(ctx)
-    return new(desk, desk.screen(for_programs=for_programs), name, trigger.value, output)
+    screen = desk.screen(for_programs=for_programs)
+    return write_starter(desk, screen, name, trigger.value, output)
 
 
 def _when(

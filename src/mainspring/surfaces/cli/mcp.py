@@ -34,7 +34,7 @@ async def serve_mcp(desk: Desk, url: str | None) -> int:
     async with desk.doors.open(settings) as rooms:
         # Said before the client waits for an answer that cannot come.
         await visitor_here(rooms)
-        await serve_stdio(rooms, lambda: visitor_here(rooms))
+        await serve_stdio(rooms, lambda: visitor_here(rooms, by_program=True))
     return exits.DONE
 
 

@@ -1,4 +1,4 @@
-"""``new``: a small definition that works as it is, to be edited from there."""
+"""``starter``: a small definition that works as it is, to be edited from there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _LONGEST_STEM: Final = 60
 _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
-def new(desk: Desk, screen: Screen, name: str | None, kind: str, output: Path | None) -> int:
+def write_starter(
+    desk: Desk, screen: Screen, name: str | None, kind: str, output: Path | None
+) -> int:
     """Writes the file and says how to go on; a file that is there is left alone."""
     from mainspring.definition.validate import validate
 

@@ -15,6 +15,7 @@ from mainspring.surfaces.cli.presence import is_watched
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import warning_lines
 from mainspring.surfaces.cli.words import hint
+from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace import states
 from mainspring.workspace.automations import State, read_grants
@@ -25,7 +26,9 @@ from mainspring.workspace.watched_boards import missing_boards, watched_boards
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from mainspring.authoring.forecast.answer import Forecast
     from mainspring.contracts.context import Transaction
+    from mainspring.contracts.errors import Finding
     from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
@@ -43,24 +46,52 @@ _ACTS: Mapping[str, Act] = {
 async def change_state(desk: Desk, screen: Screen, act: str, text: str) -> int:
     """Does one of the five, and says what that means for the automation."""
     async with desk.doors.open(desk.settings()) as rooms:
-        found = await find_automation(rooms, text, archived_first=act == "restore")
-        async with local(rooms).acquire() as connection:
-            before = await read_automation(connection, rooms.workspace_id, found["id"])
-        words = await words_for(rooms.registry, rooms.workspace_id, before["definition"])
-
-        async def work(tx: Transaction) -> dict[str, Any]:
-            await _done(tx, rooms, words, act, found["id"])
-            return await read_automation(tx, rooms.workspace_id, found["id"])
-
-        held = [found["id"]] if act in ("pause", "archive") else ()
-        side = local(rooms, Deed(f"{act}_automation", found["id"]))
-        now = await change(side, rooms.limits, rooms.workspace_id, work, automations=held)
-        if screen.for_programs:
-            told = ("id", "name", "state", "version", "failures", "next_due_at")
-            screen.answer({name: now[name] for name in told})
-        else:
-            screen.say(*await _lines(act, now, rooms, words, screen))
+        await change_state_in(rooms, screen, act, text)
     return exits.DONE
+
+
+async def change_state_in(rooms: Rooms, screen: Screen, act: str, text: str) -> None:
+    """The same in a house that is open."""
+    found = await find_automation(rooms, text, archived_first=act == "restore")
+    async with local(rooms).acquire() as connection:
+        before = await read_automation(connection, rooms.workspace_id, found["id"])
+    words = await words_for(rooms.registry, rooms.workspace_id, before["definition"])
+    # What it will cost is said before it is set going, and not when it is too late.
+    priced = await price_of(rooms, local(rooms), before) if act == "activate" else None
+    if priced is not None and not screen.for_programs:
+        screen.say(one_line(priced.sentence, 400))
+
+    async def work(tx: Transaction) -> dict[str, Any]:
+        await _done(tx, rooms, words, act, found["id"])
+        return await read_automation(tx, rooms.workspace_id, found["id"])
+
+    held = [found["id"]] if act in ("pause", "archive") else ()
+    side = local(rooms, Deed(f"{act}_automation", found["id"]))
+    now = await change(side, rooms.limits, rooms.workspace_id, work, automations=held)
+    if screen.for_programs:
+        screen.answer(await _told(now, rooms, words, priced))
+    else:
+        screen.say(*await _lines(act, now, rooms, words, screen))
+
+
+async def _told(
+    now: Mapping[str, Any], rooms: Rooms, words: Vocabulary, priced: Forecast | None
+) -> dict[str, Any]:
+    names = ("id", "name", "state", "version", "failures", "next_due_at")
+    told = {name: now[name] for name in names}
+    if priced is not None:
+        told["forecast"] = priced.as_dict()
+        told["warnings"] = [one.as_dict() for one in await _doubts(now, rooms, words)]
+    return told
+
+
+async def _doubts(now: Mapping[str, Any], rooms: Rooms, words: Vocabulary) -> tuple[Finding, ...]:
+    """What it counts on and would not find if it ran now."""
+    space, document = rooms.workspace_id, now["definition"]
+    async with local(rooms).acquire() as connection:
+        lacking = await missing_boards(connection, space, document)
+    granted = read_grants(now["grants"])
+    return (*lacking, *await doubts_here(document, granted, space, words, rooms.gate.models))
 
 
 async def _done(
@@ -107,13 +138,10 @@ async def _what_starts_it(
 ) -> list[Text]:
     from rich.text import Text
 
-    space, document = rooms.workspace_id, now["definition"]
     entries = {entry.id: entry for entry in read_definition(now["definition"]).triggers}
     async with local(rooms).acquire() as connection:
-        boards = await watched_boards(connection, space, now["triggers"])
-        doubts = await missing_boards(connection, space, document)
-    granted = read_grants(now["grants"])
-    doubts = (*doubts, *await doubts_here(document, granted, space, words, rooms.gate.models))
+        boards = await watched_boards(connection, rooms.workspace_id, now["triggers"])
+    doubts = await _doubts(now, rooms, words)
     lines: list[Text] = []
     for row in now["triggers"]:
         lines += trigger_lines(with_address(row, rooms), entries.get(row["slug"]), boards)

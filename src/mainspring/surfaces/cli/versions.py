@@ -96,7 +96,7 @@ def _diff_lines(name: str, told: Mapping[str, Any], vocabulary: Vocabulary) -> l
     lines = [Text(f"{one_line(name)}: version {told['from']} to {told['to']}", style="bold")]
     if not told["changes"]:
         lines.append(Text("  They say the same."))
-    lines += [_change_line(change) for change in told["changes"]]
+    lines += [change_line(change) for change in told["changes"]]
     for key, words in (("widened", "more may be called"), ("narrowed", "less may be called")):
         if told[key]:
             grants = [Grant(entry["capability"], entry["params"]) for entry in told[key]]
@@ -104,7 +104,8 @@ def _diff_lines(name: str, told: Mapping[str, Any], vocabulary: Vocabulary) -> l
     return lines
 
 
-def _change_line(change: Mapping[str, Any]) -> Text:
+def change_line(change: Mapping[str, Any]) -> Text:
+    """One difference: its place, and the two values beside each other."""
     from rich.text import Text
 
     sign, colour = _SIGNS.get(change["op"], _MOVED)

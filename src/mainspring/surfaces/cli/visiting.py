@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mainspring.gate.direct import Visitor
@@ -12,11 +13,14 @@ if TYPE_CHECKING:
     from mainspring.surfaces.rooms import Rooms
 
 
-async def visitor_here(rooms: Rooms) -> Visitor:
-    """The holder of the token that is set, as it stands now; without one, the owner."""
+async def visitor_here(rooms: Rooms, *, by_program: bool = False) -> Visitor:
+    """The holder of the token that is set, as it stands now; without one, the owner.
+
+    Whatever hands on the words of others, such as an assistant's, says that it is a program.
+    """
     token = rooms.settings.token
     if token is None:
-        return Visitor(local_owner(rooms))
+        return Visitor(replace(local_owner(rooms), by_program=by_program))
     from starlette.datastructures import Headers
 
     from mainspring.surfaces.rest.door import caller_of

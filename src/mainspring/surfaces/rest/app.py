@@ -39,9 +39,11 @@ from mainspring.surfaces.rest.routes import (
     capabilities,
     connections,
     events,
+    forecasts,
     health,
     inbox,
     members,
+    proposals,
     runs,
     schemas,
     secrets,
@@ -61,9 +63,10 @@ from mainspring.surfaces.rooms import Rooms
 
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
-    webhooks, automations, versions, triggers, runs, streams, events, artifacts, inbox,
+    webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
     boards, page_routes, audit, usage, capabilities, connections, secrets, session, account,
-    members, tokens, workspaces, administration, asked_models, schemas, health,
+    members, tokens, workspaces, administration, asked_models, proposals,
+    schemas, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]

@@ -4,6 +4,8 @@
 import { arrive, ask, byId, isAtLeast, onPress, say, sentence } from "./page.js";
 import { badge, el, tell } from "./parts.js";
 import { knowGrants, knowSecrets, mayDo, stepLine } from "./definition.js";
+import { costLines } from "./activating.js";
+import { offerChange } from "./changing.js";
 import { changeLine } from "./diff.js";
 import { beginRuns, fillRuns, watch } from "./runs.js";
 import { away, boundWords, capital, moment, plain, stateWords, triggerWords } from "./words.js";
@@ -217,10 +219,20 @@ function givenByDefault() {
   byId("inputs").textContent = JSON.stringify(Object.fromEntries(known.map(([name, one]) => [name, one.default])), null, 2);
 }
 
+// What it will cost, and what rules find worth a look; whoever may edit may have it reviewed.
+async function fillCost() {
+  const reviewing = isAtLeast(who, "editor")
+    ? ask("POST", "/reviews", { automation_id: ID, by: "rules" }).catch(() => null)
+    : Promise.resolve(null);
+  const [forecast, reviewed] = await Promise.all([ask("GET", `${ONE}/forecast`).catch(() => null), reviewing]);
+  byId("activate-cost").replaceChildren(...costLines(forecast, reviewed?.review.flags || []));
+}
+
 function listen() {
   onPress(byId("activate"), async () => {
     // Somebody may have saved another version since the page was opened: agree to what is there.
     await read();
+    await fillCost();
     byId("activate-title").textContent = `Activate ${automation.name}?`;
     const live = triggers.filter((one) => one.enabled);
     const words = live.length ? live.map(triggerWords) : ["only by hand: it has no trigger"];
@@ -252,5 +264,6 @@ await arrive(async (person) => {
     return;
   }
   listen();
+  offerChange(automation, who);
   await Promise.all([fillWalls(), beginRuns(automation, who)]);
 });

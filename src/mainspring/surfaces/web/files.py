@@ -19,10 +19,12 @@ class File:
 
 
 _PAGE: Final = "text/html; charset=utf-8"
+_STYLE: Final = "text/css; charset=utf-8"
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 _SCRIPTS: Final = (
     "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
-    "runs", "agent", "inbox",
+    "runs", "agent", "inbox", "new", "proposing", "changing", "proposal", "questions", "review",
+    "showing", "activating", "editor", "fields", "palette", "schema", "pointers",
 )  # fmt: skip
 
 FILES: Final = (
@@ -32,8 +34,10 @@ FILES: Final = (
     # The page of every automation is the same file; which one it shows stands in its address.
     File("/automations/{automation_id:uuid}", "automation.html", _PAGE),
     File("/inbox", "inbox.html", _PAGE),
+    File("/new", "new.html", _PAGE),
+    File("/proposals/{proposal_id:uuid}", "proposal.html", _PAGE),
     *(File(f"/assets/{name}.js", f"{name}.js", _SCRIPT) for name in _SCRIPTS),
-    File("/assets/page.css", "page.css", "text/css; charset=utf-8"),
+    *(File(f"/assets/{name}.css", f"{name}.css", _STYLE) for name in ("page", "proposal")),
 )
 
 

@@ -340,3 +340,38 @@ async def test_an_answer_with_too_many_calls_is_counted_and_ends_as_one_that_was
         reply = await connection.ask(kind, said("Look.", tools=(LOOK,)))
     assert (len(reply.calls), reply.stop_reason) == (MOST_CALLS, "max_tokens")
     assert (reply.input_tokens, reply.output_tokens) == (70, 9)
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(levels):
+        made = {"a": made}
+    return made
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"at": "a\ud800\x00", "\udfff": 10**30}, {"at": "a\ufffd\ufffd", "\ufffd": str(10**30)}),
+        (_nested(300), None),
+    ],
+)
+async def test_an_odd_answer_is_put_right_and_the_conversation_goes_on(
+    kind: Kind, given: Any, taken: Any
+) -> None:
+    odd = "m\ud800\x1b[31m\x00"
+    first = Answer("I \ud800look.", calls=(Call("look_up", given),), model=odd)
+    asked = said("Find it.", tools=(LOOK,))
+    async with connected([first, "Found."]) as connection:
+        one = await connection.ask(kind, asked)
+        (call,) = one.calls
+        turns = (
+            *asked.messages,
+            ModelMessage("assistant", one.text, one.calls, kept=one.kept),
+            ModelMessage("user", results=(ToolResult(call.id, call.name, "no", failed=True),)),
+        )
+        two = await connection.ask(kind, replace(asked, messages=turns))
+    assert (one.text, one.model) == ("I \ufffdlook.", "m [31m")
+    assert call.arguments == taken if taken is not None else isinstance(call.arguments, str)
+    assert two.text == "Found."

@@ -18,7 +18,7 @@ from tests.kit.people import ROOT, browser, make_person
 AN_ID = "01900000-0000-7000-8000-0000000000ff"
 PAGES = {
     "/": "home", "/automations": "automations", f"/automations/{AN_ID}": "automation",
-    "/inbox": "inbox",
+    "/inbox": "inbox", "/new": "new", f"/proposals/{AN_ID}": "proposal",
 }  # fmt: skip
 TEXTS = {file.path: read_file(file).decode() for file in FILES}
 KNOWN = {*TEXTS, "data:,"}
@@ -63,7 +63,9 @@ async def test_every_page_is_a_file_that_runs_its_own_scripts_and_nothing_else(a
         page = answer.text
         assert not re.search(r"<script(?![^>]*\ssrc=)|\son\w+=|\sstyle=|<style", page), path
         assert set(re.findall(r'(?:src|href|action)="([^"]+)"', page)) <= KNOWN, path
-        assert {"/automations", "/inbox", "/"} <= set(re.findall(r'<a href="([^"]+)"', page))
+        assert {"/new", "/automations", "/inbox", "/"} <= set(
+            re.findall(r'<a href="([^"]+)"', page)
+        )
         for field in re.findall(r'<(?:input|select|textarea) [^>]*id="([^"]+)"', page):
             assert re.search(rf'<label[^>]* for="{field}"', page), field
 
@@ -128,7 +130,8 @@ async def test_a_page_is_the_same_for_everybody_and_stands_at_its_own_address_al
     for path in (
         "/automations/", "/automations/nothing", f"/automations/{AN_ID}/", "/Automations",
         f"/automations/{AN_ID}/runs", f"/automations/{AN_ID}x", "/inbox/", "/inbox.html",
-        "/automations/../inbox", "/assets/automation.html", "/assets/automation",
+        "/automations/../inbox", "/assets/automation.html", "/assets/automation", "/new/",
+        "/proposals", "/proposals/nothing", f"/proposals/{AN_ID}/", f"/proposals/{AN_ID}/save",
     ):  # fmt: skip
         shown = await api.stranger.request("GET", "/", extensions={"target": path.encode()})
         assert shown.status_code == 401, path

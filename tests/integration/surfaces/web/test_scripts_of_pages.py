@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
-from typing import Any
 
-from mainspring.actions.script.sandbox.place import find_deno
-from mainspring.surfaces import web
 from tests.kit.house import document, step
+from tests.kit.page_scripts import PAPER, worked_out
 
-_FOLDER = Path(web.__file__).parent
 AN_ID = "01900000-0000-7000-8000-0000000000ff"
 
 
-def _worked_out(body: str, tmp_path: Path) -> Any:
-    """What a module of a few lines writes as JSON."""
-    told = subprocess.run(
-        [find_deno(), "run", "--no-config", "--no-lock", "--no-remote", "--no-prompt", "-"],
-        input=body.replace("@/", f"{_FOLDER.as_uri()}/"),
-        env={"PATH": os.environ["PATH"], "DENO_DIR": str(tmp_path), "DENO_NO_UPDATE_CHECK": "1"},
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert told.returncode == 0, told.stderr
-    return json.loads(told.stdout)
-
-
 def test_triggers_bounds_and_times_are_told_in_words(tmp_path: Path) -> None:
-    told = _worked_out(
+    told = worked_out(
         """
         import { boundWords, span, triggerWords, usd } from "@/words.js";
         const at = (cron) => triggerWords({ type: "schedule", config: { cron, timezone: "UTC" } });
@@ -68,7 +51,7 @@ def test_bounds_and_starts_are_those_of_the_automation(tmp_path: Path) -> None:
         "several": document(script, slow),
         "none": document(step("a", "transform_data", {"output": 1})),
     }
-    told = _worked_out(
+    told = worked_out(
         f"""
         import {{ bounds }} from "@/definition.js";
         import {{ secretWords, stateWords }} from "@/words.js";
@@ -103,20 +86,6 @@ def test_bounds_and_starts_are_those_of_the_automation(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-# As much of a document as the parts of a page need to be put together.
-_PAPER = """
-    class Paper {
-      constructor(name) { Object.assign(this, { name, held: [] }); }
-      setAttribute() {}
-      append(...more) { this.held.push(...more); }
-      get text() { return this.held.map((one) => one.text ?? one).join(""); }
-    }
-    Object.defineProperty(globalThis, "document", {
-      value: { createElement: (name) => new Paper(name) },
-    });
-"""
-
-
 def test_what_brings_a_version_back_shows_the_lines_that_go_and_come(tmp_path: Path) -> None:
     lines = [f"line {number}" for number in range(40)]
     source = "/plan/0/config/source"
@@ -130,10 +99,10 @@ def test_what_brings_a_version_back_shows_the_lines_that_go_and_come(tmp_path: P
          "after": step("two", "script", {"source": "return 1;\nreturn 2;"})},
         {"op": "move", "pointer": "/plan/0", "from": "/plan/1"},
     ]  # fmt: skip
-    told = _worked_out(
+    told = worked_out(
         f"""
         import {{ changeLine, lineDiff }} from "@/diff.js";
-        {_PAPER}
+        {PAPER}
         const many = (mark) => Array.from({{ length: 3000 }}, (_, n) => mark + n).join("\\n");
         console.log(JSON.stringify({{
           changes: {json.dumps(changes)}.map((one) => changeLine(one).text),
@@ -172,10 +141,10 @@ def test_what_an_agent_does_is_shown_in_words_and_only_ever_as_text(tmp_path: Pa
         {"kind": "thought", "text": "long " * 100},
         {"kind": "toString"}, None, 7, {"kind": "turn"},
     ]  # fmt: skip
-    told = _worked_out(
+    told = worked_out(
         f"""
         import {{ agentPiece }} from "@/agent.js";
-        {_PAPER}
+        {PAPER}
         const lines = {json.dumps(given)}.map((one) => agentPiece(JSON.stringify(one)));
         const names = (one) => (one?.held ? [one.name, ...one.held.flatMap(names)] : []);
         console.log(JSON.stringify({{
@@ -203,7 +172,7 @@ def test_what_an_agent_does_is_shown_in_words_and_only_ever_as_text(tmp_path: Pa
 def test_who_is_not_signed_in_goes_to_sign_in_and_comes_back_to_pages_of_ours_alone(
     tmp_path: Path,
 ) -> None:
-    told = _worked_out(
+    told = worked_out(
         f"""
         import {{ ask, arrive, wantedPage }} from "@/page.js";
         const kept = new Map(), gone = [], none = {{}};
@@ -227,17 +196,17 @@ def test_who_is_not_signed_in_goes_to_sign_in_and_comes_back_to_pages_of_ours_al
         }};
         console.log(JSON.stringify({{
           gone, back,
-          ours: ["/automations", "/inbox"].map((path) => led(path)),
+          ours: ["/automations", "/inbox", "/new", "/proposals/{AN_ID}"].map((path) => led(path)),
           stale: led("/inbox", Date.now() - 16 * 60 * 1000),
           foreign: ["//evil.example", "https://evil.example/inbox", "/\\\\evil.example",
-            "/inbox/../x", "javascript:alert(1)", "/inbox?x=//evil.example", "/automations/x", 7,
-            null].map((path) => led(path)),
+            "/inbox/../x", "javascript:alert(1)", "/inbox?x=//evil.example", "/automations/x",
+            "/proposals", "/proposals/x", "/new/x", 7, null].map((path) => led(path)),
         }}));
         """,
         tmp_path,
     )
     assert told["gone"] == ["/sign-in"]
     assert told["back"] == [f"/automations/{AN_ID}#run-{AN_ID}", "/"]
-    assert told["ours"] == ["/automations", "/inbox"]
+    assert told["ours"] == ["/automations", "/inbox", "/new", f"/proposals/{AN_ID}"]
     assert told["stale"] == "/"
     assert set(told["foreign"]) == {"/"}

@@ -56,7 +56,11 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         (["fire", "x", "--timeout", "soon"], "--timeout must be a number.", "fire --help"),
         (["doctor", "true"], "There is a word too many: true.", "quotes"),
         (["runs", "true"], "There is no command 'true'.", "runs --help"),
-        (["new", "--trigger", "x"], "--trigger: 'x' is not one of 'manual', ", "new --help"),
+        (
+            ["starter", "--trigger", "x"],
+            "--trigger: 'x' is not one of 'manual', ",
+            "starter --help",
+        ),
         (["up", "--prot", "1"], "There is no option --prot here.", "Did you mean --port?"),
         (["--port", "1"], "There is no option --port here.", "after its name"),
         (["save"], "FILE is missing.", "save --help"),
@@ -90,7 +94,7 @@ def test_whoever_wants_to_stop_the_server_is_told_how(
 def test_json_may_stand_before_the_command(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command("--json", "new", "Mine") == 0
+    assert command("--json", "starter", "Mine") == 0
     assert json.loads(capsys.readouterr().out)["file"] == "mine.json"
 
 
@@ -124,11 +128,11 @@ def test_a_setting_that_is_spelled_wrong_is_told_to_a_person_alone(
 ) -> None:
     monkeypatch.setenv("MAINSPRING_PROT", "1")
 
-    assert command("new", "One") == 0
+    assert command("starter", "One") == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert "MAINSPRING_PROT is no setting" in line
     assert "MAINSPRING_PORT" in line
-    assert command("new", "Two", "--json") == 0
+    assert command("starter", "Two", "--json") == 0
     assert capsys.readouterr().err == ""
 
 

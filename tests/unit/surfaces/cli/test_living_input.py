@@ -42,7 +42,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 def test_a_starter_is_a_valid_definition_with_the_trigger_that_was_asked_for(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], trigger: str
 ) -> None:
-    assert command("new", "Büro & Co", "--trigger", trigger, "--json") == 0
+    assert command("starter", "Büro & Co", "--trigger", trigger, "--json") == 0
 
     told = json.loads(capsys.readouterr().out)
     assert told["file"] == "buro_co.json"
@@ -60,8 +60,8 @@ def test_a_file_that_is_there_is_never_overwritten(
 ) -> None:
     (tmp_path / "mine.json").write_text("precious")
 
-    assert command("new", "Mine") == 1
-    assert command("new", "-o", "mine.json") == 1
+    assert command("starter", "Mine") == 1
+    assert command("starter", "-o", "mine.json") == 1
 
     assert "--output" in capsys.readouterr().err
     assert (tmp_path / "mine.json").read_text() == "precious"
@@ -70,12 +70,12 @@ def test_a_file_that_is_there_is_never_overwritten(
 def test_a_name_that_cannot_be_is_refused_with_its_place_and_no_file(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command("new", "x" * 300) == 2
+    assert command("starter", "x" * 300) == 2
     assert "/name" in capsys.readouterr().err
-    assert command("new", NOT_TEXT) == 2
-    assert command("new", "--output", "nowhere/x.json") == 2
+    assert command("starter", NOT_TEXT) == 2
+    assert command("starter", "--output", "nowhere/x.json") == 2
     assert "its folder is not there" in capsys.readouterr().err
-    assert command("new", "--output", ".") in {1, 2}
+    assert command("starter", "--output", ".") in {1, 2}
 
     assert list(tmp_path.iterdir()) == []
 
@@ -83,7 +83,7 @@ def test_a_name_that_cannot_be_is_refused_with_its_place_and_no_file(
 def test_a_name_with_an_escape_in_it_does_not_reach_the_terminal(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command("new", "red \x1b[31malert") == 0
+    assert command("starter", "red \x1b[31malert") == 0
 
     assert "\x1b" not in capsys.readouterr().out
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_read_has_its_place(
 @pytest.mark.parametrize(
     "words",
     [
-        ["new", "--trigger", "nosuch"],
+        ["starter", "--trigger", "nosuch"],
         ["save"],
         ["list", "--state", "nosuch"],
         ["show"],

@@ -14,6 +14,9 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.contracts.roles import Permission
 from mainspring.definition.filters import FILTER_SCHEMA
 from mainspring.definition.schema import definition_schema
+from mainspring.definition.templates import FILTERS, TESTS
+from mainspring.definition.templates.filters import REQUIRED
+from mainspring.definition.templates.wording import FILTER_WORDS, TEST_WORDS
 from mainspring.surfaces.rest.answers import Answer, as_json
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -83,6 +86,34 @@ class VocabularyAnswer(BaseModel):
     event_types: list[EventWord]
 
 
+class FilterWord(BaseModel):
+    """What may stand behind a bar in a template, with its parameters in order."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    parameters: list[str]
+    description: str
+
+
+class PredicateWord(BaseModel):
+    """What may stand behind ``is`` in a template."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    description: str
+
+
+class TemplatesAnswer(BaseModel):
+    """Every filter and test that a template may use."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    filters: list[FilterWord]
+    tests: list[PredicateWord]
+
+
 def routes(rooms: Rooms) -> APIRouter:
     made = router("schemas")
     definition, filters = as_json(definition_schema()), as_json(FILTER_SCHEMA)
@@ -97,12 +128,21 @@ def routes(rooms: Rooms) -> APIRouter:
     async def read_filter_schema() -> Response:
         return _schema_answer(filters)
 
+    @made.get(
+        "/schemas/templates",
+        summary="The filters and tests of templates",
+        response_model=TemplatesAnswer,
+    )
+    @needs(Permission.READ)
+    async def read_template_words() -> Response:
+        return Answer(template_words())
+
     @made.get("/vocabulary", summary="Every word of definitions", response_model=VocabularyAnswer)
     @needs(Permission.READ)
     async def read_vocabulary(caller: SignedIn) -> Response:
         declared = await caller.database.fetch(_DECLARED, caller.workspace_id)
         words = await rooms.registry.of(caller.workspace_id)
-        shown = _words(words, administrator=caller.actor.administrator)
+        shown = words_of(words, administrator=caller.actor.administrator)
         built_in = {entry["type"] for entry in shown["event_types"]}
         more = [dict(row) for row in declared if row["type"] not in built_in]
         return Answer({**shown, "event_types": [*shown["event_types"], *more]})
@@ -114,7 +154,24 @@ def _schema_answer(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-def _words(words: Vocabulary, *, administrator: bool) -> dict[str, list[Mapping[str, Any]]]:
+def template_words() -> dict[str, Any]:
+    filters = [
+        {
+            "name": name,
+            "parameters": [_parameter(*one) for one in entry.parameters],
+            "description": FILTER_WORDS[name],
+        }
+        for name, entry in sorted(FILTERS.items())
+    ]
+    tests = [{"name": name, "description": TEST_WORDS[name]} for name in sorted(TESTS)]
+    return {"filters": filters, "tests": tests}
+
+
+def _parameter(name: str, default: Any) -> str:
+    return name if default is REQUIRED else f"{name}={as_json(default).decode()}"
+
+
+def words_of(words: Vocabulary, *, administrator: bool) -> dict[str, list[Mapping[str, Any]]]:
     """Everything but what exists for administrators alone, which nobody else is told of."""
     return {
         "actions": [

@@ -1,0 +1,94 @@
+"""What the vocabulary says of a value inside the config of a step or a trigger."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.authoring.places import value_at
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.pointers import parts_of, under
+
+# They speak to other readers than the one who answers.
+_LEFT_OUT: Final = frozenset({"examples", "$schema", "default"})
+# Where a schema says in a sentence what it wants.
+_WORDS: Final = "x-mainspring-says"
+# How a secret is named; whoever types the value itself is refused before it is kept anywhere.
+REFERENCE: Final = r"^\{\{ secrets\.[a-z0-9_]{1,64} \}\}$"
+_REFERENCE_AFTER_A_WORD: Final = r"^[A-Za-z]{0,20} ?\{\{ secrets\.[a-z0-9_]{1,64} \}\}$"
+_SAYS: Final = (
+    "This must be a secret by its name, such as {{ secrets.my_token }}, never the value itself."
+)
+# Headers and parameters that carry a key wherever they go.
+_CREDENTIAL: Final = re.compile(
+    r"auth|cookie|token|secret|passw|pwd|credential|signature|(?:^|[_-])key$|api[_-]?key",
+    re.IGNORECASE,
+)
+_PARTS: Final = frozenset({"headers", "query"})
+
+
+def schema_at(document: Any, pointer: str, words: Vocabulary) -> dict[str, Any] | None:
+    """What the vocabulary says of a value of a config, as far as it says anything."""
+    parts = parts_of(pointer)
+    # The innermost config: steps may stand inside the config of another one.
+    owners = [place for place, part in enumerate(parts) if part == "config"]
+    for place in reversed(owners):
+        owner = value_at(document, under("", *parts[:place]))
+        schema = _config_schema(owner, words)
+        if schema is not None:
+            return _only_secrets(_inside(schema, parts[place + 1 :]), parts[place + 1 :])
+    return None
+
+
+def _config_schema(owner: Any, words: Vocabulary) -> Mapping[str, Any] | None:
+    if not isinstance(owner, Mapping):
+        return None
+    action, kind = owner.get("action"), owner.get("type")
+    if isinstance(action, str) and "step_id" in owner:
+        if action in words.actions:
+            return words.actions[action].config_schema
+        known = words.capabilities.get(action)
+        return None if known is None else known.input_schema
+    if isinstance(kind, str) and kind in words.triggers:
+        return words.triggers[kind].config_schema
+    return None
+
+
+def _inside(schema: Mapping[str, Any], parts: list[str]) -> dict[str, Any] | None:
+    found: Any = schema
+    for part in parts:
+        if not isinstance(found, Mapping):
+            return None
+        properties = found.get("properties")
+        if isinstance(properties, Mapping) and part in properties:
+            found = properties[part]
+        elif part.isdecimal() and "items" in found:
+            found = found["items"]
+        else:
+            found = found.get("additionalProperties")
+    return _plain(found) if isinstance(found, Mapping) else None
+
+
+def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema that stands alone; one that leans on another says nothing."""
+    if "$ref" in str(schema):
+        return {}
+    made = {
+        key: value
+        for key, value in schema.items()
+        if key not in _LEFT_OUT and (key == _WORDS or not key.startswith("x-mainspring"))
+    }
+    if schema.get("x-mainspring-scope") == "secret" and "pattern" in made:
+        # The pattern is that of the filled-in value, which nobody can write.
+        made |= {"pattern": REFERENCE, _WORDS: _SAYS}
+        made.pop("maxLength", None)
+    return made
+
+
+def _only_secrets(schema: dict[str, Any] | None, parts: list[str]) -> dict[str, Any] | None:
+    """A header or parameter that carries a key names a secret, with a word before it at most."""
+    carries = len(parts) == 2 and parts[0] in _PARTS and _CREDENTIAL.search(parts[1])
+    if schema is None or not carries:
+        return schema
+    return {**schema, "type": "string", "pattern": _REFERENCE_AFTER_A_WORD, _WORDS: _SAYS}

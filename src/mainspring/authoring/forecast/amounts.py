@@ -1,0 +1,77 @@
+"""Amounts of money as a range, as data and as a person says them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from typing import Final
+
+from mainspring.definition.model import MONEY_CEILING, show_money
+
+ZERO: Final = Decimal(0)
+_PLACES: Final = Decimal("0.000001")
+_CENT: Final = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From what it may come to when little happens to what it may come to at most."""
+
+    low: Decimal = ZERO
+    usual: Decimal = ZERO
+    high: Decimal = ZERO
+
+    def capped(self, *caps: Decimal) -> Span:
+        """The same below these caps, in order."""
+        top = max(min(self.high, *caps), ZERO)
+        usual = min(self.usual, top)
+        return Span(min(self.low, usual), usual, top)
+
+    def times(self, low: Decimal, usual: Decimal, high: Decimal) -> Span:
+        made = (self.low * low, self.usual * usual, self.high * high)
+        return Span(*(min(one, MONEY_CEILING) for one in made))
+
+    def as_dict(self) -> dict[str, str]:
+        return {"low": plain(self.low), "usual": plain(self.usual), "high": plain(self.high)}
+
+
+def added(spans: Iterable[Span]) -> Span:
+    """What several come to together."""
+    all_of_them = tuple(spans)
+    return Span(
+        sum((one.low for one in all_of_them), ZERO),
+        sum((one.usual for one in all_of_them), ZERO),
+        sum((one.high for one in all_of_them), ZERO),
+    )
+
+
+def plain(amount: Decimal) -> str:
+    """Decimal text to a millionth of a dollar; what is more than nothing stays more."""
+    rounded = amount.quantize(_PLACES, ROUND_HALF_UP)
+    return show_money(_PLACES if amount > 0 and not rounded else rounded)
+
+
+def said(amount: Decimal, rounding: str = ROUND_HALF_UP) -> str:
+    """As a person says it: cents, or two digits of what is less than ten cents."""
+    if not amount:
+        return "$0"
+    if amount < _PLACES:
+        return "$0.000001" if rounding == ROUND_CEILING else "less than $0.000001"
+    if amount >= 100:
+        return f"${amount.quantize(Decimal(1), rounding):,}"
+    if amount >= _CENT * 10:
+        cents = amount.quantize(_CENT, rounding)
+        return f"${cents.quantize(Decimal(1))}" if cents == cents.to_integral() else f"${cents}"
+    step = Decimal(1).scaleb(amount.adjusted() - 1)
+    return f"${show_money(amount.quantize(step, rounding))}"
+
+
+def at_most(amount: Decimal) -> str:
+    """A bound, which may not become smaller by being said in few digits."""
+    return said(amount, ROUND_CEILING)
+
+
+def at_least(amount: Decimal) -> str:
+    """The lower end of a range, which may not become larger by being said."""
+    return "$0" if amount < _PLACES else said(amount, ROUND_FLOOR)

@@ -1,0 +1,154 @@
+"""How often an automation runs in thirty days.
+
+A schedule is counted, moment by moment. What waits for events is as frequent as the events that
+would have set it off lately; what waits for a caller or a person is as frequent as its own runs
+were, and otherwise nobody knows. A number that nobody knows is never made up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from math import ceil, floor, sqrt
+from statistics import fmean, pstdev
+from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from mainspring.authoring.forecast.reading import text
+from mainspring.contracts.errors import Invalid
+from mainspring.definition.cron import describe, parse_cron
+from mainspring.triggers.timeline import count
+
+RateBasis = Literal["schedule", "observed", "by_hand", "unknown"]
+
+DAYS: Final = 30
+# One event of a kind that was not seen for so long is still possible; three are not likely.
+_UNSEEN: Final = 3
+_DAY: Final = timedelta(days=1)
+_HOUR: Final = timedelta(hours=1)
+_MINUTE: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Runs in thirty days."""
+
+    low: int
+    usual: int
+    high: int
+    basis: RateBasis
+    why: str
+    # Nobody knows how many more may come, so that only the caps bound a month.
+    open_ended: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "low": self.low,
+            "usual": self.usual,
+            "high": self.high,
+            "basis": self.basis,
+            "why": self.why,
+        }
+
+
+def unknown(why: str) -> Rate:
+    """Nobody knows how often."""
+    return Rate(0, 0, 0, "unknown", why, open_ended=True)
+
+
+def by_schedule(config: Mapping[str, Any], now: datetime) -> Rate:
+    """The moments of a schedule in the thirty days from now."""
+    written, zone = text(config.get("cron")), text(config.get("timezone"))
+    if not written or not zone:
+        return unknown("When it runs is still open.")
+    try:
+        cron = parse_cron(written)
+        ZoneInfo(zone)
+        moments = count(cron, zone, now.astimezone(UTC), now.astimezone(UTC) + DAYS * _DAY)
+    except (Invalid, ZoneInfoNotFoundError, ValueError, OSError):
+        return unknown("Its schedule cannot be read.")
+    why = f"{describe(cron)} ({zone}): {_times(moments)} in the next {DAYS} days."
+    return Rate(moments, moments, moments, "schedule", why)
+
+
+def seen(moments: Sequence[datetime], since: datetime, now: datetime, what: str) -> Rate:
+    """A rate after the moments of a stretch that was really watched, and no longer one."""
+    watched = max(now - since, timedelta())
+    if watched >= _DAY:
+        return by_count(daily(moments, since, now), what)
+    times = len(moments)
+    told = f"{what} {_times(times)}, looking back less than {_short(watched)}"
+    if not times:
+        return unknown(f"{told}, which is too little to tell how often it will.")
+    # Less than a day is taken for a day: what came in a minute need not come every minute.
+    why = f"{told}; that is reckoned as if it were a day."
+    return replace(by_count([times], what), why=why, open_ended=True)
+
+
+def by_count(counts: Sequence[int], what: str) -> Rate:
+    """A rate seen on some days, one count for each of them; days differ, so months do."""
+    days, total = len(counts), sum(counts)
+    told = f"{what} {_times(total)} in the last {_some_days(days)}"
+    if not total:
+        most = ceil(_UNSEEN * DAYS / days)
+        return Rate(0, 0, most, "observed", f"{told}; that it is rare does not mean never.")
+    usual = fmean(counts)
+    # Counts of rare events vary by their root, however even a few days looked.
+    varies = max(pstdev(counts), sqrt(usual)) * DAYS * sqrt(1 / DAYS + 1 / days)
+    low, high = floor(usual * DAYS - 2 * varies), ceil(usual * DAYS + 2 * varies)
+    return Rate(max(low, 0), round(usual * DAYS), high, "observed", f"{told}.")
+
+
+def daily(moments: Sequence[datetime], since: datetime, now: datetime) -> list[int]:
+    """How many moments there were on each whole day back from now; what is before is left out."""
+    counts = [0] * ((now - since) // _DAY)
+    for moment in moments:
+        ago = max((now - moment) // _DAY, 0)
+        if ago < len(counts):
+            counts[ago] += 1
+    return counts
+
+
+def together(rates: Sequence[Rate]) -> Rate:
+    """Several triggers each start runs of their own; the least sure of them says how sure it is."""
+    if not rates:
+        return Rate(
+            0, 0, 0, "by_hand", "Nothing starts it but a person, as often as they like.",
+            open_ended=True,
+        )  # fmt: skip
+    order: tuple[RateBasis, ...] = ("schedule", "observed", "by_hand", "unknown")
+    basis = max((rate.basis for rate in rates), key=order.index)
+    return Rate(
+        low=sum(rate.low for rate in rates),
+        usual=sum(rate.usual for rate in rates),
+        high=sum(rate.high for rate in rates),
+        basis=basis,
+        why=" ".join(_whys(rates)),
+        open_ended=any(rate.open_ended for rate in rates),
+    )
+
+
+def _whys(rates: Sequence[Rate]) -> list[str]:
+    """What each trigger rests on; equal ones are said once, and that there are several."""
+    counted = Counter((rate.why, rate.basis == "unknown") for rate in rates)
+    return [
+        why if many == 1 or nobody_knows else f"Each of {many} triggers: {why}"
+        for (why, nobody_knows), many in counted.items()
+    ]
+
+
+def _short(watched: timedelta) -> str:
+    """The whole hours or minutes that a stretch of less than a day lies below."""
+    unit, name = (_HOUR, "hour") if watched >= _HOUR else (_MINUTE, "minute")
+    many = watched // unit + 1
+    return f"{many} {name}" + ("s" if many > 1 else "")
+
+
+def _times(number: int) -> str:
+    return {0: "not once", 1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _some_days(days: int) -> str:
+    return "day" if days == 1 else f"{days} days"

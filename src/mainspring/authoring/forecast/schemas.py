@@ -1,0 +1,65 @@
+"""The forecast as JSON Schema, for whatever answers with one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.authoring.forecast.costs import BASES
+from mainspring.contracts.object_schema import plain_object
+
+_USD: Final[dict[str, Any]] = {
+    "type": "string",
+    "pattern": r"^[0-9]+(\.[0-9]{1,6})?$",
+    "description": "US dollars, as decimal text.",
+}
+_RUNS: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
+_SENTENCE: Final[dict[str, Any]] = {"type": "string"}
+_RANGE: Final[dict[str, Any]] = {"low": _USD, "usual": _USD, "high": _USD}
+
+FORECAST_SCHEMA: Final[dict[str, Any]] = {
+    **plain_object(
+        {
+            "runs_per_month": plain_object(
+                {
+                    "low": _RUNS,
+                    "usual": _RUNS,
+                    "high": _RUNS,
+                    "basis": {"enum": ["schedule", "observed", "by_hand", "unknown"]},
+                    "why": _SENTENCE,
+                }
+            ),
+            "usd_per_run": plain_object(
+                {**_RANGE, "basis": {"enum": list(BASES)}, "why": _SENTENCE}
+            ),
+            "usd_per_month": plain_object(_RANGE),
+            "caps": plain_object(
+                {
+                    "usd_per_run": _USD,
+                    "usd_per_day": _USD,
+                    "usd_per_month": {
+                        **_USD,
+                        "description": "US dollars, as decimal text: the cap of a day for thirty "
+                        "days, or the cap of a run for every run of its schedules if that is less "
+                        "and nothing else starts it; runs by hand come on top then.",
+                    },
+                }
+            ),
+            "steps": {
+                "type": "array",
+                "items": plain_object(
+                    {
+                        "step_id": {"type": "string"},
+                        "usual": _USD,
+                        "high": _USD,
+                        "basis": {"enum": list(BASES)},
+                        "why": _SENTENCE,
+                    }
+                ),
+            },
+            "notes": {"type": "array", "items": _SENTENCE},
+            "sentence": _SENTENCE,
+        }
+    ),
+    "description": "What it will cost in the next thirty days, as a range next to its caps. A "
+    "month is never above them.",
+}

@@ -1,0 +1,182 @@
+"""What a model may look up: names, columns and schemas.
+
+It reads what it was handed and nothing else, so no page, row or secret can be reached from here.
+Each answer stands between marks, because most names and some descriptions were written elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.actions.agent.words import Marks
+from mainspring.authoring.generate import outline
+from mainspring.authoring.generate.desk import tidy
+from mainspring.authoring.generate.prompts import spelled
+from mainspring.authoring.resources import Resources
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.model import ModelTool
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.words import way_to
+
+LIST, FIND, DESCRIBE = "list_resources", "find_capabilities", "describe_capability"
+_MOST_FOUND: Final = 20
+_LABEL: Final = 200
+_DETAIL: Final = 12_000
+_WORD: Final = re.compile(r"[a-z0-9]+")
+_IDLE: Final = frozenset({"a", "an", "and", "the", "to", "of", "in", "for", "with", "or", "my"})
+
+
+def _takes(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": [name],
+        "additionalProperties": False,
+        "properties": {name: schema},
+    }
+
+
+def _boards(resources: Resources, words: Vocabulary) -> Any:
+    del words
+    return [
+        {
+            "id": board.id,
+            "name": board.name,
+            "datasets": [
+                {
+                    "name": one.name,
+                    "columns": list(one.columns),
+                    "dedupe_key_field": one.dedupe_key_field,
+                }
+                for one in board.datasets
+            ],
+        }
+        for board in resources.boards
+    ]
+
+
+def _event_types(resources: Resources, words: Vocabulary) -> Any:
+    ours = [
+        {"type": one.type, "is": one.description, "fields": list(fields_of(one.payload_schema))}
+        for one in words.events.values()
+    ]
+    own = (resources.event_types or {}).items()
+    return ours + [{"type": name, "is": tidy(said, _LABEL)} for name, said in own]
+
+
+def fields_of(schema: Mapping[str, Any]) -> list[str]:
+    properties = schema.get("properties")
+    return list(properties) if isinstance(properties, Mapping) else []
+
+
+_KINDS: Final[Mapping[str, Callable[[Resources, Vocabulary], Any]]] = {
+    "boards": _boards,
+    "page_types": lambda resources, words: list(resources.page_types),
+    "event_types": _event_types,
+    "secrets": lambda resources, words: list(resources.secrets),
+    "automations": lambda resources, words: list(resources.automations or {}),
+    "connections": lambda resources, words: outline.aliases(words),
+}
+
+TOOLS: Final = (
+    ModelTool(
+        LIST,
+        "List what this workspace has by name: boards with their ids and columns, the types of "
+        "its pages, event types, the names of secrets, automations, connected servers.",
+        _takes("kind", {"type": "string", "enum": list(_KINDS)}),
+    ),
+    ModelTool(
+        FIND,
+        "Find capabilities by words for what they should do, such as: post message slack.",
+        _takes("words", {"type": "string", "minLength": 1, "maxLength": 500}),
+    ),
+    ModelTool(
+        DESCRIBE,
+        "Describe one capability: what it takes, what it gives, what it does.",
+        _takes("name", {"type": "string", "minLength": 1, "maxLength": 200}),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The answer to a call."""
+
+    content: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Answers what a model looks up."""
+
+    resources: Resources
+    words: Vocabulary
+    marks: Marks
+
+    def answer(self, name: str, arguments: Mapping[str, Any] | str) -> Told | None:
+        """What a call finds; None: it is no call to look something up."""
+        key = {LIST: "kind", FIND: "words", DESCRIBE: "name"}.get(name)
+        if key is None:
+            return None
+        given = arguments.get(key) if isinstance(arguments, Mapping) else None
+        if not isinstance(given, str) or not given.strip():
+            return Told(f"{name} takes one text, {key}.", failed=True)
+        if name == LIST:
+            return self._listed(given)
+        return self._found(given) if name == FIND else self._described(given)
+
+    def _listed(self, kind: str) -> Told:
+        if kind not in _KINDS:
+            there = ", ".join(_KINDS)
+            return Told(f"There is no kind called {kind[:100]!r}. There are: {there}.", failed=True)
+        found = _KINDS[kind](self.resources, self.words)
+        if not found:
+            return Told(f"There are no {kind.replace('_', ' ')} here.")
+        return Told(self.marks.around(kind, spelled(found)))
+
+    def _found(self, words: str) -> Told:
+        found = find(words, self.words)
+        if not found:
+            return Told("Nothing was found. Try other words, or do without it.")
+        lines = (
+            f"{one.id} [{outline.reach(one)}] {tidy(one.label, _LABEL)}" for one in found
+        )  # fmt: skip
+        return Told(self.marks.around("capabilities", "\n".join(lines)))
+
+    def _described(self, name: str) -> Told:
+        known = self.words.capabilities.get(name)
+        if known is None or not known.grantable:
+            if name in self.words.actions:
+                return Told(f"{name} is an action, and its config is described above.")
+            names = [one.id for one in self.words.capabilities.values() if one.grantable]
+            way = way_to(name, names) or f"{FIND} finds what there is."
+            told = f"There is no capability called {name[:100]!r}.\n"
+            return Told(told + self.marks.around("names", way), failed=True)
+        return Told(self.marks.around(known.id, outline.described(known)[:_DETAIL]))
+
+
+def find(words: str, vocabulary: Vocabulary) -> list[Capability]:
+    """The capabilities that say most of these words, in their names before their descriptions."""
+    wanted = {_stem(word) for word in _WORD.findall(words[:500].casefold())} - _IDLE
+    scored = []
+    for one in vocabulary.capabilities.values():
+        if one.grantable:
+            score = _score(one, wanted)
+            if score:
+                scored.append((-score, one.id, one))
+    return [one for _, _, one in sorted(scored, key=lambda entry: entry[:2])[:_MOST_FOUND]]
+
+
+def _score(capability: Capability, wanted: set[str]) -> int:
+    parts = (capability.id, capability.label, capability.description[:1_000])
+    return sum(
+        weight * len(wanted & {_stem(word) for word in _WORD.findall(part.casefold())})
+        for weight, part in zip((4, 3, 1), parts, strict=True)
+    )
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word

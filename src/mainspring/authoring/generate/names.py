@@ -1,0 +1,204 @@
+"""Names that a model may not make up: they are in the workspace, or a person has said them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from mainspring.authoring.generate.desk import Turn, tidy
+from mainspring.authoring.generate.destinations import (
+    ADDRESS,
+    MADE_ADDRESS,
+    is_given,
+    kind_of,
+    laid_down,
+)
+from mainspring.authoring.generate.prompts import spelled
+from mainspring.authoring.places import parent_of, texts, value_at
+from mainspring.authoring.resources import Resources
+from mainspring.authoring.shapes import Wish
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.secret_use import secret_places
+from mainspring.definition.templates import has_syntax, parse_template
+
+_ASK: Final = "Use one that list_resources tells, or leave the value out and ask for it."
+_BARE: Final = (
+    "Name one that somebody gave or a bare path such as {{ inputs.channel }}, or leave the value "
+    "out and ask for it."
+)
+_SPELT: Final = re.compile(r"\bsecrets\s*\.\s*(\w{1,64})")
+_HOST: Final = re.compile(r"https?://(?:[^/\s@]{0,200}@)?([^/\s:?#{}]{1,253})", re.IGNORECASE)
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SHOWN: Final = 100
+_MOST_NOTES: Final = 5
+_MOST_FOUND: Final = 200
+# How many destinations with templates in them are looked at.
+_MOST_BUILT: Final = 300
+_TOO_MANY: Final = f"There are more than {_MOST_BUILT} destinations with templates in them."
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a definition may speak of here."""
+
+    # Everything that a person has said or has saved before, in one case.
+    said: str
+    resources: Resources
+    words: Vocabulary
+    # Every text of the definition of before, as it stands there.
+    kept: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, wish: Wish, talk: Sequence[Turn], resources: Resources, words: Vocabulary) -> Known:
+        said = [wish.text, *(turn.text for turn in talk if turn.by == "person")]
+        if wish.before is not None:
+            said.append(spelled(wish.before))
+        kept = frozenset(text for _, _, text in texts(wish.before or {}))
+        return cls("\n".join(said).casefold(), resources, words, kept)
+
+    def heard(self, name: str) -> bool:
+        """Whether somebody said it, as a word of its own."""
+        wanted = name.casefold()
+        if not wanted or wanted not in self.said:
+            return False
+        return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", self.said) is not None
+
+    def is_choice(self, value: str) -> bool:
+        """Whether a text may be offered as an answer: a name in it must be one that there is."""
+        named = value.startswith("#") or "@" in value or "://" in value
+        return not has_syntax(value) and (not named or self.heard(value.strip("#")))
+
+
+def invented(document: Mapping[str, Any], known: Known) -> Iterator[Finding]:
+    """The names in a document that nobody has given; where there are very many, the first."""
+    return islice(_invented(document, known), _MOST_FOUND)
+
+
+def _invented(document: Mapping[str, Any], known: Known) -> Iterator[Finding]:
+    built = 0
+    for pointer, key, text in texts(document):
+        for name in sorted(_secrets_in(document, pointer, key, text)):
+            if name not in known.resources.secrets and not known.heard(f"secrets.{name}"):
+                yield _unknown(pointer, "secret", name)
+        unsaid = [one for one in _addresses(text) if not known.heard(one)]
+        yield from (_unknown(pointer, "address", one) for one in unsaid)
+        kind = None if unsaid or text in known.kept else kind_of(pointer, key, text)
+        if kind is not None:
+            built += has_syntax(text)
+            if built > _MOST_BUILT:
+                yield Finding(pointer, _TOO_MANY, "too_many_destinations")
+                return
+            yield from _led_elsewhere(document, pointer, kind, text, known)
+        if not has_syntax(text):
+            name_of = _named_by(document, pointer, key)
+            if name_of is not None and not _CHECKS[name_of](text, known):
+                yield _unknown(pointer, name_of, text)
+
+
+def _secrets_in(document: Mapping[str, Any], pointer: str, key: str, text: str) -> Iterable[str]:
+    """The secrets that a text uses, as those who fill them in read it."""
+    if key == "source" and _caller(document, parent_of(parent_of(pointer))) == "script":
+        return {one.name for one in secret_places(text)}
+    if "secrets" not in text or not has_syntax(text):
+        return ()
+    try:
+        return parse_template(text, Limits(), secrets=True).secret_names
+    except Invalid:
+        # The validator refuses it; what it may name counts as named all the same.
+        return set(_SPELT.findall(text))
+
+
+def _addresses(text: str) -> list[str]:
+    return [*ADDRESS.findall(text), *MADE_ADDRESS.findall(text)]
+
+
+def _led_elsewhere(
+    document: Mapping[str, Any], pointer: str, kind: str, text: str, known: Known
+) -> Iterator[Finding]:
+    """A destination that is made of more than what was said and what the run knows."""
+    if not is_given(kind, text, known.heard):
+        detail = f"The {kind} {tidy(text, _SHOWN)!r} is built out of what nobody has said."
+        yield Finding(pointer, detail, f"invented_{kind}", _BARE)
+    elif has_syntax(text):
+        for at, one in laid_down(document, text):
+            if one not in known.kept and not _is_known(kind, one, known):
+                yield _unknown(at, kind, one)
+
+
+def _is_known(kind: str, text: str, known: Known) -> bool:
+    """Whether a text that becomes a destination names one that somebody gave."""
+    if has_syntax(text) or kind == "address":
+        return is_given(kind, text, known.heard)
+    if kind == "host":
+        return all(known.heard(host) for host in _HOST.findall(text) or [text])
+    return known.heard(text.strip("#"))
+
+
+def _named_by(document: Mapping[str, Any], pointer: str, key: str) -> str | None:
+    """What a text names, by where it stands."""
+    if key in ("board_id", "boards"):
+        return "board" if _UUID.fullmatch(str(value_at(document, pointer))) else None
+    if key in ("channel", "event_type"):
+        return key.replace("_type", " type")
+    above = parent_of(pointer)
+    if key == "secret" and above.endswith("/config/signature"):
+        return "secret"
+    if key == "name" and _caller(document, parent_of(above)) == "get_board":
+        return "board name"
+    return None
+
+
+def _caller(document: Mapping[str, Any], pointer: str) -> Any:
+    owner = value_at(document, pointer)
+    return (owner.get("action") or owner.get("tool")) if isinstance(owner, Mapping) else None
+
+
+def _is_event(name: str, known: Known) -> bool:
+    own = known.resources.event_types or {}
+    return name in known.words.events or name in own or known.heard(name)
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, Known], bool]]] = {
+    "board": lambda name, known: (
+        any(board.id == name for board in known.resources.boards) or known.heard(name)
+    ),
+    "board name": lambda name, known: (
+        any(board.name == name for board in known.resources.boards) or known.heard(name)
+    ),
+    "channel": lambda name, known: known.heard(name.strip("#")),
+    "event type": _is_event,
+    "secret": lambda name, known: name in known.resources.secrets or known.heard(name),
+}
+
+
+def _unknown(pointer: str, kind: str, name: str) -> Finding:
+    what = kind.removesuffix(" name")
+    detail = f"Nobody has named the {what} {tidy(name, _SHOWN)!r}, and there is none here."
+    return Finding(pointer, detail, f"invented_{what.replace(' ', '_')}", _ASK)
+
+
+def remarks(document: Mapping[str, Any], known: Known) -> list[str]:
+    """Names that may well be meant, and that a person should look at."""
+    return list(dict.fromkeys(_remarks(document, known)))[:_MOST_NOTES]
+
+
+def _remarks(document: Mapping[str, Any], known: Known) -> Iterator[str]:
+    for pointer, key, text in texts(document):
+        for host in _HOST.findall(text):
+            if not known.heard(host):
+                yield f"It speaks of {tidy(host, _SHOWN)}, which the request does not name."
+        missing = not has_syntax(text) and text not in known.resources.page_types
+        if missing and _is_page_type(document, pointer, key):
+            yield f"There are no pages of the type {tidy(text, _SHOWN)!r} here yet."
+
+
+def _is_page_type(document: Mapping[str, Any], pointer: str, key: str) -> bool:
+    if key == "page_type":
+        return True
+    owner = _caller(document, parent_of(parent_of(pointer)))
+    return key == "type" and owner in ("list_pages", "search", "query")

@@ -1,0 +1,265 @@
+"""Schemas told in few words: what a model needs to write a value, and nothing besides.
+
+The notation is that of TypeScript, which takes a fifth of the room of JSON Schema. All of it is
+made from the schemas themselves, so it cannot say anything that the validator does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.schema import definition_schema
+from mainspring.definition.templates import FILTERS, TESTS
+from mainspring.definition.templates.filters import REQUIRED
+
+_DEEPEST: Final = 6
+_SENTENCE: Final = 160
+_VALUE: Final = 60
+_MOST_KEYS: Final = 60
+_MOST_OPTIONS: Final = 30
+# Everything that we set ourselves, and what follows from the plan.
+_NOT_THEIRS: Final = frozenset({"schema_version", "intent", "metadata", "grants", "retention"})
+_TYPES: Final = {"integer": "integer", "number": "number", "boolean": "boolean", "null": "null"}
+_FILTER: Final = "#/$defs/filter"
+
+
+class Outline:
+    """One schema with the definitions it leans on."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        defs = root.get("$defs")
+        self._defs: Mapping[str, Any] = defs if isinstance(defs, Mapping) else {}
+
+    def spell(self, schema: Any, depth: int = 0) -> str:
+        """A schema as a type."""
+        if not isinstance(schema, Mapping) or depth > _DEEPEST:
+            return "any"
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            if reference == _FILTER:
+                return "Filter"
+            return self.spell(self._defs.get(reference.rpartition("/")[2]), depth + 1)
+        if "const" in schema:
+            return _value(schema["const"])
+        if isinstance(schema.get("enum"), list):
+            return " | ".join(map(_value, schema["enum"][:_MOST_OPTIONS]))
+        return self._by_type(schema, depth)
+
+    def _by_type(self, schema: Mapping[str, Any], depth: int) -> str:
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            return " | ".join(
+                dict.fromkeys(self._by_type({**schema, "type": one}, depth) for one in kind)
+            )
+        if kind == "object" or (kind is None and "properties" in schema):
+            return self._object(schema, depth)
+        if kind == "array":
+            item = self.spell(schema.get("items"), depth + 1)
+            return f"({item})[]" if " | " in item else f"{item}[]"
+        if kind == "string":
+            return _text(schema)
+        if isinstance(kind, str) and kind in _TYPES:
+            return _number(_TYPES[kind], schema)
+        options = schema.get("anyOf") or schema.get("oneOf")
+        if isinstance(options, list):
+            told = (self.spell(one, depth + 1) for one in options[:_MOST_OPTIONS])
+            return " | ".join(dict.fromkeys(told))
+        return "any"
+
+    def _object(self, schema: Mapping[str, Any], depth: int) -> str:
+        lines = list(self.keys(schema, depth))
+        if lines:
+            return "{ " + "; ".join(lines) + " }" + _either(schema)
+        rest = schema.get("additionalProperties")
+        return f"{{ [key]: {self.spell(rest, depth + 1)} }}" if isinstance(rest, Mapping) else "{}"
+
+    def keys(self, schema: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+        """Each key of an object with its type, and with what it means at the outermost level."""
+        properties = schema.get("properties")
+        if not isinstance(properties, Mapping):
+            return
+        needed = schema.get("required")
+        needed = needed if isinstance(needed, list) else []
+        for name, one in list(properties.items())[:_MOST_KEYS]:
+            told = f"{name}{'' if name in needed else '?'}: {self.spell(one, depth + 1)}"
+            if isinstance(one, Mapping):
+                if "default" in one and one["default"] not in (None, {}, []):
+                    told += f" = {_value(one['default'])}"
+                if depth == 0:
+                    told += _meaning(one)
+            yield told
+
+
+def _either(schema: Mapping[str, Any]) -> str:
+    """Keys of which one has to be there."""
+    for options in (schema.get("oneOf"), schema.get("anyOf")):
+        if isinstance(options, list) and all(isinstance(one, Mapping) for one in options):
+            names = [" and ".join(map(str, one.get("required", ()))) for one in options]
+            if all(names):
+                return f" with {' or '.join(names)}"
+    return ""
+
+
+def _meaning(schema: Mapping[str, Any]) -> str:
+    said = schema.get("description")
+    if not isinstance(said, str) or not said:
+        return ""
+    line = " ".join(said.split())
+    return f"  // {line if len(line) <= _SENTENCE else line[:_SENTENCE] + '…'}"
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    said = [str(schema["format"])] if isinstance(schema.get("format"), str) else []
+    longest = schema.get("maxLength")
+    if isinstance(longest, int) and longest <= 1_000:
+        said.append(f"≤{longest}")
+    return f"string({', '.join(said)})" if said else "string"
+
+
+def _number(kind: str, schema: Mapping[str, Any]) -> str:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is None and high is None:
+        return kind
+    return f"{kind}({'' if low is None else low}..{'' if high is None else high})"
+
+
+def _value(value: Any) -> str:
+    told = json.dumps(value, ensure_ascii=False, default=str)
+    return told if len(told) <= _VALUE else f"{told[:_VALUE]}…"
+
+
+def block(title: str, schema: Mapping[str, Any], said: str = "") -> str:
+    """One object with a key a line."""
+    lines = [f"  {line}" for line in Outline(schema).keys(schema)]
+    head = f"{title} {{" + (f"  // {said}" if said else "")
+    return "\n".join([head, *lines, "}" + _either(schema)])
+
+
+@lru_cache(maxsize=1)
+def envelope() -> str:
+    """A definition, without the parts that are not the model's to write."""
+    schema = definition_schema()
+    parts = schema["$defs"]
+    shown = [
+        block(name, _trimmed(parts[name])) for name in ("Trigger", "Step", "Execution", "Writes")
+    ]
+    given = schema["properties"]
+    inputs = parts["Inputs"]["properties"]["schema"]["description"]
+    properties = {
+        **given,
+        "inputs": {"type": "object", "description": f"{{ schema }}: {inputs}"},
+        "triggers": _named("Trigger", given["triggers"]),
+        "plan": _named("Step", given["plan"]),
+        "execution": {"type": "object", "description": "An Execution, below."},
+        "writes": {"type": "object", "description": "A Writes, below."},
+    }
+    root = _trimmed({**schema, "properties": properties})
+    return "\n".join([block("Definition", root), *shown])
+
+
+def _named(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "array",
+        "description": f"Each a {kind}, below. {schema.get('description', '')}",
+    }
+
+
+def _trimmed(schema: Mapping[str, Any]) -> dict[str, Any]:
+    properties = {
+        name: one
+        for name, one in schema["properties"].items()
+        if name not in _NOT_THEIRS | {"write_policy"}
+    }
+    if "on_failure" in properties:
+        properties["on_failure"] = _named("Step", properties["on_failure"])
+    return {**schema, "properties": properties}
+
+
+def triggers(words: Vocabulary) -> str:
+    """Every kind of trigger: its config, and what its runs read as ``trigger``."""
+    told = []
+    for one in words.triggers.values():
+        payload = one.payload_schema.get("properties")
+        names = ", ".join(payload) if isinstance(payload, Mapping) and payload else ""
+        told.append(block(one.type, one.config_schema, one.description))
+        if names:
+            told.append(f"  runs read trigger.{{{names}}}")
+    return "\n".join(told)
+
+
+def actions(words: Vocabulary) -> str:
+    """Every action with its config, and what later steps read of it."""
+    told = []
+    for one in words.actions.values():
+        told.append(block(one.type, one.config_schema, _one_line(one.description)))
+        if one.output_schema:
+            told.append(f"  {_gives(one.output_schema)}")
+    return "\n".join(told)
+
+
+def capabilities(words: Vocabulary) -> str:
+    """What is ours and can be granted: its name, how far it reaches, what it does."""
+    return "\n".join(
+        f"{one.id}  [{reach(one)}] {one.label}"
+        for one in words.capabilities.values()
+        if one.grantable and not from_outside(one)
+    )
+
+
+def reach(capability: Capability) -> str:
+    if capability.write is not None:
+        return "sends, a person agrees first"
+    effect = capability.annotations.effect
+    return {Effect.READ: "reads", Effect.KEEP: "writes here", Effect.SEND: "sends"}[effect]
+
+
+def from_outside(capability: Capability) -> bool:
+    """Whether it is the tool of a connection: what it says of itself was written elsewhere."""
+    return bool(capability.annotations.pin)
+
+
+def aliases(words: Vocabulary) -> list[str]:
+    """The connections whose tools can be used."""
+    outside = (one.id for one in words.capabilities.values() if from_outside(one))
+    return sorted({name.partition(".")[0] for name in outside})
+
+
+def described(capability: Capability) -> str:
+    """One capability, whole."""
+    parts = [
+        f"{capability.id} [{reach(capability)}]",
+        capability.description.strip(),
+        block("config", capability.input_schema),
+        _gives(capability.output_schema),
+    ]
+    if capability.annotations.secret_arguments:
+        names = ", ".join(sorted(capability.annotations.secret_arguments))
+        parts.append(f"{names} may be {{{{ secrets.name }}}} with the name of a secret there is.")
+    if capability.annotations.held_back:
+        parts.append(f"It cannot be called now: {capability.annotations.held_back}")
+    return "\n".join(parts)
+
+
+def filters() -> str:
+    """The filters with their parameters, and the tests."""
+    told = []
+    for name, one in sorted(FILTERS.items()):
+        given = ", ".join(
+            key if value is REQUIRED else f"{key}={_value(value)}" for key, value in one.parameters
+        )
+        told.append(f"{name}({given})" if given else name)
+    return f"Filters: {', '.join(told)}.\nTests: {', '.join(sorted(TESTS))}."
+
+
+def _gives(schema: Mapping[str, Any]) -> str:
+    return f"gives {Outline(schema).spell(schema, 1)}"
+
+
+def _one_line(text: str) -> str:
+    label, _, more = text.strip().partition("\n")
+    return ": ".join(filter(None, (label, " ".join(more.split()))))

@@ -1,0 +1,102 @@
+"""Places in a document: what stands at a JSON pointer, and another document with it changed.
+
+Nothing is changed where it stands: whoever holds the document of before still has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding
+from mainspring.definition.pointers import parts_of, under
+
+NOT_THERE: Final = object()
+_APPEND: Final = "-"
+_LONGEST_INDEX: Final = 6
+
+
+class NoPlace(Exception):
+    """There is nothing that could hold a value at this pointer."""
+
+    def __init__(self, pointer: str, detail: str) -> None:
+        super().__init__(detail)
+        self.finding = Finding(pointer, detail, "no_place")
+
+
+def value_at(document: Any, pointer: str) -> Any:
+    """What stands there; ``NOT_THERE`` when nothing does."""
+    if pointer and not pointer.startswith("/"):
+        return NOT_THERE
+    value = document
+    for part in parts_of(pointer):
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and _is_index(part) and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return NOT_THERE
+    return value
+
+
+def put(document: Any, pointer: str, value: Any) -> Any:
+    """The document with a value at a place; objects on the way to it are made."""
+    return _put(document, parts_of(pointer), value, pointer)
+
+
+def take_out(document: Any, pointer: str) -> Any:
+    """The document without what stands at a place."""
+    *above, last = parts_of(pointer) or [""]
+    holder = value_at(document, under("", *above))
+    if isinstance(holder, Mapping) and last in holder:
+        return put(document, under("", *above), {k: v for k, v in holder.items() if k != last})
+    if isinstance(holder, list) and _is_index(last) and int(last) < len(holder):
+        place = int(last)
+        return put(document, under("", *above), holder[:place] + holder[place + 1 :])
+    raise NoPlace(pointer, "There is nothing at this place that could be taken out.")
+
+
+def is_within(pointer: str, outer: str) -> bool:
+    """Whether a place is another one, or inside it."""
+    return pointer == outer or pointer.startswith(f"{outer}/")
+
+
+def parent_of(pointer: str) -> str:
+    return pointer.rpartition("/")[0]
+
+
+def texts(document: Any) -> Iterator[tuple[str, str, str]]:
+    """Every text with its pointer and the key it stands under; a list hands on its own key."""
+    waiting: list[tuple[str, str, Any]] = [("", "", document)]
+    while waiting:
+        pointer, key, value = waiting.pop()
+        if isinstance(value, str):
+            yield pointer, key, value
+        elif isinstance(value, Mapping):
+            waiting += [(under(pointer, name), str(name), one) for name, one in value.items()]
+        elif isinstance(value, list):
+            waiting += [(under(pointer, place), key, one) for place, one in enumerate(value)]
+
+
+def _put(holder: Any, parts: list[str], value: Any, pointer: str) -> Any:
+    if not parts:
+        return value
+    part, rest = parts[0], parts[1:]
+    if isinstance(holder, Mapping):
+        below = holder.get(part, _made_for(rest))
+        return {**holder, part: _put(below, rest, value, pointer)}
+    if isinstance(holder, list):
+        place = len(holder) if part == _APPEND else int(part) if _is_index(part) else -1
+        if 0 <= place <= len(holder):
+            below = holder[place] if place < len(holder) else {}
+            return [*holder[:place], _put(below, rest, value, pointer), *holder[place + 1 :]]
+    raise NoPlace(pointer, "There is nothing here that could hold a value at this place.")
+
+
+def _made_for(rest: list[str]) -> Any:
+    """What is made on the way to a place: a list for its first entry, else an object."""
+    return [] if rest and rest[0] in ("0", _APPEND) else {}
+
+
+def _is_index(part: str) -> bool:
+    return part.isascii() and part.isdecimal() and len(part) <= _LONGEST_INDEX

@@ -1,0 +1,231 @@
+"""Answers of a person, put where their questions point.
+
+Every answer is read by the kind of its question and held against its schema. What does not fit
+is told at the answer, all of it at once, and then nothing of it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from mainspring.authoring.phrases.reading import read_words
+from mainspring.authoring.phrases.words import LONGEST
+from mainspring.authoring.phrases.zones import is_zone
+from mainspring.authoring.places import NoPlace, put, value_at
+from mainspring.authoring.shapes import Choice, Question
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import compile_schema
+from mainspring.definition.json_values import same
+from mainspring.definition.pointers import parts_of, under
+
+BY_HAND: Final = "by hand"
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TRIGGERS: Final = "/triggers"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A document with answers in it, and words that the request is to be read with again."""
+
+    document: dict[str, Any]
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What an answer is read with."""
+
+    now: datetime
+    timezone: str | None
+    limits: Limits
+    # The boards that there are, as a person may name them: name to id.
+    boards: Mapping[str, str] = field(default_factory=dict)
+
+
+def put_answers(
+    document: Mapping[str, Any], questions: Sequence[Question], answers: Mapping[str, Any],
+    place: Place,
+) -> Answered:  # fmt: skip
+    """The document with each answer at its place."""
+    asked = {one.id: one for one in questions}
+    findings = [
+        Finding(
+            under("/answers", name), f"There is no open question {name[:100]!r}.", "no_question"
+        )
+        for name in answers.keys() - asked.keys()
+    ]
+    made, words = dict(document), []
+    # Questions in their own order: a schedule that becomes two moves nothing that stands before.
+    for question in questions:
+        if question.id not in answers:
+            continue
+        at = under("/answers", question.id)
+        try:
+            if question.kind == "words":
+                words.append(_text(answers[question.id], at))
+            else:
+                for pointer, value in _placed(question, answers[question.id], made, place, at):
+                    made = put(made, pointer, value)
+        except NoPlace as lost:
+            findings.append(Finding(at, lost.finding.detail, "no_place"))
+        except Invalid as wrong:
+            findings += wrong.findings
+    if findings:
+        raise Invalid(findings[0].detail, code="answer_unusable", findings=findings)
+    return Answered(made, tuple(words))
+
+
+def _placed(
+    question: Question, answer: Any, document: Mapping[str, Any], place: Place, at: str
+) -> Iterator[tuple[str, Any]]:
+    choice = _chosen(question, answer)
+    if question.kind == "schedule":
+        yield from _schedule(question, choice, answer, document, place, at)
+    elif question.kind == "time_zone":
+        zone = _zone(answer if choice is None else choice.value, at)
+        for pointer in (question.pointer, *question.others):
+            yield pointer, zone
+    else:
+        value = _meant(question, answer, place, at) if choice is None else choice.value
+        _check(question, value, place, at)
+        for pointer in (question.pointer, *question.others):
+            yield pointer, value
+    if choice is not None:
+        yield from choice.also
+
+
+def _chosen(question: Question, answer: Any) -> Choice | None:
+    """The choice that was meant, by its value or by its words."""
+    for choice in question.choices:
+        if same(choice.value, answer):
+            return choice
+    said = answer.strip().casefold() if isinstance(answer, str) else None
+    return next((one for one in question.choices if one.label.casefold() == said), None)
+
+
+def _meant(question: Question, answer: Any, place: Place, at: str) -> Any:
+    """An answer as it is; a board that was named is meant by its id."""
+    if not question.pointer.endswith("/board_id") or not isinstance(answer, str):
+        return answer
+    if _UUID.fullmatch(answer.strip()):
+        return answer.strip().lower()
+    wanted = answer.strip().casefold()
+    found = [id_ for name, id_ in place.boards.items() if name.casefold() == wanted]
+    if len(found) == 1:
+        return found[0]
+    shown = ", ".join(repr(name) for name in list(place.boards)[:5]) or "none yet"
+    raise _wrong(
+        at,
+        f"There is no board called {answer.strip()[:100]!r}.",
+        f"There are: {shown}. `mainspring boards create` makes one; then answer again.",
+    )
+
+
+def _check(question: Question, value: Any, place: Place, at: str) -> None:
+    findings = compile_schema(question.schema, place.limits).findings(value, at)
+    if findings:
+        raise Invalid(findings[0].detail, code="answer_unusable", findings=findings)
+
+
+def _schedule(
+    question: Question, choice: Choice | None, answer: Any, document: Mapping[str, Any],
+    place: Place, at: str,
+) -> Iterator[tuple[str, Any]]:  # fmt: skip
+    value = answer if choice is None else choice.value
+    configs = _configs(value, place, at)
+    triggers = value_at(document, _TRIGGERS)
+    entries = list(triggers) if isinstance(triggers, list) else []
+    here = int(parts_of(question.pointer)[1])
+    before, after = entries[:here], entries[here + 1 :]
+    taken = {str(one.get("id")) for one in (*before, *after) if isinstance(one, Mapping)}
+    made = [
+        {"id": name, "type": "schedule", "config": config}
+        for name, config in zip(_free(taken), configs, strict=False)
+    ]
+    yield _TRIGGERS, [*before, *made, *after]
+
+
+def _free(taken: set[str]) -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        if f"schedule-{number}" not in taken:
+            yield f"schedule-{number}"
+
+
+def _configs(value: Any, place: Place, at: str) -> list[dict[str, Any]]:
+    """The configs of schedule triggers that an answer stands for; none: it is run by hand."""
+    if value is None or (isinstance(value, str) and value.strip().casefold() == BY_HAND):
+        return []
+    if isinstance(value, str):
+        return _read(value, place, at)
+    entries = value if isinstance(value, list) else [value]
+    configs = []
+    for entry in entries:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("cron"), str):
+            raise _wrong(at, "Say when in words, or as cron and timezone.")
+        zone = entry.get("timezone") or place.timezone
+        if zone is None:
+            raise _wrong(at, "Which time zone? Add timezone, such as Europe/Berlin.")
+        configs.append({"cron": entry["cron"], "timezone": _zone(zone, at)})
+    return configs
+
+
+def _read(text: str, place: Place, at: str) -> list[dict[str, Any]]:
+    answer = read_words(text, place.now, place.timezone)
+    configs = [
+        {"cron": cron, "timezone": one.timezone} for one in answer.readings for cron in one.crons
+    ]
+    if answer.clarifications:
+        asked = answer.clarifications[0]
+        choices = "; ".join(one.sentence for one in asked.choices[:5])
+        raise _wrong(at, asked.question, f"Such as: {choices}." if choices else None)
+    if answer.refusals:
+        raise _wrong(at, answer.refusals[0].reason)
+    if not configs:
+        raise _wrong(
+            at, "These words say nothing about when.", "Such as: every weekday at 9 Berlin time."
+        )
+    return configs
+
+
+def _zone(value: Any, at: str) -> str:
+    """An IANA name, or the zone of a place that has only one."""
+    text = value.strip() if isinstance(value, str) else ""
+    if is_zone(text):
+        return text
+    # A place is read as it would be in a sentence.
+    read = read_words(f"every day at 9:00 {text} time"[:200], _ANY_DAY, None)
+    if text and len(read.readings) == 1 and not read.clarifications:
+        return read.readings[0].timezone
+    zones = [
+        choice.timezone or choice.sentence
+        for asked in read.clarifications[:1]
+        for choice in asked.choices
+    ]
+    hint = f"Such as {', '.join(zones[:5])}." if zones and text else "Such as Europe/Berlin."
+    raise _wrong(at, "There is no time zone of this name.", hint)
+
+
+_ANY_DAY: Final = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+
+
+def _text(value: Any, at: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(at, "Say it in words.")
+    if len(value) > LONGEST:
+        raise _wrong(at, f"At most {LONGEST:,} characters are read; say it in fewer words.")
+    return value.strip()
+
+
+def _wrong(at: str, detail: str, suggestion: str | None = None) -> Invalid:
+    return Invalid(
+        detail,
+        code="answer_unusable",
+        findings=[Finding(at, detail, "answer_unusable", suggestion)],
+    )

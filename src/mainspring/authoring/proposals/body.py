@@ -1,0 +1,102 @@
+"""What is kept of a proposal between one answer and the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from mainspring.authoring.shapes import Making, Question
+from mainspring.contracts.errors import Finding
+
+MOST_TURNS: Final = 60
+Status = Literal["asks", "invalid", "ready", "saved"]
+Wanted = Literal["auto", "rules", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One turn of the conversation about a proposal."""
+
+    by: Literal["person", "proposal"]
+    text: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"by": self.by, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A proposal without its row."""
+
+    # The words it was made from; further words are turns of the conversation.
+    request: str
+    timezone: str | None
+    document: dict[str, Any]
+    questions: tuple[Question, ...]
+    # What is wrong with it besides, so that it cannot be saved.
+    problems: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    making: Making
+    # What a run of it may call, as the validator says; none while it is not whole.
+    grants: tuple[Mapping[str, Any], ...] = ()
+    # Who the person wanted to make it.
+    wanted: Wanted = "auto"
+    # What was answered so far, by the ids of the questions.
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    talk: tuple[Said, ...] = ()
+    review: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> Status:
+        if self.questions:
+            return "asks"
+        return "invalid" if self.problems else "ready"
+
+    def saying(self, *turns: Said) -> Body:
+        """The same with more said; the oldest words but the first are let go."""
+        talk = (*self.talk, *turns)
+        if len(talk) > MOST_TURNS:
+            talk = (talk[0], *talk[1 - MOST_TURNS :])
+        return replace(self, talk=talk)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "request": self.request,
+            "timezone": self.timezone,
+            "document": self.document,
+            "questions": [one.as_dict() for one in self.questions],
+            "problems": [one.as_dict() for one in self.problems],
+            "notes": list(self.notes),
+            "making": self.making.as_dict(),
+            "grants": [dict(one) for one in self.grants],
+            "wanted": self.wanted,
+            "answers": dict(self.answers),
+            "talk": [one.as_dict() for one in self.talk],
+            "review": dict(self.review),
+        }
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> Body:
+        making = dict(kept["making"])
+        return cls(
+            request=kept["request"],
+            timezone=kept["timezone"],
+            document=kept["document"],
+            questions=tuple(map(Question.read, kept["questions"])),
+            problems=_findings(kept["problems"]),
+            notes=tuple(kept["notes"]),
+            making=Making(**{**making, "refused": tuple(making["refused"])}),
+            # A proposal outlives an upgrade by some days.
+            grants=tuple(kept.get("grants", ())),
+            wanted=kept.get("wanted", "auto"),
+            answers=kept.get("answers", {}),
+            talk=tuple(Said(one["by"], one["text"]) for one in kept["talk"]),
+            review=kept["review"],
+        )
+
+
+def _findings(kept: Sequence[Mapping[str, str]]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(one["pointer"], one["detail"], one["code"], one.get("suggestion")) for one in kept
+    )

@@ -1,0 +1,129 @@
+"""Words become a proposal: by a model where one can be asked, else by rules.
+
+Both ways end the same: the one validator judges what was made, what is missing becomes a
+question, and the review is made of what stands there. A model whose definitions do not pass is
+not believed: rules take its place, and it is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.authoring.generate.desk import Desk, Turn
+from mainspring.authoring.generate.generating import generate
+from mainspring.authoring.proposals.body import Body, Said, Wanted
+from mainspring.authoring.proposals.missing import Around, still_open
+from mainspring.authoring.proposals.till import Till
+from mainspring.authoring.resources import Resources, look_around
+from mainspring.authoring.shapes import Making, Question, Sketch, Wish
+from mainspring.authoring.sketch.sketching import sketch
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.registry import Vocabulary
+
+if TYPE_CHECKING:
+    from mainspring.authoring.studio import Studio
+    from mainspring.contracts.context import CallContext
+
+DEFAULT_USD: Final = Decimal("0.50")
+_NO_MODEL: Final = "No model is connected here, so rules made this; no model was used."
+_NOT_WANTED: Final = "Rules made this, as was asked; no model was used."
+
+
+@dataclass(slots=True)
+class Bench:
+    """What one proposal is made with; the words of the workspace are looked up once."""
+
+    studio: Studio
+    ctx: CallContext
+    words: Vocabulary
+    resources: Resources
+    till: Till
+    wanted: Wanted
+    model: str
+    automation_id: UUID | None = None
+
+    @property
+    def space(self) -> UUID:
+        return self.ctx.actor.workspace_id
+
+    @property
+    def around(self) -> Around:
+        return Around(self.words, self.resources, self.studio.limits)
+
+    def desk(self) -> Desk:
+        """Where a model works on it."""
+
+        async def judge(document: Any) -> Any:
+            return await self.studio.judge(self.space, document, self.automation_id)
+
+        return Desk(
+            ask=self.till, model=self.model, words=self.words, resources=self.resources,
+            judge=judge, max_usd=self.till.cap,
+            seconds=float(self.studio.limits.authoring_seconds), clock=self.ctx.clock,
+        )  # fmt: skip
+
+
+async def set_up(
+    studio: Studio, ctx: CallContext, given: Mapping[str, Any], automation_id: UUID | None = None
+) -> Bench:
+    """The bench for one call."""
+    space = ctx.actor.workspace_id
+    usd = given.get("max_usd")
+    cap = DEFAULT_USD if usd is None else Decimal(str(usd))
+    resources = await look_around(studio.inside(space), space, ctx.actor.id, studio.models)
+    words = await studio.words(space, None)
+    till = Till(ctx, studio.models, cap)
+    return Bench(
+        studio, ctx, words, resources, till, given.get("by", "auto"), given.get("model", ""),
+        automation_id,
+    )  # fmt: skip
+
+
+async def make(bench: Bench, wish: Wish, talk: Sequence[Said] = ()) -> tuple[Sketch, Making]:
+    """What becomes of a wish, and how it was made."""
+    if bench.wanted == "rules":
+        return await _by_rules(bench, wish, _NOT_WANTED)
+    if not bench.resources.has_model and bench.wanted == "auto" and not bench.model:
+        return await _by_rules(bench, wish, _NO_MODEL)
+    turns = [Turn(one.by, one.text) for one in talk]
+    try:
+        made = await generate(bench.desk(), wish, turns)
+    except Problem as problem:
+        if bench.wanted == "model":
+            raise
+        note = f"The model could not be asked, so rules made this: {problem.detail}"
+        found, making = await _by_rules(bench, wish, note)
+        return found, replace(making, cost_usd=_usd(bench.till.spent))
+    spent = _usd(bench.till.spent)
+    if made.sketch is None:
+        found, making = await _by_rules(bench, wish, f"{made.note} Rules made this instead.")
+        return found, replace(making, rounds=made.rounds, refused=made.refused, cost_usd=spent)
+    by = Making("model", made.note, made.model, made.rounds, made.refused, spent)
+    return made.sketch, by
+
+
+async def _by_rules(bench: Bench, wish: Wish, note: str) -> tuple[Sketch, Making]:
+    # Odd words take their time to read; nobody else waits for it.
+    made = await asyncio.to_thread(sketch, wish, bench.words, bench.resources)
+    return made, Making("rules", note)
+
+
+def _usd(amount: Decimal) -> str:
+    return f"{amount.normalize():f}" if amount else "0"
+
+
+async def judged(
+    bench: Bench, body: Body, document: dict[str, Any], asked: Sequence[Question]
+) -> Body:
+    """A body with a document in it, its open questions, and what is wrong with it besides."""
+    report = await bench.studio.judge(bench.space, document, bench.automation_id)
+    found = still_open(document, report.findings, asked, bench.around)
+    return replace(
+        body, document=document, questions=found.questions, problems=found.problems,
+        grants=tuple(grant.as_dict() for grant in report.grants),
+    )  # fmt: skip

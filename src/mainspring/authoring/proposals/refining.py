@@ -1,0 +1,148 @@
+"""A proposal goes on: by answers, by edits, and by further words.
+
+In this order: answers fill what was open, edits are a person's own hand, and words are read
+last, with everything before them in place. Whatever comes out is judged and reviewed anew. A
+hand that makes it wrong is told where, and nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mainspring.authoring.phrases.words import LONGEST
+from mainspring.authoring.places import NOT_THERE, NoPlace, parent_of, put, take_out, value_at
+from mainspring.authoring.proposals.answering import Place, put_answers
+from mainspring.authoring.proposals.body import Body, Said
+from mainspring.authoring.proposals.making import Bench, judged, make
+from mainspring.authoring.shapes import Question, Sketch, Wish
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.json_text import check_value
+from mainspring.definition.pointers import under
+
+
+async def refined(
+    bench: Bench, body: Body, given: Mapping[str, Any], before: Mapping[str, Any] | None
+) -> Body:
+    """The body after answers, edits and words; ``before`` is what a change started from."""
+    hand = bool(given.get("edits") or "definition" in given)
+    answers = given.get("answers") or {}
+    place = _place(bench, body)
+    answered = put_answers(body.document, body.questions, answers, place)
+    document = _by_hand(answered.document, given, bench)
+    left = [one for one in body.questions if one.id not in answers]
+    made = await judged(bench, body, document, left)
+    if hand:
+        _refuse_new(body.problems, made.problems)
+    if answers:
+        said = {one.id for one in body.questions if one.kind != "words"}
+        known = {name: value for name, value in answers.items() if name in said}
+        made = replace(made, answers={**made.answers, **known})
+        # Not the answers themselves: the document has them, and a token typed by mistake has no
+        # business in a conversation.
+        made = made.saying(Said("person", f"Answered: {', '.join(answers)}."))
+    if answered.words:
+        made = await _said_more(bench, made, "\n".join(answered.words), before)
+    if given.get("instruction"):
+        made = await _told(bench, made, given["instruction"])
+    return made
+
+
+def _place(bench: Bench, body: Body) -> Place:
+    boards = {one.name: one.id for one in bench.resources.boards}
+    return Place(bench.ctx.clock.now(), body.timezone, bench.studio.limits, boards)
+
+
+def _by_hand(document: dict[str, Any], given: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
+    """What a person wrote themselves: a whole definition, or values at places."""
+    if "definition" in given:
+        document = dict(given["definition"])
+    findings: list[Finding] = []
+    for number, edit in enumerate(given.get("edits") or ()):
+        at = under("/edits", number)
+        try:
+            pointer = edit["pointer"]
+            made = (
+                take_out(document, pointer)
+                if edit.get("remove")
+                else put(document, pointer, edit["value"])
+            )
+        except NoPlace as lost:
+            findings.append(Finding(under(at, "pointer"), lost.finding.detail, "no_place"))
+            continue
+        if not isinstance(made, dict):
+            findings.append(Finding(at, "A definition is a JSON object.", "type"))
+            continue
+        document = made
+    if findings:
+        raise Invalid(findings[0].detail, code="edit_unusable", findings=findings)
+    check_value(document, bench.studio.limits)
+    return document
+
+
+def _refuse_new(before: Sequence[Finding], after: Sequence[Finding]) -> None:
+    """An edit may leave what was wrong before, and may add nothing that is."""
+    known = {(one.pointer, one.code) for one in before}
+    new = [one for one in after if (one.pointer, one.code) not in known]
+    if new:
+        raise Invalid(
+            f"With this the definition would not be right: {new[0].detail}",
+            code="invalid_definition",
+            findings=new,
+        )
+
+
+async def _said_more(
+    bench: Bench, body: Body, words: str, before: Mapping[str, Any] | None
+) -> Body:
+    """The request is read again, with what was said since."""
+    whole = replace(body, request=f"{body.request}\n{words}")
+    if len(whole.request) > LONGEST:
+        detail = f"With this the request has more than {LONGEST:,} characters."
+        way = "Throw the proposal away and say all of it in fewer words."
+        raise Invalid(
+            detail, code="too_many_words", findings=[Finding("/answers", detail, "too_many_words")],
+            suggestion=way,
+        )  # fmt: skip
+    wish = Wish(whole.request, bench.ctx.clock.now(), body.timezone, before)
+    found, making = await make(bench, wish, body.talk)
+    made = replace(whole, notes=found.notes, making=making).saying(Said("person", words))
+    document, questions = _answered_before(bench, made, found)
+    return await judged(bench, made, document, questions)
+
+
+def _answered_before(
+    bench: Bench, body: Body, found: Sketch
+) -> tuple[dict[str, Any], list[Question]]:
+    """What was answered already is not asked again, as far as the answer still fits."""
+    place = _place(bench, body)
+    document, left = found.document, []
+    for question in found.questions:
+        given = {question.id: body.answers[question.id]} if question.id in body.answers else {}
+        try:
+            document = put_answers(document, [question], given, place).document
+        except Invalid:
+            given = {}
+        if not given:
+            left.append(question)
+    return document, left
+
+
+async def _told(bench: Bench, body: Body, instruction: str) -> Body:
+    """A change of what stands there, in words."""
+    wish = Wish(instruction, bench.ctx.clock.now(), body.timezone, body.document)
+    found, making = await make(bench, wish, body.talk)
+    left = (one for one in body.questions if _has_place(one, found.document))
+    asked = {one.id: one for one in (*left, *found.questions)}
+    made = replace(body, notes=found.notes, making=making)
+    made = made.saying(Said("person", instruction), Said("proposal", " ".join(found.notes)))
+    return await judged(bench, made, found.document, tuple(asked.values()))
+
+
+def _has_place(question: Question, document: Mapping[str, Any]) -> bool:
+    """Whether an answer could still be put there; steps may have moved or be gone."""
+    if question.kind in ("schedule", "words"):
+        return True
+    places = (question.pointer, *question.others)
+    return all(value_at(document, parent_of(place)) is not NOT_THERE for place in places)

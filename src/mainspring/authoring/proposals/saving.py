@@ -1,0 +1,145 @@
+"""save_proposal: a person agrees to exactly what they have read, and it is kept.
+
+A client with a token is not a person, however well it means: it is told where a person can
+save. What is saved is judged again, in the transaction that keeps it, by the one validator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.authoring.judging import check_overlap, wanted_by
+from mainspring.authoring.proposals.body import Body
+from mainspring.authoring.proposals.telling import digest_of
+from mainspring.authoring.saving import check_name_free
+from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
+from mainspring.triggers.changing import record_overtaken
+from mainspring.workspace import schedules
+from mainspring.workspace.automations import Saved, create, hold_all, hold_names, update
+from mainspring.workspace.proposals import Kept, check_open, hold_proposal, mark_saved
+
+if TYPE_CHECKING:
+    from mainspring.authoring.studio import Studio
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+    from mainspring.definition.validate import Report
+
+_BESIDE: Final = (
+    "Change that automation instead, or save beside it with a coexistence_note on why both may "
+    "live."
+)
+
+
+def save_handler(studio: Studio) -> CapabilityHandler:
+    async def save(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, tx, proposal_id = ctx.actor.workspace_id, ctx.tx, UUID(given["proposal_id"])
+        if ctx.run is not None or not ctx.actor.is_person:
+            raise _person_needed(studio, proposal_id)
+        await hold_names(tx, space)
+        kept = await hold_proposal(tx, space, proposal_id)
+        check_open(kept)
+        body = Body.read(kept.body)
+        _check_read(body, given["digest"])
+        _check_answered(body)
+        document = _document(body, given)
+        report = await studio.judge(space, document, kept.automation_id)
+        report.accepted()
+        _check_grants(body, report)
+        # A new name for the same deed is no second deed: who writes there is asked once more.
+        wanted = wanted_by(document, kept.automation_id, studio.natives)
+        acknowledged = bool(given.get("coexistence_note"))
+        await check_overlap(studio, tx, space, wanted, acknowledged=acknowledged, way=_BESIDE)
+        saved = await _kept(studio, ctx, kept, report)
+        await mark_saved(tx, space, kept.id, saved.automation_id, saved.version, ctx.actor.id)
+        return _told(studio, saved, report)
+
+    return save
+
+
+def _person_needed(studio: Studio, proposal_id: UUID) -> Denied:
+    return Denied(
+        "A person saves a proposal, after reading it; a program cannot.",
+        code="person_needed",
+        suggestion=f"It can be read and saved at {studio.proposal_url(proposal_id)}, or with "
+        f"`mainspring proposals save {proposal_id}`.",
+    )
+
+
+def _check_read(body: Body, digest: str) -> None:
+    """What is saved is what was read, to the last character."""
+    if digest != digest_of(body):
+        detail = "The proposal is not what was read: it has changed since."
+        raise Clash(
+            detail,
+            code="proposal_changed",
+            findings=[Finding("/digest", detail, "proposal_changed")],
+            suggestion="Read it again, and save it with the digest that it has now.",
+        )
+
+
+def _check_grants(body: Body, report: Report) -> None:
+    """What a pattern stands for may have grown since it was read."""
+    if [grant.as_dict() for grant in report.grants] != list(body.grants):
+        raise Clash(
+            "What it may call is not what was read: tools have come or gone since.",
+            code="proposal_changed",
+            findings=[Finding("/digest", "Its grants have changed.", "grants_changed")],
+            suggestion="Refine it, for instance with a definition that is the same, and read it "
+            "again.",
+        )
+
+
+def _check_answered(body: Body) -> None:
+    if body.questions:
+        findings = [
+            Finding(one.pointer, one.question, "unanswered", f"Answer {one.id!r}.")
+            for one in body.questions
+        ]
+        count = len(findings)
+        things = "1 question is" if count == 1 else f"{count} questions are"
+        raise Invalid(
+            f"{things} still open: {body.questions[0].question}",
+            code="questions_open",
+            findings=findings,
+            suggestion=f"Answer {'it' if count == 1 else 'them'} first.",
+        )
+
+
+def _document(body: Body, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition; why it may live beside another is the person's to say at the end."""
+    note = given.get("coexistence_note")
+    if note is None:
+        return body.document
+    writes = {**(body.document.get("writes") or {}), "coexistence_note": note}
+    return {**body.document, "writes": writes}
+
+
+async def _kept(studio: Studio, ctx: CallContext, kept: Kept, report: Report) -> Saved:
+    space, tx, definition = ctx.actor.workspace_id, ctx.tx, report.accepted()
+    base = kept.base
+    if base is None:
+        await check_name_free(studio, ctx, definition.name, "propose_automation")
+        return await create(tx, space, definition, report.grants, ctx.actor.id)
+    await hold_all(tx, space, [base.automation_id])
+    before = await schedules.waiting(tx, [(space, base.automation_id)])
+    saved = await update(
+        tx, space, base.automation_id, definition, report.grants, ctx.actor.id,
+        expected_version=base.version,
+    )  # fmt: skip
+    await record_overtaken(tx, before, studio.limits)
+    return saved
+
+
+def _told(studio: Studio, saved: Saved, report: Report) -> dict[str, Any]:
+    return {
+        "automation_id": str(saved.automation_id),
+        "version": saved.version,
+        "changed": saved.changed,
+        "state": saved.state,
+        "name": report.accepted().name,
+        "admin_url": studio.admin_url(saved.automation_id),
+        "widened": [grant.as_dict() for grant in saved.widened],
+        "warnings": [one.as_dict() for one in (*saved.warnings, *report.warnings)],
+    }

@@ -1,0 +1,323 @@
+"""What the capabilities around proposals take and give, as JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
+from mainspring.authoring.phrases.words import LONGEST
+from mainspring.authoring.review.schemas import FLAG_SCHEMA, IMPACT_SCHEMA
+from mainspring.authoring.shapes import KINDS
+from mainspring.contracts.object_schema import object_schema, plain_object
+
+Schema = dict[str, Any]
+
+MOST_LISTED: Final = 100
+SOME_ID: Final = "0190c7a0-0000-7000-8000-000000000000"
+_SOME_DIGEST: Final = "7f" * 32
+_TEXT: Final[Schema] = {"type": "string"}
+MAYBE_NAME: Final[Schema] = {"type": ["string", "null"]}
+_ID: Final[Schema] = {"type": "string", "format": "uuid"}
+_MAYBE_ID: Final[Schema] = {"type": ["string", "null"], "format": "uuid"}
+_MOMENT: Final[Schema] = {"type": "string", "format": "date-time"}
+_COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+_TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
+_ANY_OBJECT: Final[Schema] = {"type": "object"}
+_LONG: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": LONGEST}
+_ZONE: Final[Schema] = {"type": "string", "format": "iana-timezone"}
+FINDING: Final = plain_object(
+    {"pointer": _TEXT, "detail": _TEXT, "code": _TEXT, "suggestion": _TEXT},
+    ["pointer", "detail", "code"],
+)
+_GRANT: Final = plain_object({"capability": _TEXT, "params": _ANY_OBJECT})
+
+_HOW: Final[dict[str, Schema]] = {
+    "by": {
+        "description": "Who makes it: auto is a model where one can be asked, else rules.",
+        "enum": ["auto", "rules", "model"],
+    },
+    "model": {
+        "description": "The model that is asked; left out: the usual one.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200,
+    },
+    "max_usd": {
+        "description": "What models may cost for this call; left out: 0.50.",
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": 100,
+    },
+}
+
+PROPOSE: Final = object_schema(
+    {
+        "text": {"description": "What should happen by itself, and when, in words.", **_LONG},
+        "timezone": {"description": "Where the words name no zone.", **_ZONE},
+        "automation_id": {"description": "The automation that the words are to change.", **_ID},
+        **_HOW,
+    },
+    ["text"],
+    [
+        {"text": "every weekday at 9 summarise new pages and post five bullets to #standup"},
+        {"text": "run it at 10 instead", "automation_id": SOME_ID, "by": "rules"},
+    ],
+    [
+        ({}, "what should happen?"),
+        ({"text": ""}, "no words"),
+        ({"text": "daily at 9", "timezone": "Mars/Base"}, "no such zone"),
+        ({"text": "daily at 9", "by": "magic"}, "a model or rules"),
+        ({"text": "daily at 9", "max_usd": 0}, "nothing is free"),
+    ],
+)
+REFINE: Final = object_schema(
+    {
+        "proposal_id": _ID,
+        "revision": {
+            "description": "The revision that was read; refused when it is another by now.",
+            "type": "integer",
+            "minimum": 1,
+        },
+        "answers": {
+            "description": "Answers to open questions, by their ids.",
+            "type": "object",
+            "maxProperties": 100,
+        },
+        "edits": {
+            "description": "Values put into the definition, or taken out of it, at places.",
+            "type": "array",
+            "maxItems": 200,
+            "items": {
+                **plain_object(
+                    {
+                        "pointer": {"type": "string", "pattern": "^/", "maxLength": 1_000},
+                        "value": {},
+                        "remove": {"const": True},
+                    },
+                    ["pointer"],
+                ),
+                "oneOf": [{"required": ["value"]}, {"required": ["remove"]}],
+            },
+        },
+        "definition": {"description": "The whole definition instead.", **_ANY_OBJECT},
+        "instruction": {"description": "What should be different, in words.", **_LONG},
+        **_HOW,
+    },
+    ["proposal_id"],
+    [
+        {"proposal_id": SOME_ID, "answers": {"slack-channel": "#standup"}},
+        {
+            "proposal_id": SOME_ID,
+            "revision": 2,
+            "edits": [
+                {"pointer": "/name", "value": "Digest"},
+                {"pointer": "/grants", "remove": True},
+            ],
+        },
+        {"proposal_id": SOME_ID, "instruction": "only on Mondays"},
+    ],
+    [
+        ({"answers": {}}, "which proposal?"),
+        ({"proposal_id": "one"}, "an id is a UUID"),
+        ({"proposal_id": SOME_ID, "edits": [{"pointer": "name", "value": 1}]}, "a JSON pointer"),
+        ({"proposal_id": SOME_ID, "edits": [{"pointer": "/name"}]}, "a value, or remove"),
+    ],
+)
+REVIEW: Final = object_schema(
+    {
+        "automation_id": {
+            "description": "What is reviewed; with a definition, what that would change.",
+            **_ID,
+        },
+        "definition": _ANY_OBJECT,
+        "request": {"description": "What it is for, in the person's words.", **_LONG},
+        **_HOW,
+    },
+    [],
+    [
+        {"automation_id": SOME_ID, "by": "rules"},
+        {"definition": {"schema_version": "1.1", "name": "Reminder", "goal": "Remind."}},
+    ],
+    [({"automation_id": "one"}, "an id is a UUID"), ({"definition": []}, "an object")],
+)
+SAVE: Final = object_schema(
+    {
+        "proposal_id": _ID,
+        "digest": {
+            "description": "The digest of what was read: exactly that is saved.",
+            "type": "string",
+            "pattern": "^[0-9a-f]{64}$",
+        },
+        "coexistence_note": {
+            "description": "Why it may live beside another that writes the same way.",
+            "type": "string",
+            "minLength": 10,
+            "maxLength": 1_000,
+        },
+    },
+    ["proposal_id", "digest"],
+    [{"proposal_id": SOME_ID, "digest": _SOME_DIGEST}],
+    [
+        ({"proposal_id": SOME_ID}, "what was read?"),
+        ({"proposal_id": SOME_ID, "digest": "yes"}, "64 hexadecimal digits"),
+    ],
+)
+SAVED: Final = object_schema(
+    {
+        "automation_id": _ID,
+        "version": {"type": "integer", "minimum": 1},
+        "changed": {"description": "Whether this is news.", "type": "boolean"},
+        "state": {"enum": ["active", "paused"]},
+        "name": _TEXT,
+        "admin_url": _TEXT,
+        "widened": {
+            "description": "What runs may call now and might not before.",
+            "type": "array",
+            "items": _GRANT,
+        },
+        "warnings": {"type": "array", "items": FINDING},
+    },
+    ["automation_id", "version", "changed", "state", "name", "admin_url", "widened", "warnings"],
+    [
+        {
+            "automation_id": SOME_ID,
+            "version": 1,
+            "changed": True,
+            "state": "paused",
+            "name": "Standup digest",
+            "admin_url": f"http://127.0.0.1:8000/automations/{SOME_ID}",
+            "widened": [],
+            "warnings": [],
+        }
+    ],
+    [({"automation_id": SOME_ID}, "which version?")],
+)
+ONE: Final = object_schema(
+    {"proposal_id": _ID}, ["proposal_id"], [{"proposal_id": SOME_ID}], [({}, "which one?")]
+)
+LIST: Final = object_schema(
+    {"limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED}, "after": _ID},
+    [],
+    [{}, {"limit": 10, "after": SOME_ID}],
+    [({"limit": 0}, "one at least")],
+)
+DISCARDED: Final = object_schema(
+    {"proposal_id": _ID, "status": {"const": "discarded"}},
+    ["proposal_id", "status"],
+    [{"proposal_id": SOME_ID, "status": "discarded"}],
+    [({"status": "discarded"}, "which one?")],
+)
+
+HEAD: Final[dict[str, Schema]] = {
+    "proposal_id": _ID,
+    "status": {
+        "description": "asks: questions are open. invalid: something is wrong. ready: a person "
+        "can save it. saved: they have.",
+        "enum": ["asks", "invalid", "ready", "saved"],
+    },
+    "revision": {"type": "integer", "minimum": 1},
+    "digest": {"description": "One word for exactly this definition.", "type": "string"},
+    "request": _TEXT,
+    "automation_id": {"description": "What it changes; null: it is new.", **_MAYBE_ID},
+    "base_version": {"type": ["integer", "null"]},
+    "created_at": _MOMENT,
+    "expires_at": _MOMENT,
+    "url": {"description": "Where a person reads and saves it.", "type": "string"},
+    "saved_as": _MAYBE_ID,
+}
+_CHOICE: Final = plain_object(
+    {
+        "label": _TEXT,
+        "value": {},
+        "also": {
+            "type": "array",
+            "items": plain_object({"pointer": _TEXT, "value": {}}),
+        },
+    },
+    ["label", "value"],
+)
+QUESTION: Final = plain_object(
+    {
+        "id": _TEXT,
+        "kind": {
+            "description": "value: put there as it is. schedule: words for a time, or cron and "
+            "timezone. time_zone: a zone or a place. words: more of the request.",
+            "enum": list(KINDS),
+        },
+        "pointer": _TEXT,
+        "question": _TEXT,
+        "why": _TEXT,
+        "schema": {"description": "JSON Schema of the answer.", "type": "object"},
+        "choices": {"type": "array", "items": _CHOICE},
+        "others": _TEXTS,
+    }
+)
+_MADE_BY: Final = plain_object(
+    {
+        "by": {"enum": ["rules", "model"]},
+        "note": _TEXT,
+        "model": MAYBE_NAME,
+        "rounds": _COUNT,
+        "refused": _TEXTS,
+        "cost_usd": _TEXT,
+    }
+)
+_MATCH: Final = plain_object(
+    {
+        "automation_id": _ID,
+        "name": _TEXT,
+        "state": _TEXT,
+        "how": {
+            "description": "strict: the same board and list field, and one moment can wake both. "
+            "board: the same board. alike: it means something alike.",
+            "enum": ["strict", "board", "alike"],
+        },
+        "admin_url": _TEXT,
+    }
+)
+REVIEW_OF: Final = plain_object(
+    {
+        "summary": {"description": "What it does, by rules.", **_TEXT},
+        "opinion": {"description": "What a model says of it; null: none did.", **MAYBE_NAME},
+        "explained": {"description": "Sentence by sentence, by rules.", **_TEXTS},
+        "flags": {"type": "array", "items": FLAG_SCHEMA},
+        "impact": IMPACT_SCHEMA,
+        "forecast": FORECAST_SCHEMA,
+        "overlaps": plain_object(
+            {
+                "similarity_by": {"enum": ["meaning", "words"]},
+                "matches": {"type": "array", "items": _MATCH},
+            }
+        ),
+        "change": {
+            "description": "What is different from what it changes; null: it is new.",
+            **plain_object(
+                {
+                    "changes": {"type": "array", "items": _ANY_OBJECT},
+                    "in_words": _TEXTS,
+                    "widened": {"type": "array", "items": _GRANT},
+                }
+            ),
+            "type": ["object", "null"],
+        },
+        "reviewed_by": plain_object(
+            {"by": {"enum": ["rules", "model"]}, "model": MAYBE_NAME, "note": _TEXT}
+        ),
+    }
+)
+WHOLE: Final[dict[str, Schema]] = {
+    **HEAD,
+    "definition": {
+        "description": "What would be saved; where a question is open, its value is missing.",
+        "type": "object",
+    },
+    "questions": {"type": "array", "items": QUESTION},
+    "problems": {"type": "array", "items": FINDING},
+    "notes": {"description": "What had to be assumed, and what found no place.", **_TEXTS},
+    "made_by": _MADE_BY,
+    "talk": {
+        "type": "array",
+        "items": plain_object({"by": {"enum": ["person", "proposal"]}, "text": _TEXT}),
+    },
+    "review": REVIEW_OF,
+}

@@ -1,0 +1,56 @@
+"""A proposal as everybody sees it: a person, a client, a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mainspring.authoring.proposals.body import Body
+from mainspring.definition.json_text import content_hash
+
+if TYPE_CHECKING:
+    from mainspring.authoring.studio import Studio
+    from mainspring.workspace.proposals import Kept
+
+
+def digest_of(body: Body) -> str:
+    """One word for exactly this definition and what it may call: whoever saves it has read it."""
+    return content_hash({"definition": body.document, "grants": list(body.grants)}).hex()
+
+
+def told(studio: Studio, kept: Kept) -> dict[str, Any]:
+    """All of it."""
+    body = Body.read(kept.body)
+    return {
+        **_head(studio, kept, body),
+        "definition": body.document,
+        "questions": [one.as_dict() for one in body.questions],
+        "problems": [one.as_dict() for one in body.problems],
+        "notes": list(body.notes),
+        "made_by": body.making.as_dict(),
+        "talk": [one.as_dict() for one in body.talk],
+        "review": dict(body.review),
+    }
+
+
+def listed(studio: Studio, kept: Kept) -> dict[str, Any]:
+    """Enough to choose one."""
+    body = Body.read(kept.body)
+    name = body.document.get("name")
+    return {**_head(studio, kept, body), "name": name if isinstance(name, str) else None}
+
+
+def _head(studio: Studio, kept: Kept, body: Body) -> dict[str, Any]:
+    saved = kept.saved_as
+    return {
+        "proposal_id": str(kept.id),
+        "status": body.status if saved is None else "saved",
+        "revision": kept.revision,
+        "digest": digest_of(body),
+        "request": body.request,
+        "automation_id": None if kept.automation_id is None else str(kept.automation_id),
+        "base_version": kept.base_version,
+        "created_at": kept.created_at.isoformat(),
+        "expires_at": kept.expires_at.isoformat(),
+        "url": studio.proposal_url(kept.id),
+        "saved_as": None if saved is None else str(saved),
+    }

@@ -1,0 +1,275 @@
+"""What a step does, in words: a short form for the summary and the rest for its own line.
+
+A table of those that everybody meets; any other capability speaks through its label, which may
+come from outside and is quoted then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.authoring.review.reading import ReadStep, listing, text_of
+from mainspring.authoring.review.values import PLACES, Names, said, said_board, said_place
+from mainspring.authoring.review.wording import counted, listed, plain, quoted
+from mainspring.contracts.capability import Capability
+from mainspring.definition.hosts import literal_site
+from mainspring.definition.tool_patterns import fixed_params, tool_name
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """``posts to “#standup” on Slack``, and what a closer look adds."""
+
+    short: str
+    more: str = ""
+
+
+_MOST_ARGUMENTS: Final = 4
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+
+# What the arguments that people choose are called in an open place.
+_THINGS: Final[Mapping[str, str]] = {
+    "channel": "a channel", "to": "a recipient", "url": "an address", "board_id": "a board",
+    "dataset": "a dataset", "text": "a text", "title": "a title", "subject": "a subject",
+    "prompt": "a task", "rows": "a list of rows", "items": "a list", "slug": "a page",
+    "type": "a type", "name": "a name", "token": "a secret", "query": "words to look for",
+    "source": "a program", "install_id": "an integration", "action_name": "an action",
+    "automation_id": "an automation", "output": "a value", "markdown": "a text", "key": "a key",
+    "value": "a value",
+}  # fmt: skip
+
+
+def thing(key: str) -> str:
+    """An open place, in words."""
+    shown = _THINGS.get(key) or f"a value for {quoted(key, 40)}"
+    return f"{shown} that is still to be chosen"
+
+
+def deed_of(step: ReadStep, names: Names) -> Deed:
+    """What one step does."""
+    tell = _TOLD.get(step.action)
+    if tell is not None:
+        return tell(step, names)
+    if step.capability is not None:
+        return _by_label(step, step.capability, names)
+    if step.known is not None:
+        return Deed(f"does {quoted(step.known.description.partition(chr(10))[0])}")
+    if not step.action:
+        return Deed("does something that is still to be chosen")
+    return Deed(f"calls {quoted(step.action)}, which does not exist here")
+
+
+def _by_label(step: ReadStep, capability: Capability, names: Names) -> Deed:
+    name = plain(capability.id, 80)
+    hidden = capability.annotations.only_secrets
+    given = {key: one for key, one in step.config.items() if key not in hidden}
+    with_what = _with(_arguments(given, names))
+    label = f", which says of itself {quoted(capability.label, 80)}"
+    return Deed(f"calls {name}", with_what + label)
+
+
+def _arguments(given: Mapping[str, Any], names: Names) -> str:
+    """The arguments of a call, those first that say where it goes; the rest is counted."""
+    filled = {str(key): one for key, one in given.items() if one not in _EMPTY}
+    order = sorted(filled, key=lambda key: key not in PLACES)
+    shown = [
+        f"{plain(key, 30)} {_said(key, filled[key], names, 40)}" for key in order[:_MOST_ARGUMENTS]
+    ]
+    rest = [""] * (len(order) - len(shown))
+    return listed([*shown, *rest], _MOST_ARGUMENTS)
+
+
+def _with(arguments: str) -> str:
+    return f", with {arguments}" if arguments else ""
+
+
+def _said(key: str, value: Any, names: Names, most: int) -> str:
+    if key == "board_id" and isinstance(value, str):
+        return said_board(value, names)
+    return said_place(value, names, most) if key in PLACES else said(value, names, most)
+
+
+def _value(step: ReadStep, names: Names, key: str, most: int = 60) -> str:
+    value = step.config.get(key)
+    return thing(key) if value in _EMPTY else _said(key, value, names, most)
+
+
+def _maybe(step: ReadStep, names: Names, key: str, before: str, most: int = 100) -> str:
+    value = step.config.get(key)
+    return "" if value in _EMPTY else f"{before}{_said(key, value, names, most)}"
+
+
+def _integration(step: ReadStep, names: Names) -> Deed:
+    handed = step.config.get("input")
+    given = _arguments(handed if isinstance(handed, Mapping) else {}, names)
+    if handed not in _EMPTY and not given:
+        given = said(handed, names, 100)
+    deed = _value(step, names, "action_name")
+    short = f"does {deed} on the integration {_value(step, names, 'install_id')}"
+    return Deed(short, _with(given))
+
+
+def _changes(verb: str) -> Callable[[ReadStep, Names], Deed]:
+    """Another automation, and what it is given."""
+
+    def tell(step: ReadStep, names: Names) -> Deed:
+        which = _value(step, names, "automation_id")
+        given = {key: one for key, one in step.config.items() if key != "automation_id"}
+        return Deed(f"{verb} the automation {which}", _with(_arguments(given, names)))
+
+    return tell
+
+
+def _slack(step: ReadStep, names: Names) -> Deed:
+    thread = " as an answer in a thread" if "thread_ts" in step.config else ""
+    short = f"posts to {_value(step, names, 'channel')} on Slack{thread}"
+    return Deed(short, f": {_value(step, names, 'text', 120)}")
+
+
+def _email(step: ReadStep, names: Names) -> Deed:
+    more = _maybe(step, names, "cc", ", with a copy to ") + _maybe(
+        step, names, "subject", ", with the subject "
+    )
+    return Deed(f"sends an e-mail to {_value(step, names, 'to')}", more)
+
+
+def _to_owner(way: str) -> Callable[[ReadStep, Names], Deed]:
+    return lambda step, names: Deed(f"sends the owner {way}", _maybe(step, names, "text", ": "))
+
+
+def _host(step: ReadStep) -> str:
+    url = step.config.get("url")
+    if not isinstance(url, str):
+        return thing("url")
+    site = literal_site(url)
+    return plain(site.host, 80) if site is not None else "an address that only a run knows"
+
+
+def _fetch(step: ReadStep, names: Names) -> Deed:
+    method = step.config.get("method", "GET")
+    address = f" ({_value(step, names, 'url', 120)})" if "url" in step.config else ""
+    if method in ("GET", "HEAD"):
+        return Deed(f"asks {_host(step)} for data", address)
+    return Deed(f"sends a {plain(str(method), 10)} request to {_host(step)}", address)
+
+
+def _callback(step: ReadStep, names: Names) -> Deed:
+    address = f" ({_value(step, names, 'url', 120)})" if "url" in step.config else ""
+    return Deed(f"sends JSON to {_host(step)}", address + _maybe(step, names, "body", ": "))
+
+
+def _agent(step: ReadStep, names: Names) -> Deed:
+    tools = [_tool(one, names) for one in listing(step.config.get("tools")) if tool_name(one)]
+    more = f": {_value(step, names, 'prompt', 140)}"
+    more += f", with {listed(tools, 6)} as its tools" if tools else ", without any tools"
+    fields = [plain(str(one), 40) for one in _properties(step.config.get("output_schema"))]
+    verb = "lets a model work" if tools else "lets a model write"
+    out = " out" if tools and fields else ""
+    return Deed(f"{verb}{out} {listed(fields, 3)}".rstrip(), more)
+
+
+def _tool(entry: Any, names: Names) -> str:
+    """A tool, and where it is bound to go."""
+    bound = {key: one for key, one in fixed_params(entry).items() if key in PLACES}
+    where = _arguments(bound, names)
+    return plain(tool_name(entry) or "", 60) + (f" ({where})" if where else "")
+
+
+def _properties(schema: Any) -> Mapping[str, Any]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _for_each(step: ReadStep, names: Names) -> Deed:
+    steps = counted(len(listing(step.config.get("steps"))), "step")
+    goes_on = " and goes on when one fails" if step.config.get("continue_on_error") is True else ""
+    return Deed(f"does {steps} for each of {_value(step, names, 'items')}", goes_on)
+
+
+def _delay(step: ReadStep, names: Names) -> Deed:
+    if "until" in step.config:
+        return Deed(f"waits until {_value(step, names, 'until')}")
+    if "seconds" in step.config:
+        return Deed(f"waits {_value(step, names, 'seconds')} seconds")
+    return Deed("waits for a time that is still to be chosen")
+
+
+def _script(step: ReadStep, names: Names) -> Deed:
+    del names
+    source = text_of(step.config.get("source"))
+    lines = counted(source.count("\n") + 1, "line") if source else "no lines yet"
+    return Deed(f"runs a program of {lines}")
+
+
+def _rows(verb: str) -> Callable[[ReadStep, Names], Deed]:
+    def tell(step: ReadStep, names: Names) -> Deed:
+        once = _maybe(step, names, "dedupe_key_field", ", each once by its field ")
+        dataset = _maybe(step, names, "dataset", " the dataset ")
+        return Deed(f"{verb}{dataset or ' the usual dataset'} of {_board(step, names)}", once)
+
+    return tell
+
+
+def _board(step: ReadStep, names: Names) -> str:
+    board, name = step.config.get("board_id"), step.config.get("name")
+    if name:
+        return f"the board {_value(step, names, 'name')}"
+    if not board:
+        return thing("board_id")
+    return f"the board {said_board(board, names) if isinstance(board, str) else said(board, names)}"
+
+
+def _said_with(short: str, *parts: tuple[str, str]) -> Callable[[ReadStep, Names], Deed]:
+    """A fixed sentence, and the arguments that a closer look adds."""
+    return lambda step, names: Deed(
+        short, "".join(_maybe(step, names, key, before) for key, before in parts)
+    )
+
+
+_MESSAGE: Final = (("title", ": "),)
+_WORDS: Final = (("query", " for "), ("q", " for "), ("text", " for "), ("type", " of the type "))
+_TOLD: Final[Mapping[str, Callable[[ReadStep, Names], Deed]]] = {
+    "slack_post": _slack,
+    "send_email": _email,
+    "telegram_push": _to_owner("a message on Telegram"),
+    "email.notify_owner": _to_owner("an e-mail"),
+    "http_fetch": _fetch,
+    "callback_webhook": _callback,
+    "agent_task": _agent,
+    "agent.run": _agent,
+    "for_each": _for_each,
+    "delay": _delay,
+    "script": _script,
+    "transform_data": _said_with("works out a value", ("output", " from ")),
+    "notification": _said_with("leaves a message in the inbox", *_MESSAGE),
+    "inbox.post_notification": _said_with("leaves a message in the inbox", *_MESSAGE),
+    "automation_llm_complete": _said_with("asks a model", ("prompt", ": ")),
+    "append_board_rows": _rows("adds rows to"),
+    "update_board_rows": _rows("changes rows in"),
+    "delete_board_rows": _rows("deletes rows from"),
+    "get_board": lambda step, names: Deed(f"reads {_board(step, names)}"),
+    "list_pages": _said_with(
+        "looks for pages", ("type", " of the type "), ("ingested_after", ", newer than ")
+    ),
+    "search": _said_with("searches the pages", *_WORDS),
+    "query": _said_with("asks the pages", *_WORDS),
+    "search_space.query": _said_with("asks the pages", *_WORDS),
+    "get_page": _said_with("reads a page", ("slug", " called "), ("id", ", by ")),
+    "search_space.fetch_document": _said_with("reads a page", ("slug", " called ")),
+    "create_page": _said_with("writes a page", ("title", " called "), ("type", ", of the type ")),
+    "update_page": _said_with("changes a page", ("slug", " called "), ("id", ", by ")),
+    "delete_page": _said_with("deletes a page", ("slug", " called "), ("id", ", by ")),
+    "automation_kv.get": _said_with("recalls a value", ("key", " under ")),
+    "automation_kv.set": _said_with("remembers a value", ("key", " under ")),
+    "automation_kv.delete": _said_with("forgets a value", ("key", " under ")),
+    "artifacts.save": _said_with("saves a file", ("name", " called ")),
+    "publish_event": _said_with("publishes an event", ("type", " of the type ")),
+    "list_calendar_events": _said_with("reads the calendar", ("start", " from "), ("end", " to ")),
+    "list_boards": _said_with("lists the boards"),
+    "run_automation_once": _said_with("starts another automation", ("automation_id", ": ")),
+    "act_on_integration": _integration,
+    "update_automation": _changes("changes"),
+    "delete_automation": _changes("puts away"),
+}

@@ -1,0 +1,258 @@
+"""What another version would change, in sentences, and whether it may do more than before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mainspring.authoring.review.deeds import deed_of
+from mainspring.authoring.review.grants import grants_of
+from mainspring.authoring.review.moments import said_trigger
+from mainspring.authoring.review.reading import (
+    ReadStep,
+    ReadTrigger,
+    listing,
+    mapping,
+    read_all_steps,
+    read_all_triggers,
+    text_of,
+)
+from mainspring.authoring.review.systems import system_of
+from mainspring.authoring.review.values import (
+    PLACES,
+    Names,
+    condition,
+    names_of,
+    said,
+    said_place,
+)
+from mainspring.authoring.review.wording import listed, plain, quoted, sentence
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.grants import missing
+from mainspring.definition.pointers import parts_of
+from mainspring.workspace.changes import Change
+
+MOST_SENTENCES: Final = 60
+_MOST_CHANGES: Final = 500
+_MOST_WIDENED: Final = 10
+_SETTINGS: Final[Mapping[str, str]] = {
+    "budget_cap_usd": "what a run may spend", "cost_cap_daily_usd": "what a day may cost",
+    "max_llm_tokens": "how many tokens a run may use", "timeout_seconds": "how long a run may take",
+    "max_retries": "how often a step is tried again", "retry_backoff": "the pause between tries",
+    "concurrency": "what happens while a run is under way", "model": "the model",
+    "concurrency_key": "which runs wait for each other",
+    "write_policy": "who agrees to safe writes",
+    "runs_days": "how many days runs are kept", "name": "the name", "goal": "the goal",
+    "description": "the description", "intent": "the intent",
+}  # fmt: skip
+
+
+def changes_in_words(
+    changes: Sequence[Change],
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    words: Vocabulary,
+    boards: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """A sentence for each change, one for a step or trigger however much of it changed."""
+    teller = _Teller(mapping(before), mapping(after), words, boards)
+    told = (one for change in changes[:_MOST_CHANGES] for one in teller.tell(change))
+    lines = list(dict.fromkeys(sentence(one) for one in told))
+    unread = max(0, len(changes) - _MOST_CHANGES)
+    lines = _some(lines, MOST_SENTENCES - _MOST_WIDENED, "changes", unread)
+    return (*lines, *_some(list(widened(before, after, words)), _MOST_WIDENED, "grants"))
+
+
+def _some(lines: list[str], most: int, of: str, unread: int = 0) -> list[str]:
+    """As many as are shown; the last says how many more there are."""
+    if len(lines) <= most and not unread:
+        return lines
+    shown = lines[: most - 1]
+    return [*shown, f"And {len(lines) - len(shown) + unread} more {of}, which are not said here."]
+
+
+def widened(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    words: Vocabulary,
+    grants: tuple[Sequence[Grant], Sequence[Grant]] | None = None,
+) -> tuple[str, ...]:
+    """What it may do now that it might not before; empty when it may do no more."""
+    old, new = grants or (_granted(before, words), _granted(after, words))
+    try:
+        more = missing(new, list(old))
+    except Exception:  # bounds that are not JSON cannot be compared
+        more = tuple(grant for grant in new if grant not in old)
+    by_name: dict[str, list[str]] = {}
+    for grant in more[:1_000]:
+        hosts = [plain(str(host), 80) for host in listing(grant.params.get("hosts"))]
+        by_name.setdefault(grant.capability, []).extend(hosts)
+    earlier = {grant.capability for grant in old}
+    return tuple(
+        sentence(_widened(name, hosts, name in earlier, words)) for name, hosts in by_name.items()
+    )
+
+
+def _granted(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant, ...]:
+    """The grants that were written, else what the steps ask for."""
+    written = mapping(document).get("grants")
+    if not isinstance(written, list):
+        return grants_of(mapping(document), words)
+    return tuple(
+        Grant(name, mapping(entry.get("params")))
+        for entry in written[:1_000]
+        if isinstance(entry, Mapping) and (name := text_of(entry.get("capability")))
+    )
+
+
+def _widened(name: str, hosts: Sequence[str], earlier: bool, words: Vocabulary) -> str:
+    system = system_of(name, words.capabilities.get(name))
+    where = f" for {listed(hosts)}" if hosts else ""
+    reach = f", which reaches {plain(system, 40)}" if system and not hosts else ""
+    if earlier and not hosts:
+        return f"It may now call {plain(name, 80)} with wider bounds{reach}"
+    return f"It may now also call {plain(name, 80)}{where}{reach}"
+
+
+class _Teller:
+    """Says changes with both versions at hand."""
+
+    def __init__(
+        self,
+        before: Mapping[str, Any],
+        after: Mapping[str, Any],
+        words: Vocabulary,
+        boards: Mapping[str, str] | None,
+    ) -> None:
+        self._old_steps = {step.pointer: step for step in read_all_steps(before, words)}
+        self._new_steps = {step.pointer: step for step in read_all_steps(after, words)}
+        self._old_triggers = {one.pointer: one for one in read_all_triggers(before)}
+        self._old_by_id = {one.id: one for one in self._old_triggers.values() if one.id}
+        self._new_triggers = {one.pointer: one for one in read_all_triggers(after)}
+        steps = (*self._new_steps.values(), *self._old_steps.values())
+        self._names = names_of(steps, boards)
+
+    def tell(self, change: Change) -> Iterator[str]:
+        pointer = text_of(change.get("pointer"))
+        parts = parts_of(pointer)
+        gone = change.get("op") == "remove"
+        steps = self._old_steps if gone else self._new_steps
+        step = _holder(pointer, steps)
+        if step is not None:
+            yield self._step(change, step, pointer)
+        elif parts[:1] == ["triggers"]:
+            yield from self._trigger(change, pointer, len(parts))
+        elif parts[:1] == ["inputs"]:
+            yield self._input(change, parts)
+        elif parts[:1] == ["grants"]:
+            return
+        elif parts[:1] == ["plan"] and len(parts) == 1:
+            yield "The steps are other ones"
+        elif parts:
+            yield self._setting(change, parts)
+
+    def _step(self, change: Change, step: ReadStep, pointer: str) -> str:
+        name = f"step ‘{plain(step.name, 64)}’"
+        deed = deed_of(step, self._names)
+        if pointer == step.pointer:
+            match change.get("op"):
+                case "add":
+                    only = self._only(step)
+                    return f"A new {name} {deed.short}{deed.more}{only}"
+                case "remove":
+                    return f"The {name}, which {deed.short}, is gone"
+                case "move":
+                    return f"The {name} comes at another place of the plan"
+        field = parts_of(pointer.removeprefix(step.pointer))
+        if field[:1] == ["when"]:
+            if change.get("op") == "remove":
+                return f"The {name} always runs now"
+            return f"The {name} runs only when {condition(step.whole.get('when'), self._names)}"
+        if field[:1] == ["action"]:
+            return f"The {name} is another one now: it {deed.short}{deed.more}"
+        return f"In {name} {self._moved(_called(field), change)}"
+
+    def _only(self, step: ReadStep) -> str:
+        if "when" not in step.whole:
+            return ""
+        return f", only when {condition(step.whole['when'], self._names)}"
+
+    def _trigger(self, change: Change, pointer: str, depth: int) -> Iterator[str]:
+        op, place = change.get("op"), "/".join(pointer.split("/")[:3])
+        if depth == 1:
+            yield from self._all_triggers(op)
+            return
+        old, new = self._old_triggers.get(place), self._new_triggers.get(place)
+        if op != "remove" and new is not None:
+            old = self._old_by_id.get(new.id, old)
+        if depth == 2 and op == "add" and new is not None:
+            yield f"It also runs {said_trigger(new, self._names)}"
+        elif depth == 2 and op == "remove" and old is not None:
+            yield f"It no longer runs {said_trigger(old, self._names)}"
+        elif old is not None and new is not None and op != "move":
+            yield _rescheduled(old, new, self._names)
+
+    def _all_triggers(self, op: Any) -> Iterator[str]:
+        new = [said_trigger(one, self._names) for one in self._new_triggers.values() if one.enabled]
+        if op == "remove" or not new:
+            yield "It only runs when somebody starts it by hand"
+        else:
+            yield f"It runs {listed(new, 3)}"
+
+    def _input(self, change: Change, parts: Sequence[str]) -> str:
+        named = parts[3] if len(parts) > 3 and parts[2] == "properties" else None
+        if named is None:
+            return "What it takes as inputs changes"
+        shown = quoted(named, 40)
+        if len(parts) == 4 and change.get("op") == "add":
+            return f"It takes a new input {shown}"
+        if len(parts) == 4 and change.get("op") == "remove":
+            return f"It no longer takes the input {shown}"
+        return f"The input {shown}: {self._moved(_called(parts[4:]), change)}"
+
+    def _setting(self, change: Change, parts: Sequence[str]) -> str:
+        known = _SETTINGS.get(parts[-1]) if len(parts) <= 2 else None
+        return self._moved(known or _called(parts), change)
+
+    def _moved(self, what: str, change: Change) -> str:
+        names: Names = self._names
+        named = [one for one in parts_of(text_of(change.get("pointer"))) if not one.isdigit()]
+        say = said_place if named[-1:] and named[-1] in PLACES else said
+        new, old = say(change.get("after"), names), say(change.get("before"), names)
+        match change.get("op"):
+            case "add":
+                return f"{what} is now {new}"
+            case "remove":
+                return f"{what}, which was {old}, is gone"
+            case "move":
+                return f"{what} stands at another place"
+        if len(old) + len(new) > 250:
+            return f"{what} is another text now: {new}"
+        return f"{what} changes from {old} to {new}"
+
+
+def _rescheduled(old: ReadTrigger, new: ReadTrigger, names: Names) -> str:
+    before, now = said_trigger(old, names), said_trigger(new, names)
+    if old.enabled != new.enabled:
+        return f"It {'also runs' if new.enabled else 'no longer runs'} {now}"
+    if before == now:
+        return f"What the trigger is set to changes; it still runs {now}"
+    if old.type == new.type == "schedule":
+        return f"The schedule moves from {before} to {now}"
+    return f"It runs {now} instead of {before}"
+
+
+def _called(field: Sequence[str]) -> str:
+    """A place in words: its last name, without numbers and what is the same everywhere."""
+    named = [part for part in field if not part.isdigit() and part not in ("config", "properties")]
+    return f"‘{plain(' '.join(named[-2:]), 60)}’" if named else "a part"
+
+
+def _holder(pointer: str, steps: Mapping[str, ReadStep]) -> ReadStep | None:
+    """The innermost step that a place is in."""
+    while pointer:
+        if pointer in steps:
+            return steps[pointer]
+        pointer = pointer.rpartition("/")[0]
+    return None

@@ -1,0 +1,180 @@
+"""A definition in plain sentences: when it runs, what it does step by step, and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mainspring.authoring.review.deeds import deed_of, thing
+from mainspring.authoring.review.grants import may_go_alone, waits_for_person
+from mainspring.authoring.review.loops import items_of, one_of_each
+from mainspring.authoring.review.moments import STILL_OPEN, when_it_runs
+from mainspring.authoring.review.reading import (
+    ReadStep,
+    listing,
+    mapping,
+    read_all_steps,
+    read_all_triggers,
+)
+from mainspring.authoring.review.values import Names, condition, names_of, said
+from mainspring.authoring.review.wording import counted, listed, plain, quoted, sentence
+from mainspring.contracts.registry import Vocabulary
+
+MOST_LINES: Final = 120
+_QUIET: Final = frozenset({"transform_data", "automation_kv.get", "automation_kv.set"})
+_TOKENS: Final = {
+    "$last_fired_at": "the moment of the last run",
+    "$creator": "whoever made it",
+    "$space_default": "the workspace's default",
+}
+
+
+def explain(
+    document: Mapping[str, Any],
+    words: Vocabulary,
+    boards: Mapping[str, str] | None = None,
+    open_places: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """One sentence a line; the first says when it runs and what it does.
+
+    ``boards`` are the names of boards by their ids, where they are known; ``open_places`` what
+    is still asked, as pointers.
+    """
+    document = mapping(document)
+    steps = read_all_steps(document, words)
+    names, alone = names_of(steps, boards), may_go_alone(document)
+    plan = [step for step in steps if not step.after_failure]
+    triggers = read_all_triggers(document)
+    asked = any(place.startswith("/triggers/") for place in open_places)
+    woken = any(trigger.enabled for trigger in triggers)
+    when = STILL_OPEN if asked and not woken else when_it_runs(triggers, names)
+    lines = [f"{when} it {_summary(plan, names, alone)}"]
+    lines += _plan(plan, names, alone)
+    lines += _failure(document, [step for step in steps if step.after_failure], names, alone)
+    lines += _inputs(document)
+    lines += _bounds(document)
+    if len(lines) > MOST_LINES:
+        more = len(lines) - MOST_LINES + 1
+        lines = [*lines[: MOST_LINES - 1], f"And {more} more sentences, which are not shown"]
+    return tuple(sentence(line) for line in lines)
+
+
+def _summary(plan: Sequence[ReadStep], names: Names, alone: bool) -> str:
+    top = [step for step in plan if step.depth == 0]
+    # What only prepares a value says nothing to somebody who wants to know what will happen.
+    top = [step for step in top if step.action not in _QUIET] or top
+    if not top:
+        return "does nothing yet: it has no steps"
+    return listed([_short(step, plan, names, alone) for step in top], 5, "and")
+
+
+def _plan(plan: Sequence[ReadStep], names: Names, alone: bool) -> Iterator[str]:
+    """A sentence for each step; a loop around one step is one sentence with it."""
+    told: set[str] = set()
+    for step in plan:
+        if step.pointer in told:
+            continue
+        loops = step.action == "for_each" and "when" not in step.whole
+        inside = [one for one in plan if loops and one.pointer.startswith(f"{step.pointer}/")]
+        if len(listing(step.config.get("steps"))) == 1 == len(inside):
+            told.add(inside[0].pointer)
+            yield _loop(step, inside[0], plan, names, alone)
+        else:
+            yield _line(step, names, alone)
+
+
+def _loop(
+    loop: ReadStep, step: ReadStep, plan: Sequence[ReadStep], names: Names, alone: bool
+) -> str:
+    deed = one_of_each(loop, step, names)
+    items = items_of(loop, plan, names)
+    only = f", only when {condition(step.whole['when'], names)}" if "when" in step.whole else ""
+    line = f"{loop.number}. For each of {items} it {deed.short}{_agreed(step, alone)}{deed.more}"
+    goes_on = ", and goes on when one fails" if loop.config.get("continue_on_error") is True else ""
+    return f"{line}{only}{goes_on}{_lacking(step, line)}"
+
+
+def _short(step: ReadStep, plan: Sequence[ReadStep], names: Names, alone: bool) -> str:
+    """What a step does; a loop by what it does for each item."""
+    inside = [
+        one_of_each(step, one, names).short + _agreed(one, alone)
+        for one in plan
+        if one.depth == step.depth + 1 and one.pointer.startswith(f"{step.pointer}/")
+    ]
+    if inside and step.action == "for_each":
+        return f"{listed(inside, 2)} for each of {items_of(step, plan, names)}"
+    return deed_of(step, names).short + _agreed(step, alone)
+
+
+def _agreed(step: ReadStep, alone: bool) -> str:
+    waits = waits_for_person(step.capability, safe_go=alone)
+    return " after a person agrees" if waits else ""
+
+
+def _line(step: ReadStep, names: Names, alone: bool) -> str:
+    deed = deed_of(step, names)
+    only = f", only when {condition(step.whole['when'], names)}" if "when" in step.whole else ""
+    line = f"{step.number}. It {deed.short}{_agreed(step, alone)}{deed.more}{only}"
+    return line + _lacking(step, line)
+
+
+def _lacking(step: ReadStep, line: str) -> str:
+    lacks = [thing(key) for key in missing_keys(step) if thing(key) not in line]
+    return f". It lacks {listed(lacks, 3)}" if lacks else ""
+
+
+def missing_keys(step: ReadStep) -> list[str]:
+    """What its config must have and has not, as far as that is known."""
+    schema: Any = None
+    if step.known is not None:
+        schema = step.known.config_schema
+    elif step.capability is not None:
+        schema = step.capability.input_schema
+    wanted = listing(mapping(schema).get("required"))
+    return [key for key in wanted[:20] if isinstance(key, str) and key not in step.config]
+
+
+def _failure(
+    document: Mapping[str, Any], steps: Sequence[ReadStep], names: Names, alone: bool
+) -> Iterator[str]:
+    retries = mapping(document.get("execution")).get("max_retries", 2)
+    if isinstance(retries, int) and not isinstance(retries, bool) and 0 < retries <= 10:
+        times = "once" if retries == 1 else f"up to {retries} times"
+        yield f"A step that fails is tried again {times}, where that can help"
+    if not steps:
+        yield "If it fails all the same, the run ends there and shows why"
+        return
+    yield f"If it fails all the same, {counted(len(steps), 'more step')} follow" + (
+        "s" if len(steps) == 1 else ""
+    )
+    for step in steps:
+        yield "On failure " + _line(step, names, alone)
+
+
+def _inputs(document: Mapping[str, Any]) -> Iterator[str]:
+    schema = mapping(mapping(document.get("inputs")).get("schema"))
+    properties, wanted = mapping(schema.get("properties")), listing(schema.get("required"))
+    shown = [
+        f"{quoted(str(name), 40)}{_given(mapping(one), name in wanted)}"
+        for name, one in list(properties.items())[:8]
+    ]
+    if shown:
+        rest = [""] * max(0, len(properties) - len(shown))
+        yield f"It takes the inputs {listed([*shown, *rest], 8)}"
+
+
+def _given(schema: Mapping[str, Any], wanted: bool) -> str:
+    if "default" not in schema:
+        return " (needed)" if wanted else " (may be left out)"
+    default = schema["default"]
+    known = _TOKENS.get(default) if isinstance(default, str) else None
+    return f" (usually {known or said(default, {}, 40)})"
+
+
+def _bounds(document: Mapping[str, Any]) -> Iterator[str]:
+    execution = mapping(document.get("execution"))
+    caps = [execution.get(key, 1) for key in ("budget_cap_usd", "cost_cap_daily_usd")]
+    run, day = (plain(str(cap)[:20]) if isinstance(cap, int | float | str) else "?" for cap in caps)
+    yield f"A run may spend at most {run} USD, and all runs of a day at most {day} USD"
+    if may_go_alone(document):
+        yield "Writes that are known to be safe leave without anybody being asked"

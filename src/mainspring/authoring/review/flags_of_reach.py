@@ -1,0 +1,163 @@
+"""Flags about what leaves the house: without need, without a person, or for the first time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from mainspring.authoring.review.grants import Ask, asks_in
+from mainspring.authoring.review.leaving import speaks_of
+from mainspring.authoring.review.reading import listing, mapping, read_all_steps
+from mainspring.authoring.review.view import View
+from mainspring.authoring.review.wording import listed, plain
+from mainspring.authoring.shapes import Flag, Level
+from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.capability import Effect
+from mainspring.definition.pointers import under
+from mainspring.definition.tool_patterns import BY_NAME
+
+# What every automation is made of; its first use is no news.
+_PLUMBING: Final = frozenset({"inbox.post_notification", "automation_kv.get", "automation_kv.set"})
+
+
+def flags_of_reach(view: View) -> Iterator[Flag]:
+    yield from _unused(view)
+    yield from _unasked(view)
+    yield from _first_use(view)
+    yield from _alone(view)
+    yield from _doubles(view)
+    yield from _powers(view)
+
+
+def _unused(view: View) -> Iterator[Flag]:
+    """Grants that no step needs and that let something leave."""
+    used = {ask.capability for ask in view.asks}
+    for place, entry in enumerate(listing(view.document.get("grants"))[:200]):
+        name = mapping(entry).get("capability")
+        known = view.words.capabilities.get(name) if isinstance(name, str) else None
+        if known is None or name in used or known.annotations.effect is not Effect.SEND:
+            continue
+        yield Flag(
+            under("/grants", place),
+            "unused_grant",
+            f"It may call {plain(known.id, 80)}, which leaves the house, and no step does.",
+            suggestion="Remove the grant.",
+        )
+
+
+def _unasked(view: View) -> Iterator[Flag]:
+    """Something leaves, and nobody spoke of that."""
+    purpose, by = view.purpose
+    if not purpose.strip():
+        return
+    for ask in _first_of_each(view):
+        known = view.words.capabilities.get(ask.capability)
+        if known is None or ask.effect is not Effect.SEND or speaks_of(purpose, known):
+            continue
+        yield Flag(
+            ask.pointer,
+            "write_without_need",
+            f"It uses {plain(ask.capability, 80)}, which leaves the house, and {by} does not speak "
+            "of that.",
+            suggestion="Take it out, or make sure that it is wanted.",
+        )
+
+
+def _first_of_each(view: View) -> Iterator[Ask]:
+    seen: set[str] = set()
+    for ask in view.asks:
+        if ask.capability not in seen:
+            seen.add(ask.capability)
+            yield ask
+
+
+def _first_use(view: View) -> Iterator[Flag]:
+    used = view.facts.used
+    if used is None:
+        return
+    before = mapping(view.facts.before)
+    earlier = {ask.capability for ask in asks_in(read_all_steps(before, view.words), view.words)}
+    inside: list[Ask] = []
+    for ask in _first_of_each(view):
+        known = view.words.capabilities.get(ask.capability)
+        if known is None or ask.capability in used | earlier | _PLUMBING:
+            continue
+        if ask.effect is Effect.SEND or known.annotations.pin:
+            yield _new([ask], "warning")
+        else:
+            inside.append(ask)
+    if inside:
+        # What stays inside is worth one line together.
+        yield _new(inside, "note")
+
+
+def _new(asks: list[Ask], level: Level) -> Flag:
+    names = ["an agent" if ask.capability == AGENT_RUN else ask.capability for ask in asks]
+    return Flag(
+        asks[0].pointer,
+        "first_use",
+        f"No other automation here may call {listed([plain(one, 80) for one in names], 6, 'or')} "
+        "yet.",
+        level,
+        suggestion="Try it once and look at the result before it is switched on.",
+    )
+
+
+def _alone(view: View) -> Iterator[Flag]:
+    if view.execution.get("write_policy") != "auto_confirm_safe":
+        return
+    safe = [
+        plain(ask.capability, 80)
+        for ask in _first_of_each(view)
+        if (known := view.words.capabilities.get(ask.capability)) is not None
+        and known.write is not None
+        and known.write.safe
+    ]
+    at = "/execution/write_policy"
+    if safe:
+        text = f"{listed(safe)} will leave without anybody being asked."
+        yield Flag(at, "goes_without_person", text, suggestion=_ALWAYS)
+    else:
+        text = "Safe writes would leave without anybody being asked, and it has none."
+        yield Flag(at, "goes_without_person", text, "note", suggestion=_ALWAYS)
+
+
+_ALWAYS: Final = "Write always_draft, so that a person sees each write first."
+
+
+def _powers(view: View) -> Iterator[Flag]:
+    """What a person usually does: agreeing to drafts, and changing automations."""
+    for ask in _first_of_each(view):
+        if ask.capability == "confirm_action":
+            yield Flag(
+                ask.pointer,
+                "agrees_itself",
+                "It can let drafts go that wait for a person, so nobody may see them.",
+                suggestion="Take it out and let a person agree in the inbox.",
+            )
+        elif ask.capability in BY_NAME:
+            yield Flag(
+                ask.pointer,
+                "changes_automations",
+                f"It uses {plain(ask.capability, 60)}, so it can change or start automations.",
+                suggestion="Take it out, unless that is what it is for.",
+            )
+
+
+def _doubles(view: View) -> Iterator[Flag]:
+    """Rows that are appended anew by every run, with nothing that tells doubles."""
+    if not view.armed:
+        return
+    for step in view.steps:
+        if step.action == "append_board_rows" and not _has_key(step.config):
+            yield Flag(
+                step.at("rows"),
+                "rows_may_double",
+                "Rows are added without a field that tells doubles, so a row may come twice.",
+                "note",
+                suggestion="Add dedupe_key_field, the field that holds the other side's own id.",
+            )
+
+
+def _has_key(config: Mapping[str, Any]) -> bool:
+    return bool(config.get("dedupe_key_field"))

@@ -1,0 +1,219 @@
+"""Flags about what wakes an automation: too often, twice at once, by anybody, or by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from typing import Any, Final
+
+from mainspring.authoring.review.reading import ReadStep, ReadTrigger
+from mainspring.authoring.review.schedules import read_cron
+from mainspring.authoring.review.view import View
+from mainspring.authoring.review.wording import quoted
+from mainspring.authoring.shapes import Flag
+from mainspring.contracts.errors import Invalid
+from mainspring.definition.cron import Cron, smallest_interval
+from mainspring.definition.pointers import under
+from mainspring.definition.templates.tokens import has_syntax
+from mainspring.definition.validate.triggers import OFTEN_SECONDS
+
+_MOST_COMPARED: Final = 6
+_MOMENTS: Final = 24
+# A month has every weekday and every date; what fires every hour has met the others long before.
+_DAYS: Final = 32
+_MOMENTS_OF_DAYS: Final = 200
+# So many close pairs on one day are more than two moments that somebody wanted.
+_MANY_GAPS: Final = 4
+_WAITING: Final = frozenset({"event", "board_change", "page_ingested"})
+_SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
+_BOARD_WRITERS: Final = frozenset({
+    "append_board_rows", "update_board_rows", "delete_board_rows", "restore_board_rows",
+    "update_board", "set_board_skill", "set_board_form", "set_board_dashboard",
+})  # fmt: skip
+_PAGE_WRITERS: Final = frozenset({"create_page", "update_page", "restore_page"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A schedule that is on and can be read, with the seconds between its closest moments."""
+
+    trigger: ReadTrigger
+    cron: Cron
+    closest: int
+
+    def moments(self, most: int = _MOMENTS, days: int = 0) -> frozenset[datetime]:
+        """The next so many moments; with days, those of so many days."""
+        found: set[datetime] = set()
+        moment, zone = _SOME_DAY, self.trigger.config.get("timezone")
+        try:
+            for _ in range(most):
+                following = self.cron.after(moment, zone if isinstance(zone, str) else "UTC")
+                if following is None or (days and following > _SOME_DAY + timedelta(days)):
+                    break
+                moment = following
+                found.add(moment)
+        except Invalid:
+            return frozenset()
+        return frozenset(found)
+
+
+def flags_of_triggers(view: View) -> Iterator[Flag]:
+    timed = [
+        _Timed(trigger, cron, smallest_interval(cron))
+        for trigger in view.armed
+        if trigger.type == "schedule"
+        and (cron := read_cron(trigger.config.get("cron"))) is not None
+    ]
+    yield from _often(timed)
+    if len(timed) > 1:
+        yield from _between_them(timed)
+        yield from _together(timed[:_MOST_COMPARED])
+    yield from _alike(view)
+    yield from _unsigned(view)
+    yield from _own_doing(view)
+
+
+def _often(timed: Iterable[_Timed]) -> Iterator[Flag]:
+    for one in timed:
+        if one.closest < OFTEN_SECONDS:
+            minutes = "minute" if one.closest < 120 else f"{one.closest // 60} minutes"
+            yield Flag(
+                under(one.trigger.pointer, "config", "cron"),
+                "fires_often",
+                f"It fires every {minutes} at its closest, which is more often than every quarter "
+                "of an hour.",
+                suggestion="Let it run less often; if it waits for something to happen, an event "
+                "trigger notices it sooner and costs less.",
+            )
+
+
+def _between_them(timed: Iterable[_Timed]) -> Iterator[Flag]:
+    """Schedules that are far enough apart each, and together are not."""
+    moments: dict[datetime, ReadTrigger] = {}
+    seldom = [one for one in timed if one.closest >= OFTEN_SECONDS]
+    # What fires at the very same moments says nothing new.
+    different = {(str(one.cron.fields), str(one.trigger.config.get("timezone"))): one
+                 for one in reversed(seldom)}  # fmt: skip
+    for one in [*different.values()][:_MOST_COMPARED] if len(different) > 1 else ():
+        moments |= dict.fromkeys(one.moments(_MOMENTS_OF_DAYS, _DAYS), one.trigger)
+    yield from _close(moments)
+
+
+def _close(moments: Mapping[datetime, ReadTrigger]) -> Iterator[Flag]:
+    """Every trigger that fires too soon after another one, once."""
+    order = sorted(moments)
+    gaps: dict[str, list[tuple[int, date]]] = {}
+    for one, other in pairwise(order):
+        seconds, mine = int((other - one).total_seconds()), moments[other]
+        if seconds < OFTEN_SECONDS and moments[one] is not mine:
+            later = max(moments[one].pointer, mine.pointer, key=_place)
+            gaps.setdefault(later, []).append((seconds, other.date()))
+    for pointer, found in gaps.items():
+        closest = min(found)[0]
+        minutes = "1 minute" if closest < 120 else f"{closest // 60} minutes"
+        most = max(Counter(day for _, day in found).values())
+        yield Flag(
+            under(pointer, "config", "cron"),
+            "fires_often",
+            f"Together with another trigger it fires {minutes} apart at its closest, which is more "
+            "often than every quarter of an hour.",
+            "warning" if most >= _MANY_GAPS else "note",
+            suggestion="Let one of the two do, or move it further away.",
+        )
+
+
+def _place(pointer: str) -> int:
+    return int(pointer.rpartition("/")[2])
+
+
+def _together(timed: Iterable[_Timed]) -> Iterator[Flag]:
+    """Schedules that fire in the same minute: each starts a run of its own."""
+    seen: list[tuple[ReadTrigger, frozenset[datetime]]] = []
+    for one in timed:
+        moments = one.moments()
+        for other, theirs in seen:
+            if moments & theirs:
+                yield Flag(
+                    one.trigger.pointer,
+                    "fires_together",
+                    f"It fires at the same minute as trigger {_place(other.pointer) + 1}, and then "
+                    "two runs start.",
+                    suggestion="Leave one of the two out, or move it to another time.",
+                )
+                break
+        seen.append((one.trigger, moments))
+
+
+def _alike(view: View) -> Iterator[Flag]:
+    """Two triggers that wait for the very same thing."""
+    seen: list[ReadTrigger] = []
+    for trigger in view.armed:
+        if trigger.type not in _WAITING:
+            continue
+        if any(one.type == trigger.type and one.config == trigger.config for one in seen):
+            yield Flag(
+                trigger.pointer,
+                "fires_together",
+                "It waits for the same as another trigger, and then two runs start.",
+                suggestion="Leave one of the two out.",
+            )
+        seen.append(trigger)
+
+
+def _unsigned(view: View) -> Iterator[Flag]:
+    for trigger in view.armed:
+        if trigger.type == "webhook" and not isinstance(trigger.config.get("signature"), Mapping):
+            yield Flag(
+                trigger.pointer,
+                "unsigned_webhook",
+                "Whoever has the webhook's address with its token can start it and choose what it "
+                "reads; calls are not signed.",
+                "note",
+                suggestion="If the sender can sign its calls, name the secret of its signing key.",
+            )
+
+
+def _own_doing(view: View) -> Iterator[Flag]:
+    for trigger in view.armed:
+        for step in view.steps:
+            if _wakes(trigger, step):
+                yield Flag(
+                    trigger.pointer,
+                    "wakes_itself",
+                    f"Step {quoted(step.name, 64)} changes what this trigger waits for, so a run "
+                    "may start the next one.",
+                    suggestion="Add a filter that its own changes do not pass, or write elsewhere.",
+                )
+                break
+
+
+def _wakes(trigger: ReadTrigger, step: ReadStep) -> bool:
+    """Whether what a step writes can be what a trigger without a filter waits for."""
+    if trigger.config.get("filters"):
+        return False
+    match trigger.type:
+        case "board_change":
+            mine = _same_or_open(step.config.get("board_id"), trigger.config.get("board_id"))
+            dataset = trigger.config.get("dataset")
+            there = dataset is None or _same_or_open(step.config.get("dataset", dataset), dataset)
+            return step.action in _BOARD_WRITERS and mine and there
+        case "page_ingested":
+            kind = trigger.config.get("page_type")
+            fits = kind is None or _same_or_open(step.config.get("type"), kind)
+            new = trigger.config.get("created") is True and step.action != "create_page"
+            return step.action in _PAGE_WRITERS and fits and not new
+        case "event":
+            kind = trigger.config.get("event_type")
+            told = step.config.get("type")
+            return step.action == "publish_event" and isinstance(kind, str) and told == kind
+    return False
+
+
+def _same_or_open(value: Any, wanted: Any) -> bool:
+    if not isinstance(wanted, str):
+        return False
+    from_trigger = isinstance(value, str) and has_syntax(value[:500]) and "trigger" in value
+    return value == wanted or from_trigger

@@ -1,0 +1,199 @@
+"""What the steps of a definition call, each with the place that asks for it.
+
+The validator derives the same from a whole definition; this reads what there is of an
+unfinished one. What it does not find and the validator did is told all the same, without a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.authoring.review.reading import ReadStep, listing, read_all_steps
+from mainspring.contracts.agency import AGENT_RUN
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.grants import asks_for, merged
+from mainspring.definition.hosts import grant_entry
+from mainspring.definition.pointers import under
+from mainspring.definition.script import LONGEST
+from mainspring.definition.tool_patterns import (
+    HOSTED,
+    MOST_STARS,
+    fixed_params,
+    is_pattern,
+    matching,
+    tool_name,
+)
+
+# As many as an agent may have.
+MOST_TOOLS: Final = 100
+MOST_ASKS: Final = 4_000
+_MOST_PATTERNS: Final = 100
+_MOST_MATCHED: Final = 1_000
+_MOST_OF_ONE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One capability that a step calls or may call."""
+
+    capability: str
+    params: Mapping[str, Any]
+    # The place that names it.
+    pointer: str
+    step: ReadStep
+    # Through a list of tools: the model decides whether and how.
+    as_tool: bool = False
+    # The pattern that stands for it, if it is not named itself.
+    pattern: str = ""
+    effect: Effect = Effect.READ
+
+
+def asks_in(steps: Iterable[ReadStep], words: Vocabulary) -> tuple[Ask, ...]:
+    """Everything that the steps call, in their order."""
+    patterns: dict[str, tuple[str, ...]] = {}
+    found: dict[tuple[str, str, str], Ask] = {}
+    for step in steps:
+        for ask in _of_step(step, words, patterns):
+            hosts = str(ask.params.get("hosts", ""))[:500]
+            found.setdefault((step.pointer, ask.capability, hosts), ask)
+            if len(found) >= MOST_ASKS:
+                return tuple(found.values())
+    return tuple(found.values())
+
+
+def unexplained(grants: Iterable[Grant], asks: Iterable[Ask], words: Vocabulary) -> tuple[Ask, ...]:
+    """What the validator grants and no step was seen to call, or not there."""
+    hosts: dict[str, set[str]] = {}
+    anywhere: set[str] = set()
+    for ask in asks:
+        named = listing(ask.params.get("hosts"))
+        hosts.setdefault(ask.capability, set()).update(map(str, named))
+        if not named:
+            # Its address is known to a run alone, so it is the one that needs all of them.
+            anywhere.add(ask.capability)
+    found = []
+    for grant in grants:
+        mine = hosts.get(grant.capability)
+        more = [one for one in listing(grant.params.get("hosts")) if str(one) not in (mine or ())]
+        if mine is None or (more and grant.capability not in anywhere):
+            params = {**grant.params, "hosts": more} if more else grant.params
+            effect = effect_of(words.capabilities.get(grant.capability))
+            found.append(Ask(grant.capability, params, "", NO_STEP, effect=effect))
+    return tuple(found)
+
+
+# Stands where nobody knows which step it is.
+NO_STEP: Final = ReadStep("", "", "", "", {}, {}, None, None)
+
+
+def _of_step(
+    step: ReadStep, words: Vocabulary, patterns: dict[str, tuple[str, ...]]
+) -> Iterator[Ask]:
+    action = under(step.pointer, "action")
+    if step.is_agent:
+        yield Ask(AGENT_RUN, {}, action, step, effect=Effect.READ)
+        yield from _of_tools(step, words, patterns)
+        return
+    source = step.config.get("source")
+    if isinstance(source, str) and len(source) > LONGEST:
+        return
+    try:
+        found = asks_for(step.action, step.config, words)
+    except Exception:  # an action reads its config as if it had been judged
+        return
+    arguments = None if step.known is not None else step.config
+    for grant in found[:MOST_ASKS]:
+        effect = effect_of(words.capabilities.get(grant.capability), arguments)
+        yield Ask(grant.capability, grant.params, action, step, effect=effect)
+
+
+def _of_tools(
+    step: ReadStep, words: Vocabulary, patterns: dict[str, tuple[str, ...]]
+) -> Iterator[Ask]:
+    mine: set[str] = set()
+    for place, one in enumerate(listing(step.config.get("tools"))[:MOST_TOOLS]):
+        name, at = tool_name(one), under(step.pointer, "config", "tools", place)
+        if name is None or name == AGENT_RUN:
+            continue
+        if not is_pattern(name):
+            fixed = fixed_params(one)
+            # What is not fixed is chosen by the model, so the furthest reach counts.
+            effect = effect_of(words.capabilities.get(name), fixed if "method" in fixed else None)
+            yield Ask(name, _bounds(name, fixed), at, step, as_tool=True, effect=effect)
+            continue
+        if name in mine:
+            continue
+        mine.add(name)
+        if name not in patterns and len(patterns) < _MOST_PATTERNS:
+            patterns[name] = matched(name, words)
+        for settled in patterns.get(name, ()):
+            effect = effect_of(words.capabilities.get(settled))
+            yield Ask(settled, {}, at, step, as_tool=True, pattern=name, effect=effect)
+
+
+def matched(pattern: str, words: Vocabulary) -> tuple[str, ...]:
+    """What a pattern stands for, as far as it is counted."""
+    if pattern.count("*") > MOST_STARS or len(pattern) > 200:
+        return ()
+    return tuple(matching(pattern, words.capabilities))[:_MOST_MATCHED]
+
+
+def _bounds(name: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    if name not in HOSTED:
+        return {}
+    host = grant_entry(params.get("url"))
+    return {"hosts": [] if host is None else [host]}
+
+
+def grants_of(document: Mapping[str, Any], words: Vocabulary) -> tuple[Grant, ...]:
+    """What is known of the grants, where a definition is not whole enough to be judged."""
+    return joined(asks_in(read_all_steps(document, words), words))
+
+
+def joined(asks: Iterable[Ask]) -> tuple[Grant, ...]:
+    """The fewest grants for these calls."""
+    found: dict[str, list[Grant]] = {}
+    for ask in asks:
+        kept = found.setdefault(ask.capability, [])
+        grant = Grant(ask.capability, ask.params)
+        if len(kept) < _MOST_OF_ONE and grant not in kept:
+            kept.append(grant)
+    return tuple(grant for name in sorted(found) for grant in _merged(found[name]))
+
+
+def _merged(grants: list[Grant]) -> tuple[Grant, ...]:
+    try:
+        return merged(grants)
+    except Exception:  # bounds that are not JSON cannot be put in order
+        return tuple(grants)
+
+
+def effect_of(capability: Capability | None, config: Mapping[str, Any] | None = None) -> Effect:
+    """How far a call reaches, by its arguments where they decide; unknown ones go furthest."""
+    if capability is None:
+        return Effect.SEND
+    reach = capability.annotations.reach
+    if reach is None or config is None:
+        return capability.annotations.effect
+    try:
+        return reach(config)
+    except Exception:  # it reads arguments that have not been judged
+        return capability.annotations.effect
+
+
+def waits_for_person(capability: Capability | None, *, safe_go: bool) -> bool:
+    """Whether a call becomes a draft that somebody must agree to."""
+    if capability is None or capability.write is None:
+        return False
+    return not (safe_go and capability.write.safe)
+
+
+def may_go_alone(document: Mapping[str, Any]) -> bool:
+    """Whether safe writes go without a person."""
+    execution = document.get("execution")
+    policy = execution.get("write_policy") if isinstance(execution, Mapping) else None
+    return policy == "auto_confirm_safe"

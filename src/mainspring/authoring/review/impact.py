@@ -1,0 +1,232 @@
+"""What an automation may reach, keep and be woken by: the whole of it, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from mainspring.authoring.review.facts import Facts, host_name
+from mainspring.authoring.review.grants import (
+    NO_STEP,
+    Ask,
+    effect_of,
+    may_go_alone,
+    waits_for_person,
+)
+from mainspring.authoring.review.moments import BY_HAND, said_trigger
+from mainspring.authoring.review.reading import ReadTrigger, listing
+from mainspring.authoring.review.secrets import hosts_of, signing_secrets
+from mainspring.authoring.review.systems import system_of
+from mainspring.authoring.review.values import PLACES, Names, names_of, said, said_board, said_place
+from mainspring.authoring.review.view import View, view_of
+from mainspring.authoring.review.wording import plain, sentence
+from mainspring.contracts.capability import Effect
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.registry import Vocabulary
+
+MOST_ENTRIES: Final = 100
+_LONGEST_BOUND: Final = 200
+_MOST_BOUNDS: Final = 100
+# What a write keeps, and the argument that says where.
+_KEPT: Final[Mapping[str, tuple[str, str]]] = {
+    "append_board_rows": ("board", "board_id"), "update_board_rows": ("board", "board_id"),
+    "delete_board_rows": ("board", "board_id"), "restore_board_rows": ("board", "board_id"),
+    "update_board": ("board", "board_id"), "create_board": ("board", "name"),
+    "archive_board": ("board", "board_id"), "set_board_dashboard": ("board", "board_id"),
+    "set_board_form": ("board", "board_id"), "set_board_skill": ("board", "board_id"),
+    "create_page": ("page", "title"), "update_page": ("page", "slug"),
+    "delete_page": ("page", "slug"), "restore_page": ("page", "slug"),
+    "artifacts.save": ("file", "name"), "automation_kv.set": ("value", "key"),
+    "automation_kv.delete": ("value", "key"), "publish_event": ("event", "type"),
+    "inbox.post_notification": ("message", "title"), "notification": ("message", "title"),
+    "save_automation_draft": ("automation", "name"),
+    "update_automation": ("automation", "automation_id"),
+    "delete_automation": ("automation", "automation_id"),
+    "run_automation_once": ("automation", "automation_id"),
+}  # fmt: skip
+
+
+def impact_of(
+    document: Mapping[str, Any],
+    grants: Sequence[Grant],
+    words: Vocabulary,
+    boards: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The impact of a definition; where it is unfinished, of what there is."""
+    view = view_of(document, grants, words, Facts())
+    names = names_of(view.steps, boards)
+    return {
+        "outside": _outside(view),
+        "grants": _grants(view),
+        "keeps": _keeps(view, names),
+        "secrets": _secrets(view),
+        "wakes": [_wake(trigger, names) for trigger in view.triggers] or [_by_hand()],
+        "people": _people(view),
+    }
+
+
+def _steps_of(asks: Iterable[Ask]) -> list[str]:
+    named = (plain(ask.step.name, 64) for ask in asks if ask.step is not NO_STEP)
+    return list(dict.fromkeys(named))[:MOST_ENTRIES]
+
+
+def _outside(view: View) -> list[dict[str, Any]]:
+    """What the grants reach, and the steps that need it; without any where none is seen to."""
+    found: dict[tuple[str, str], list[tuple[Ask, tuple[str, ...]]]] = {}
+    for ask in view.reach:
+        known = view.words.capabilities.get(ask.capability)
+        system = system_of(ask.capability, known)
+        if system is not None:
+            reach = _reached(ask, view)
+            found.setdefault((system, ask.effect.value), []).append((ask, reach))
+    return [
+        {
+            "system": plain(system, 60),
+            "hosts": sorted({plain(host, 120) for _, hosts in asks for host in hosts})[
+                :MOST_ENTRIES
+            ],
+            "why": _steps_of(ask for ask, _ in asks),
+            "effect": Effect.READ.value if effect != Effect.SEND.value else effect,
+        }
+        for (system, effect), asks in list(found.items())[:MOST_ENTRIES]
+    ]
+
+
+def _reached(ask: Ask, view: View) -> tuple[str, ...]:
+    known = view.words.capabilities.get(ask.capability)
+    fixed = None if known is None else known.annotations.hosts
+    if fixed:
+        return tuple(host_name(one) for one in fixed)
+    mine = listing(ask.params.get("hosts"))
+    granted = [
+        host
+        for grant in view.grants
+        if grant.capability == ask.capability
+        for host in listing(grant.params.get("hosts"))
+    ]
+    # An address that only a run knows may lead to every host of the grant.
+    return tuple(str(host)[:200] for host in (mine or granted)[:MOST_ENTRIES])
+
+
+def _grants(view: View) -> list[dict[str, Any]]:
+    alone = may_go_alone(view.document)
+    calls: dict[str, set[Effect]] = {}
+    for ask in view.reach:
+        calls.setdefault(ask.capability, set()).add(ask.effect)
+    found = [
+        _grant(grant, view.words, calls.get(grant.capability, set()), alone)
+        for grant in view.grants
+    ]
+    if len(found) > MOST_ENTRIES:
+        found.sort(key=lambda one: _FURTHEST.index(one["effect"]))
+    return found[:MOST_ENTRIES]
+
+
+# Where not all can be shown, what goes furthest is.
+_FURTHEST: Final = (Effect.SEND.value, Effect.KEEP.value, Effect.READ.value)
+
+
+def _grant(grant: Grant, words: Vocabulary, calls: set[Effect], alone: bool) -> dict[str, Any]:
+    known = words.capabilities.get(grant.capability)
+    effect = Effect.READ if calls == {Effect.READ} else effect_of(known)
+    return {
+        "capability": plain(grant.capability, 200),
+        "label": plain(grant.capability if known is None else known.label, 120),
+        "effect": effect.value,
+        "params": {
+            plain(str(key), 60): _bound(one) for key, one in list(grant.params.items())[:20]
+        },
+        "waits_for_person": waits_for_person(known, safe_go=alone),
+    }
+
+
+def _bound(value: Any) -> Any:
+    """A bound of a grant; a long one is only said."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int | float):
+        return value if abs(value) < 1e15 else plain(str(value)[:40])
+    if isinstance(value, str):
+        return plain(value, _LONGEST_BOUND)
+    if isinstance(value, list | tuple):
+        more = [f"and {len(value) - _MOST_BOUNDS} more"] if len(value) > _MOST_BOUNDS else []
+        return [plain(str(one), 100) for one in value[:_MOST_BOUNDS]] + more
+    return said(value, {})
+
+
+def _keeps(view: View, names: Names) -> list[dict[str, Any]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for step in view.steps:
+        if step.action in _KEPT:
+            kind, key = _KEPT[step.action]
+            value = step.config.get(key) or step.config.get("id")
+            what = _what(key, value, names)
+            found.setdefault((kind, what), []).append(plain(step.name, 64))
+    for ask in view.asks:
+        if ask.as_tool and ask.capability in _KEPT:
+            kind = _KEPT[ask.capability][0]
+            found.setdefault((kind, "whatever the model chooses"), []).append(
+                plain(ask.step.name, 64)
+            )
+    return [
+        {"kind": kind, "what": what, "why": list(dict.fromkeys(why))[:MOST_ENTRIES]}
+        for (kind, what), why in list(found.items())[:MOST_ENTRIES]
+    ]
+
+
+def _what(key: str, value: Any, names: Names) -> str:
+    if not value:
+        return "still to be chosen"
+    board = key == "board_id" and isinstance(value, str)
+    if board:
+        return said_board(value, names)
+    return said_place(value, names) if key in PLACES else said(value, names)
+
+
+def _secrets(view: View) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for use in view.secrets:
+        entry = found.setdefault(use.name, {"hosts": {}, "capabilities": {}})
+        entry["hosts"].update(dict.fromkeys(host_name(one) for one in hosts_of(use, view.words)))
+        entry["capabilities"][plain(use.step.action, 120)] = None
+    for name, _ in signing_secrets(listing(view.document.get("triggers"))[:20]):
+        entry = found.setdefault(plain(name, 64), {"hosts": {}, "capabilities": {}})
+        entry["capabilities"]["webhook"] = None
+    return [
+        {"name": name, "hosts": list(entry["hosts"]), "capabilities": list(entry["capabilities"])}
+        for name, entry in list(found.items())[:MOST_ENTRIES]
+    ]
+
+
+def _wake(trigger: ReadTrigger, names: Names) -> dict[str, Any]:
+    who = "anyone who has the webhook's address" if trigger.type == "webhook" else ""
+    if trigger.type == "webhook" and "signature" in trigger.config:
+        who = "anyone who can sign with the sender's key"
+    return {
+        "type": plain(trigger.type, 40) or "unknown",
+        "when": sentence(said_trigger(trigger, names)),
+        "by": who or {"schedule": "the clock"}.get(trigger.type, "what happens in the workspace"),
+        "enabled": trigger.enabled,
+    }
+
+
+def _by_hand() -> dict[str, Any]:
+    return {"type": "manual", "when": sentence(BY_HAND), "by": "members", "enabled": True}
+
+
+def _people(view: View) -> list[dict[str, Any]]:
+    """What will wait in the inbox before it is done."""
+    alone = may_go_alone(view.document)
+    waiting: dict[str, list[Ask]] = {}
+    for ask in view.reach:
+        known = view.words.capabilities.get(ask.capability)
+        if waits_for_person(known, safe_go=alone):
+            waiting.setdefault(ask.capability, []).append(ask)
+    return [
+        {
+            "capability": plain(name, 200),
+            "label": plain(view.words.capabilities[name].label, 120),
+            "why": _steps_of(asks),
+        }
+        for name, asks in list(waiting.items())[:MOST_ENTRIES]
+    ]

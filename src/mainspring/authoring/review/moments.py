@@ -1,0 +1,87 @@
+"""What wakes an automation, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mainspring.authoring.review.reading import ReadTrigger, listing
+from mainspring.authoring.review.schedules import schedule_in_words
+from mainspring.authoring.review.values import Names, said_board
+from mainspring.authoring.review.wording import listed, quoted
+
+BY_HAND = "when somebody starts it by hand"
+STILL_OPEN = "at a moment that is still to be chosen"
+
+
+def when_it_runs(triggers: Sequence[ReadTrigger], names: Names) -> str:
+    """All of it, for the beginning of a sentence."""
+    armed = [trigger for trigger in triggers if trigger.enabled]
+    return listed([said_trigger(one, names) for one in armed], 3, "and") if armed else BY_HAND
+
+
+def said_trigger(trigger: ReadTrigger, names: Names) -> str:
+    """One trigger, as the words that say when."""
+    config = trigger.config
+    match trigger.type:
+        case "schedule":
+            return schedule_in_words(config.get("cron"), config.get("timezone"))
+        case "webhook":
+            return "whenever its webhook is called" + _signed(config)
+        case "event":
+            return f"whenever {_event(config)} is told{_filtered(config)}"
+        case "board_change":
+            return f"whenever {_board(config, names)} changes{_filtered(config)}"
+        case "page_ingested":
+            return f"whenever {_page(config)} comes in{_filtered(config)}"
+    return f"on a trigger of the kind {quoted(trigger.type, 40)}" if trigger.type else STILL_OPEN
+
+
+def _signed(config: Mapping[str, Any]) -> str:
+    return " with a signature" if isinstance(config.get("signature"), Mapping) else ""
+
+
+def _event(config: Mapping[str, Any]) -> str:
+    kind = config.get("event_type")
+    return f"the event {quoted(kind)}" if isinstance(kind, str) else (
+        "an event that is still to be chosen"
+    )  # fmt: skip
+
+
+def _board(config: Mapping[str, Any], names: Names) -> str:
+    board, dataset = config.get("board_id"), config.get("dataset")
+    shown = f"the board {said_board(board, names)}" if isinstance(board, str) else (
+        "a board that is still to be chosen"
+    )  # fmt: skip
+    return f"the dataset {quoted(dataset)} of {shown}" if isinstance(dataset, str) else shown
+
+
+def _page(config: Mapping[str, Any]) -> str:
+    kind, source = config.get("page_type"), config.get("source")
+    new = "a new page" if config.get("created") is True else "a page"
+    of = f" of the type {quoted(kind, 40)}" if isinstance(kind, str) else ""
+    return new + of + (f" from {quoted(source, 40)}" if isinstance(source, str) else "")
+
+
+def _filtered(config: Mapping[str, Any]) -> str:
+    """The fields that a filter looks at; its whole wording would be code."""
+    filters = config.get("filters")
+    if not isinstance(filters, Mapping) or not filters:
+        return ""
+    fields = sorted({name for name in _fields(filters) if not name.startswith("$")})
+    shown = listed([quoted(name, 30) for name in fields], 4)
+    return f" and its {shown} fit{'s' if len(fields) == 1 else ''} the filter" if shown else ""
+
+
+def _fields(filters: Mapping[str, Any]) -> list[str]:
+    found: list[str] = []
+    waiting: list[Any] = [filters]
+    while waiting and len(found) < 20:
+        one = waiting.pop()
+        if not isinstance(one, Mapping):
+            continue
+        for name, below in list(one.items())[:50]:
+            found.append(str(name))
+            if str(name).startswith("$"):
+                waiting += [below] if isinstance(below, Mapping) else listing(below)[:50]
+    return found

@@ -1,0 +1,86 @@
+"""The shapes of a review as JSON Schema, for whoever answers with one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.authoring.review.flags import MOST_FLAGS
+from mainspring.authoring.review.impact import MOST_ENTRIES
+from mainspring.authoring.review.wording import LONGEST_SENTENCE
+
+
+def _object(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": [key for key in properties if key not in optional],
+        "additionalProperties": False,
+        "properties": dict(properties),
+    }
+
+
+def _list(items: Mapping[str, Any], most: int = MOST_ENTRIES) -> dict[str, Any]:
+    return {"type": "array", "maxItems": most, "items": dict(items)}
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+_NAMES: Final = _list({"type": "string"})
+_STEPS: Final = {**_NAMES, "description": "The steps that need it."}
+
+FLAG_SCHEMA: Final[dict[str, Any]] = _object(
+    {
+        "pointer": _text("The place in the definition, as a JSON pointer."),
+        "code": _text("The kind of flag."),
+        "text": {"type": "string", "maxLength": LONGEST_SENTENCE},
+        "level": {"enum": ["note", "warning"]},
+        "by": {"enum": ["rules", "model"]},
+        "suggestion": _text("What could be done about it."),
+    },
+    "suggestion",
+)
+FLAGS_SCHEMA: Final[dict[str, Any]] = _list(FLAG_SCHEMA, MOST_FLAGS)
+IMPACT_SCHEMA: Final[dict[str, Any]] = _object({
+    "outside": _list(_object({
+        "system": _text("The system, by the name that people know."),
+        "hosts": {**_NAMES, "description": "Where it is, as far as the definition says."},
+        "why": _STEPS,
+        "effect": {"enum": ["read", "send"]},
+    })),
+    "grants": _list(_object({
+        "capability": _text("What may be called."),
+        "label": _text("What it does, in a few words."),
+        "effect": {"enum": ["read", "keep", "send"]},
+        "params": {"type": "object", "description": "The bounds on its arguments."},
+        "waits_for_person": {"type": "boolean"},
+    })),
+    "keeps": _list(_object({
+        "kind": {"enum": ["automation", "board", "event", "file", "message", "page", "value"]},
+        "what": _text("Which one, in words."),
+        "why": _STEPS,
+    })),
+    "secrets": _list(_object({
+        "name": _text("The secret's name; never its value."),
+        "hosts": {**_NAMES, "description": "The hosts it goes to."},
+        "capabilities": {**_NAMES, "description": "What it is used with."},
+    })),
+    "wakes": _list(_object({
+        "type": _text("The kind of trigger, or manual."),
+        "when": _text("When, in words."),
+        "by": _text("Who or what can start it."),
+        "enabled": {"type": "boolean"},
+    })),
+    "people": {
+        **_list(_object({
+            "capability": _text("What will wait."),
+            "label": _text("What it does, in a few words."),
+            "why": _STEPS,
+        })),
+        "description": "What waits in the inbox until a person agrees.",
+    },
+})  # fmt: skip
+SUMMARY_SCHEMA: Final[dict[str, Any]] = _list(
+    {"type": "string", "maxLength": LONGEST_SENTENCE}, 200
+)

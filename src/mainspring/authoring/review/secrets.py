@@ -1,0 +1,128 @@
+"""Which secrets the steps of a definition use, and where they go.
+
+Templates are read by the parser that runs them, so what it takes for a use is one here, however
+it is spelt, and what it takes for text is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.authoring.review.reading import ReadStep, mapping
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.hosts import literal_site
+from mainspring.definition.pointers import under
+from mainspring.definition.script import LONGEST
+from mainspring.definition.script.reading import read_script
+from mainspring.definition.templates import parse_template
+from mainspring.definition.templates.tokens import has_syntax
+
+# In a text that no parser takes, or beside too many others: what may be a use counts as one.
+_SPELT: Final = re.compile(r"\bsecrets\s*+(?:\.\s*+|\[\s*+['\"])([a-z0-9_]{1,64})")
+_NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
+MOST_USES: Final = 5_000
+# More than all templates of a definition may have together.
+_MOST_PARSED: Final = 200_000
+_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One secret at one place."""
+
+    name: str
+    pointer: str
+    step: ReadStep
+    # The host it goes to; empty where the definition does not say.
+    site: str
+    # The part of the config it stands in.
+    part: str
+
+
+def secrets_in(steps: Iterable[ReadStep]) -> tuple[Use, ...]:
+    """Every use, in order; nested steps speak for themselves."""
+    reader = _Reader()
+    found = (use for step in steps for use in _of_step(step, reader))
+    return tuple(use for use, _ in zip(found, range(MOST_USES), strict=False))
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads templates for the secrets in them, so many characters with the parser."""
+
+    left: int = _MOST_PARSED
+
+    def names_in(self, text: str) -> Iterable[str]:
+        if "secrets" not in text or not has_syntax(text):
+            return ()
+        self.left -= len(text)
+        if self.left >= 0:
+            try:
+                return sorted(parse_template(text, _LIMITS, secrets=True).secret_names)
+            except Invalid:
+                pass
+        return dict.fromkeys(_SPELT.findall(text))
+
+
+def _of_script(step: ReadStep, source: str) -> Iterator[Use]:
+    """A script's secrets go with its requests, each to a host of its own."""
+    at = under(step.pointer, "config", "source")
+    try:
+        found = read_script(source).placeholders
+    except Exception:  # it reads what has not been judged
+        found = ()
+    for one in found:
+        if _NAME.fullmatch(one.name):
+            yield Use(one.name, at, step, one.site, one.part)
+
+
+def _of_step(step: ReadStep, reader: _Reader) -> Iterator[Use]:
+    source = step.config.get("source")
+    is_script = step.action == "script" and isinstance(source, str)
+    if is_script and len(str(source)) <= LONGEST:
+        yield from dict.fromkeys(_of_script(step, str(source)))
+    nested = None if step.known is None else step.known.nested
+    site = str(literal_site(step.config.get("url")) or "")
+    for key, value in step.config.items():
+        if key == nested or (key == "source" and is_script):
+            continue
+        for pointer, text in _texts(value, under(step.pointer, "config", str(key))):
+            for name in reader.names_in(text):
+                yield Use(name, pointer, step, site, str(key))
+
+
+def _texts(value: Any, at: str) -> Iterator[tuple[str, str]]:
+    """Every text below a value, whatever its size; a definition is bounded as a whole."""
+    waiting = [(at, value)]
+    while waiting:
+        at, value = waiting.pop()
+        if isinstance(value, str):
+            yield at, value
+        elif isinstance(value, Mapping):
+            below = [(under(at, str(key)), entry) for key, entry in value.items()]
+            waiting += reversed(below)
+        elif isinstance(value, list | tuple):
+            waiting += reversed([(under(at, place), one) for place, one in enumerate(value)])
+
+
+def hosts_of(use: Use, words: Vocabulary) -> tuple[str, ...]:
+    """Where a secret goes: to the host of the address, or to those that the operator fixed."""
+    if use.site:
+        return (use.site,)
+    known = words.capabilities.get(use.step.action)
+    fixed = None if known is None else known.annotations.hosts
+    return tuple(sorted(fixed)) if fixed else ()
+
+
+def signing_secrets(triggers: Iterable[object]) -> Iterator[tuple[str, str]]:
+    """The secrets with which calls of webhooks are checked, each with its place."""
+    for place, one in enumerate(triggers):
+        signature = mapping(mapping(mapping(one).get("config")).get("signature"))
+        name = signature.get("secret")
+        if isinstance(name, str):
+            yield name, under("/triggers", place, "config", "signature", "secret")

@@ -1,0 +1,54 @@
+"""Text of others inside our own sentences: quoted, cut, and free of what cannot be seen."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+LONGEST_SENTENCE: Final = 400
+LONGEST_NAME: Final = 60
+_CUT: Final = "…"
+
+
+def plain(text: str, most: int = LONGEST_NAME) -> str:
+    """A text in one line, without controls and invisible characters, and not too long."""
+    begun = text[: most * 4]
+    if not begun.isascii() or not begun.isprintable():
+        begun = "".join(
+            " " if unicodedata.category(one) == "Cc" else one
+            for one in begun
+            if unicodedata.category(one) not in ("Cf", "Cs", "Co", "Cn")
+        )
+    words = " ".join(begun.split())
+    if len(words) > most:
+        return words[: most - 1].rstrip() + _CUT
+    return words + _CUT if len(text) > most * 4 else words
+
+
+def quoted(text: str, most: int = LONGEST_NAME) -> str:
+    """The same in quotation marks, which it cannot close itself."""
+    return f"“{plain(text, most).replace('“', chr(34)).replace('”', chr(34))}”"
+
+
+def sentence(text: str) -> str:
+    """A whole sentence, cut where it grows too long; it ends with a full stop."""
+    text = text[:1].upper() + text[1:]
+    if len(text) >= LONGEST_SENTENCE:
+        return text[: LONGEST_SENTENCE - 2].rstrip() + _CUT + "."
+    return text if text.endswith((".", "?", "!")) else text + "."
+
+
+def listed(parts: Sequence[str], most: int = 5, last: str = "and") -> str:
+    """Parts as a person lists them; beyond so many the rest is only counted."""
+    shown = list(parts[:most])
+    if len(parts) > most:
+        shown.append(f"{len(parts) - most} more")
+    if not shown:
+        return ""
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+
+
+def counted(number: int, thing: str) -> str:
+    """``1 step``, ``3 steps``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

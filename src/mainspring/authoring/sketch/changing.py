@@ -1,0 +1,320 @@
+"""A change of a definition by rules: what the words name is changed, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from mainspring.authoring.resources import Resources
+from mainspring.authoring.shapes import Sketch, Wish
+from mainspring.authoring.sketch.adding import add_steps
+from mainspring.authoring.sketch.alarms import alarm_steps, split_alarms
+from mainspring.authoring.sketch.fortnights import on_steps
+from mainspring.authoring.sketch.happenings import Happening
+from mainspring.authoring.sketch.moments import BY_HAND, add_schedules, ask_zone, says_when
+from mainspring.authoring.sketch.naming import goal_of
+from mainspring.authoring.sketch.narrowing import tell_unjudged
+from mainspring.authoring.sketch.reading import Clause
+from mainspring.authoring.sketch.removing import remove_steps
+from mainspring.authoring.sketch.request import Request, read_request
+from mainspring.authoring.sketch.rhythms import (
+    keep_what_stays,
+    names_zone,
+    without_zone_note,
+    zone_said,
+)
+from mainspring.authoring.sketch.swapping import ADDING, plan_of, replace_place, walk
+from mainspring.authoring.sketch.texts import loose, quoted, shortened
+from mainspring.authoring.sketch.triggers import add_happening, named
+from mainspring.authoring.sketch.verbs import VERBS, words_of
+from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.pointers import under
+
+_RENAME: Final = re.compile(
+    r"\b(?:rename (?:it|this|the automation)?\s{0,2}(?:to|as|into)?|call (?:it|this)|name it|"
+    r"change (?:its|the) name to)\s+(?P<name>\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|"
+    r"'[^'\n]{1,200}'|[^\n.,;]{1,200})",
+    re.IGNORECASE,
+)
+_JOINT: Final = re.compile(r"\s(?:and|then|but)\s+(\w{1,20})", re.IGNORECASE)
+_REMOVING: Final = words_of("remove drop delete stop skip without don't dont no not")
+_HOLLOW: Final = words_of(
+    "make it run change move set the schedule to time do use now instead of at on this that "
+    "please be happen let have should automation and a limit budget cap spend rather than "
+    "from every day only them hours start trigger fire keep must finish take its costs cost "
+    "also too add as well"
+)
+_MOST_CLAUSES: Final = 20
+Document = dict[str, Any]
+
+
+def change(
+    wish: Wish, before: Mapping[str, Any], words: Vocabulary, resources: Resources
+) -> Sketch:
+    """The definition with what was asked for changed; where nothing was understood, unchanged."""
+    document: Document = deepcopy(dict(before))
+    bench = Workbench(
+        words, resources, judges=False, first=len(plan_of(document)), taken=set(_ids(document))
+    )
+    text, renamed = _rename(wish.text, document)
+    zone = _zone(document) or wish.timezone
+    request = read_request(Wish(text, wish.now, zone), resources, told=False)
+    request = _with_what_stays(document, bench, request, wish.now, zone)
+    bench.text = request.text
+    goal = _sketched_goal(document, resources, wish)
+    timed = _moments(document, bench, request)
+    zoned = not timed and _other_zone(document, request, wish)
+    started = [timed or zoned, _happenings(document, bench, request)]
+    if any(started) and goal:
+        # The words of before name a moment that is no longer right.
+        document["goal"] = goal
+    clauses, alarms = split_alarms(request)
+    done = [renamed, _caps(document, request), *started, _alarms(document, bench, request, alarms)]
+    if zoned:
+        clauses = [one for one in clauses if one.verb not in {"", *_HOLLOW} or not names_zone(one)]
+    done += [_clause(document, bench, one) for one in clauses[:_MOST_CLAUSES]]
+    _tell_conditions(bench, request)
+    for old, new in bench.swapped if goal else ():
+        document["goal"] = str(document["goal"]).replace(old, new)
+    if not any(done):
+        bench.notes.clear()
+        bench.note(
+            f"Without a model this change was not understood: {quoted(request.text or text)}. "
+            "Nothing was changed."
+        )
+    writes = document.get("writes")
+    boards = writes.get("boards") if isinstance(writes, dict) else None
+    questions = bench.settled_questions(len(boards) if isinstance(boards, list) else 0)
+    return Sketch(document, on_steps(questions, plan_of(document)), tuple(bench.notes))
+
+
+def _sketched_goal(document: Document, resources: Resources, wish: Wish) -> str:
+    """What it is for, without when; empty where a person wrote the goal."""
+    goal, intent = document.get("goal"), document.get("intent")
+    if not isinstance(goal, str) or not isinstance(intent, str) or goal != goal_of(intent):
+        return ""
+    request = read_request(Wish(intent, wish.now, wish.timezone), resources)
+    told = ", ".join(one.text() for one in request.clauses[:_MOST_CLAUSES])
+    return goal_of(told) if told else ""
+
+
+def _alarms(
+    document: Document, bench: Workbench, request: Request, alarms: Sequence[Clause]
+) -> bool:
+    """What a failure leads to, where nothing was said of that yet."""
+    if not any(one.sort == "failure" for one in request.happenings):
+        return False
+    execution = document.get("execution")
+    made = dict(execution) if isinstance(execution, dict) else {}
+    if made.get("on_failure"):
+        bench.note("What happens when it fails was said before and stays as it is.")
+        return True
+    made["on_failure"] = alarm_steps(bench, alarms)
+    document["execution"] = made
+    return True
+
+
+def _tell_conditions(bench: Workbench, request: Request) -> None:
+    """Conditions that a change by rules cannot put anywhere."""
+    lost = [one.text for one in request.happenings if one.sort in ("condition", "unknown")]
+    tell_unjudged(bench, [*lost, *bench.narrowed])
+    if bench.row_test is not None:
+        bench.note("Which rows count is not looked at: every change of the board starts it.")
+
+
+def _ids(document: Mapping[str, Any]) -> Iterator[str]:
+    execution = document.get("execution")
+    failing = execution.get("on_failure") if isinstance(execution, dict) else None
+    rest = failing if isinstance(failing, list) else []
+    for step in walk([*plan_of(document), *rest]):
+        yield str(step.get("step_id"))
+        yield str(step.get("output_as"))
+
+
+def _zone(document: Mapping[str, Any]) -> str | None:
+    """The zone of the schedules that are there."""
+    triggers = document.get("triggers")
+    for one in triggers if isinstance(triggers, list) else []:
+        config = one.get("config") if isinstance(one, dict) else None
+        zone = config.get("timezone") if isinstance(config, dict) else None
+        if isinstance(zone, str):
+            return zone
+    return None
+
+
+def _rename(text: str, document: Document) -> tuple[str, bool]:
+    found = _RENAME.search(text)
+    if found is None:
+        return text, False
+    end = found.end()
+    said = found["name"]
+    if said[0] not in "\"“'":
+        for joint in _JOINT.finditer(said):
+            if joint[1].lower() in VERBS | {"use", "only", "also", "please"}:
+                end = found.start("name") + joint.start()
+                said = said[: joint.start()]
+                break
+    name = loose(shortened(said.strip("\"“”' "), 200))
+    if not name or not name.isprintable():
+        return text, False
+    document["name"] = name
+    return text[: found.start()] + " " * (end - found.start()) + text[end:], True
+
+
+def _caps(document: Document, request: Request) -> bool:
+    if not request.caps.values:
+        return False
+    execution = document.get("execution")
+    made = dict(execution) if isinstance(execution, dict) else {}
+    document["execution"] = {**made, **request.caps.values}
+    return True
+
+
+def _moments(document: Document, bench: Workbench, request: Request) -> bool:
+    """New schedules in the place of the old ones."""
+    if not says_when(request.time) and not request.by_hand:
+        return False
+    triggers = document.get("triggers")
+    entries = list(triggers) if isinstance(triggers, list) else []
+    others = [one for one in entries if not _is_schedule(one)]
+    old = [one for one in entries if _is_schedule(one)]
+    if request.by_hand and not says_when(request.time):
+        document["triggers"] = []
+        bench.note(f"It has no trigger any more and runs {BY_HAND} only.")
+        return True
+    if _same_days(document, bench, old, request):
+        return True
+    bench.triggers = list(others)
+    add_schedules(bench, request.time)
+    made = bench.triggers[len(others) :]
+    for place, one in enumerate(made):
+        _keep_identity(one, old[place] if place < len(old) else None, [*entries, *made[:place]])
+    document["triggers"] = [*others, *made]
+    return True
+
+
+def _with_what_stays(
+    document: Document, bench: Workbench, request: Request, now: datetime, zone: str | None
+) -> Request:
+    """Only days or exceptions were said, so the hour stays as it is."""
+    triggers = document.get("triggers")
+    old = [one for one in triggers if _is_schedule(one)] if isinstance(triggers, list) else []
+    time, note = keep_what_stays(request.timed, request.time, old, now, zone)
+    if note:
+        bench.note(note)
+    if zone is not None and zone == _zone(document):
+        # The zone of the schedule that is changed is known, not supposed.
+        time = replace(time, readings=tuple(map(without_zone_note, time.readings)))
+    return replace(request, time=time)
+
+
+def _same_days(document: Document, bench: Workbench, old: Sequence[Any], request: Request) -> bool:
+    """Only an hour was said, so the days stay as they are."""
+    time = request.time
+    asked = [one for one in time.clarifications if one.kind == "how_often"]
+    if time.readings or time.refusals or len(asked) != 1 or not asked[0].choices or not old:
+        return False
+    clock = asked[0].choices[0].crons[:1]
+    fields = clock[0].split() if clock else []
+    configs = [one["config"] for one in old if isinstance(one.get("config"), dict)]
+    before = [str(one.get("cron")).split() for one in configs]
+    plain = all(len(one) == 5 and _is_clock(one) for one in before)
+    if len(fields) != 5 or not plain or len(configs) != len(old):
+        return False
+    for config, there in zip(configs, before, strict=True):
+        config["cron"] = " ".join((*fields[:2], *there[2:]))
+    triggers = document.get("triggers")
+    entries: list[Any] = triggers if isinstance(triggers, list) else []
+    ask_zone(
+        bench,
+        [
+            under("/triggers", place, "config", "timezone")
+            for place, one in enumerate(entries)
+            if _is_schedule(one) and "timezone" not in one.get("config", {})
+        ],
+    )
+    bench.note("Only an hour was said, so the days of the schedule stay as they are.")
+    return True
+
+
+def _is_clock(fields: Sequence[str]) -> bool:
+    return fields[0].isdecimal() and fields[1].isdecimal()
+
+
+def _other_zone(document: Document, request: Request, wish: Wish) -> bool:
+    """Only a zone was said: the schedules stay, read in another place."""
+    triggers = document.get("triggers")
+    if not isinstance(triggers, list):
+        return False
+    moved = [one for one in triggers if _is_schedule(one) and isinstance(one.get("config"), dict)]
+    zone = zone_said(request.text, wish.now) if moved else None
+    for one in moved if zone else ():
+        one["config"]["timezone"] = zone
+    return zone is not None
+
+
+def _keep_identity(made: dict[str, Any], old: Any, entries: Sequence[Any]) -> None:
+    """A schedule that is moved keeps its id, its inputs and how it treats missed moments."""
+    if isinstance(old, dict):
+        said = old.get("config")
+        kept: dict[str, Any] = said if isinstance(said, dict) else {}
+        made["config"] = {**kept, **made["config"]}
+        made.update({key: value for key, value in old.items() if key not in ("config", "type")})
+        return
+    taken = {str(one.get("id")) for one in entries if isinstance(one, dict)}
+    number = 1
+    while f"schedule-{number}" in taken:
+        number += 1
+    made["id"] = f"schedule-{number}"
+
+
+def _is_schedule(trigger: Any) -> bool:
+    return isinstance(trigger, dict) and trigger.get("type") == "schedule"
+
+
+def _happenings(document: Document, bench: Workbench, request: Request) -> bool:
+    known: list[Happening] = [
+        one for one in request.happenings if one.sort not in ("condition", "unknown", "failure")
+    ]
+    if not known or says_when(request.time):
+        return False
+    triggers = document.get("triggers")
+    replaced = "instead" in request.text.lower().split()
+    bench.triggers = [] if replaced or not isinstance(triggers, list) else list(triggers)
+    kept = list(bench.triggers)
+    for one in known:
+        add_happening(bench, one, alone=True)
+    own = str(document.get("name") or "")
+    document["triggers"] = [
+        named(one, own) if isinstance(one, dict) and one not in kept else one
+        for one in bench.triggers
+    ]
+    return True
+
+
+def _clause(document: Document, bench: Workbench, clause: Clause) -> bool:
+    """One clause of a change; what is hollow was said by the time words already."""
+    words = set(clause.words)
+    if not words - _HOLLOW:
+        return False
+    if words & _REMOVING and "instead" not in words:
+        return remove_steps(document, bench, clause)
+    if replace_place(document, bench, clause):
+        return True
+    if words & ADDING or clause.verb:
+        _tell_added(document, bench, clause)
+        return add_steps(document, bench, clause)
+    bench.note(f"I did not understand: {quoted(clause.text())}.")
+    return False
+
+
+def _tell_added(document: Document, bench: Workbench, clause: Clause) -> None:
+    """A message that comes beside one that is there may have been meant in its place."""
+    steps = [one for one in walk(plan_of(document)) if one.get("action") == "slack_post"]
+    if clause.of("channel") and steps and not set(clause.words) & ADDING:
+        bench.note("The message is posted there too; to post it there only, say instead of what.")

@@ -1,0 +1,103 @@
+"""Conditions that need no thought: whether an address answers, whether it has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from mainspring.authoring.sketch.reading import Clause
+from mainspring.authoring.sketch.reads import Material
+from mainspring.authoring.sketch.verbs import STOP, words_of
+from mainspring.authoring.sketch.workbench import Workbench
+
+_UP: Final = words_of(
+    "up ok okay 200 reachable online available healthy alive fine answer answers respond responds "
+    "work works working running status code load loads there green"
+)
+_DOWN: Final = words_of(
+    "down unreachable offline unavailable dead failing error errors broken 500 fails fail failed "
+    "outage unhealthy breaks broke crashes wrong"
+)
+_NOT: Final = words_of(
+    "not isn't isnt doesn't doesnt no longer never stops won't aren't other than anything different"
+)
+_SITE: Final = words_of(
+    "website site server homepage url page api address service host our shop app web endpoint it's "
+    "returns return returned gives give says say check one any either both them it's goes anything "
+    "something an"
+)
+_CHANGED: Final = words_of("changes changed change different updated updates differs")
+LOOKING: Final = words_of("check watch monitor ping see test verify look make")
+_REMEMBERED: Final = 20_000
+
+
+def tight_condition(conditions: Sequence[str], materials: Sequence[Material]) -> str | None:
+    """The condition as an expression, where one address was fetched and that is all it needs."""
+    web = [one for one in materials if one.web]
+    if not web or not conditions:
+        return None
+    words = [one.strip(".,;:!?").lower().replace("’", "'") for one in conditions[-1].split()]
+    told = {one for one in words if one and one not in STOP and "://" not in one} | (
+        set(words) & {"not", "no", "up"}
+    )
+    if not told or told - _UP - _DOWN - _NOT - _SITE:
+        return None
+    bad = bool(told & _DOWN) != bool(told & _NOT) if told & _DOWN else bool(told & _NOT)
+    ok = " and ".join(f"steps.{one.output}.ok" for one in web)
+    if bad:
+        return f"{{{{ not {ok} }}}}" if len(web) == 1 else f"{{{{ not ({ok}) }}}}"
+    return f"{{{{ {ok} }}}}"
+
+
+def only_looks(clause: Clause) -> bool:
+    """Whether a clause asks no more than that an address answers."""
+    if clause.verb not in LOOKING or not (clause.of("url") or clause.of("host")):
+        return False
+    told = {one.low for one in clause.of("word")} - STOP - {clause.verb}
+    return bool(told & _UP) and not told - _UP - _SITE - {"still", "whether"}
+
+
+def asks_for_site(conditions: Sequence[str]) -> bool:
+    """Whether it is about some address answering, which was not said."""
+    for condition in conditions:
+        words = {one.strip(".,;:!?").lower() for one in condition.split()}
+        if words & (_UP | _DOWN) and words & {"website", "site", "server", "homepage", "api"}:
+            return True
+    return False
+
+
+def change_condition(
+    bench: Workbench, conditions: Sequence[str], materials: Sequence[Material]
+) -> str | None:
+    """Whether what was fetched differs from what was remembered; a step recalls it."""
+    web = [one for one in materials if one.web]
+    if len(web) != 1 or len(materials) != 1 or len(conditions) != 1:
+        return None
+    if not is_about_change(conditions[0]):
+        return None
+    recalled = bench.step("recall", "automation_kv.get", {"key": "seen", "default": ""})
+    bench.note("The first run has nothing to compare with, so it only remembers what it sees.")
+    known = f"steps.{recalled}.value"
+    return f"{{{{ {known} | length > 0 and {known} != {_seen(web[0])} }}}}"
+
+
+def is_about_change(condition: str) -> bool:
+    """Whether some words say no more than that an address shows something else."""
+    words = {one.strip(".,;:!?").lower() for one in condition.split()}
+    return bool(words & _CHANGED) and not words - _CHANGED - _SITE - STOP - {"has", "content"}
+
+
+def is_about_site(condition: str) -> bool:
+    """Whether some words say no more than that an address does not answer well."""
+    words = {one.strip(".,;:!?").lower() for one in condition.split()}
+    return bool(words & _DOWN) and not words - _DOWN - _SITE - STOP
+
+
+def add_memory(bench: Workbench, materials: Sequence[Material]) -> None:
+    """The step that remembers what was seen this time."""
+    web = next(one for one in materials if one.web)
+    bench.step("remember", "automation_kv.set", {"key": "seen", "value": f"{{{{ {_seen(web)} }}}}"})
+
+
+def _seen(material: Material) -> str:
+    return f"(steps.{material.output}.text | truncate({_REMEMBERED}))"

@@ -1,0 +1,45 @@
+"""Conditions that belong to a schedule: cron cannot count in fortnights, so each step asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mainspring.authoring.shapes import Choice, Question
+from mainspring.definition.pointers import under
+
+# Where a choice keeps its condition until the steps are known.
+ANY_STEP = "/when"
+
+
+def on_steps(questions: Iterable[Question], steps: Sequence[Any]) -> tuple[Question, ...]:
+    """The questions, with the condition of each choice at every step of the plan."""
+    return tuple(
+        replace(one, choices=tuple(_on_steps(choice, steps) for choice in one.choices))
+        for one in questions
+    )
+
+
+def _on_steps(choice: Choice, steps: Sequence[Any]) -> Choice:
+    also: list[tuple[str, Any]] = []
+    for pointer, value in choice.also:
+        if pointer != ANY_STEP:
+            also.append((pointer, value))
+            continue
+        for place, step in enumerate(steps):
+            there = step.get("when") if isinstance(step, Mapping) else None
+            also.append((under("/plan", place, "when"), both(value, there)))
+    return Choice(choice.label, choice.value, tuple(also))
+
+
+def both(one: str, other: Any) -> str:
+    """Two conditions as one."""
+    if not isinstance(other, str) or not other:
+        return one
+    return f"{{{{ ({_bare(one)}) and ({_bare(other)}) }}}}"
+
+
+def _bare(condition: str) -> str:
+    plain = condition.strip()
+    return plain[2:-2].strip() if plain.startswith("{{") and plain.endswith("}}") else plain

@@ -1,0 +1,192 @@
+"""Names of the workspace found in words: boards, secrets, automations, page types."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from mainspring.authoring.resources import Board, Dataset, Resources
+from mainspring.authoring.shapes import Choice
+from mainspring.authoring.sketch.reading import Clause, Token
+from mainspring.authoring.sketch.texts import loose, shortened
+from mainspring.authoring.sketch.verbs import PAGE_NOUNS, STOP
+
+_PAGE_TYPE: Final = "abcdefghijklmnopqrstuvwxyz0123456789_"
+_SHORTEST: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBoard:
+    """A board that was meant, the boards it could be, or only what it was called."""
+
+    board: Board | None
+    choices: tuple[Board, ...] = ()
+    said: str = ""
+    tokens: tuple[Token, ...] = ()
+
+    @property
+    def dataset(self) -> Dataset | None:
+        if self.board is None:
+            return None
+        named = [one for one in self.board.datasets if one.name == "default"]
+        return next(iter((*named, *self.board.datasets)), None)
+
+
+def find_board(
+    tokens: Sequence[Token], resources: Resources, *, bare: bool = False
+) -> FoundBoard | None:
+    """The board that some words name; ``bare``: also without the word board."""
+    low = [one.content.casefold().removesuffix("'s") for one in tokens]
+    at = next((place for place, word in enumerate(low) if word in {"board", "boards"}), None)
+    there = set(low)
+    named = [
+        (board, place, length, len(name))
+        for board in resources.boards
+        for name in (board.name, *(one.name for one in board.datasets if one.name != "default"))
+        for place, length in _places(name, low, there)
+    ]
+    if named and (at is not None or bare):
+        best = max(size for *_, size in named)
+        longest = [one for one in named if one[3] == best]
+        first = min(place for _, place, _, _ in longest)
+        boards = [board for board, place, _, _ in longest if place == first]
+        length = next(length for _, place, length, _ in longest if place == first)
+        used = tuple(tokens[first : first + length]) + (() if at is None else (tokens[at],))
+        if len(boards) == 1:
+            return FoundBoard(boards[0], (), boards[0].name, used)
+        return FoundBoard(None, tuple(boards), boards[0].name, used)
+    if at is None:
+        return None
+    said = _called(tokens, at)
+    return FoundBoard(
+        None, resources.boards, " ".join(one.content for one in said), (*said, tokens[at])
+    )
+
+
+def _places(name: str, low: Sequence[str], there: AbstractSet[str]) -> list[tuple[int, int]]:
+    """Where a name stands in words, as a place and a number of tokens."""
+    wanted = name.casefold().split()
+    if not wanted or len(name) < _SHORTEST:
+        return []
+    for form in (name.casefold(), in_other_number(name).casefold()) if len(wanted) > 1 else ():
+        if form in there:
+            # A name of several words was found before, and is one token.
+            return [(low.index(form), 1)]
+    if len(wanted) == 1 and wanted[0].endswith("s") and wanted[0] not in there:
+        # One of its rows: a lead is of the board Leads.
+        singular = wanted[0].removesuffix("s")
+        return [(low.index(singular), 1)] if singular in there and len(singular) > 2 else []
+    if wanted[-1] not in there and len(wanted[-1]) > 2:
+        wanted = [*wanted[:-1], _other_number(wanted[-1])]
+    if wanted[0] not in there:
+        return []
+    return [
+        (at, len(wanted))
+        for at in range(len(low) - len(wanted) + 1)
+        if low[at] == wanted[0] and list(low[at : at + len(wanted)]) == wanted
+    ]
+
+
+def in_other_number(name: str) -> str:
+    """A name as one of many, or as many of one: the weekly win board."""
+    *rest, last = name.split() or [""]
+    return " ".join((*rest, _other_number(last.lower()))) if last else name
+
+
+def _other_number(word: str) -> str:
+    """One of many, and many of one."""
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith("s") and len(word) > 3:
+        return word.removesuffix("s")
+    return f"{word[:-1]}ies" if word.endswith("y") and word[-2:-1] not in "aeiou" else f"{word}s"
+
+
+def _called(tokens: Sequence[Token], at: int) -> tuple[Token, ...]:
+    """The words that name a board: before the word, or behind it."""
+    behind = tokens[at + 1 : at + 2]
+    if behind and (behind[0].kind == "quote" or behind[0].text[:1].isupper()):
+        return tuple(behind)
+    named: list[Token] = []
+    for one in reversed(tokens[:at]):
+        if one.kind == "mark" or one.low in STOP or len(named) == 3:
+            break
+        named.insert(0, one)
+    return tuple(named)
+
+
+def how_to_make(said: str, resources: Resources) -> str:
+    """How the first board is made, where there is none to choose."""
+    if resources.boards:
+        return ""
+    name = loose(shortened(said, 100)).replace('"', "") or "NAME"
+    named = name if name.isalnum() else f'"{name}"'
+    return f" No board is here yet: `mainspring boards create {named}` makes one."
+
+
+def board_choices(boards: Iterable[Board]) -> tuple[Choice, ...]:
+    return tuple(Choice(one.name, one.id) for one in boards)
+
+
+def columns_of(dataset: Dataset | None) -> tuple[str, ...]:
+    """Columns whose names can stand in a definition as they are."""
+    if dataset is None:
+        return ()
+    return tuple(one for one in dataset.columns if one and "{" not in one and len(one) <= 200)[:50]
+
+
+def find_secrets(resources: Resources, *wanted: str) -> tuple[str, ...]:
+    """The secrets whose names tell that they are for this."""
+    return tuple(one for one in resources.secrets if all(word in one for word in wanted))
+
+
+def secret_choices(names: Iterable[str], kept: Collection[str]) -> tuple[Choice, ...]:
+    """Secrets to choose from; of one that is not there yet it is said how it is kept."""
+    told = {
+        one: one if one in kept else f"{one} (not kept yet: mainspring secrets set {one})"
+        for one in names
+    }
+    return tuple(Choice(label, f"{{{{ secrets.{one} }}}}") for one, label in told.items())
+
+
+def find_automation(clause: Sequence[Token], resources: Resources) -> tuple[str, str] | None:
+    """The automation that words name, as name and id."""
+    low = [one.content.casefold() for one in clause]
+    there = set(low)
+    found = [
+        (length, name)
+        for name in resources.automations or {}
+        for _, length in _places(name, low, there)
+    ]
+    if not found:
+        return None
+    name = max(found)[1]
+    return name, (resources.automations or {})[name]
+
+
+def automations(resources: Resources) -> frozenset[str]:
+    return frozenset(one.casefold() for one in resources.automations or ())
+
+
+def page_type_of(word: str, resources: Resources) -> str | None:
+    """The type of page that a word names, if it is one here or one of integrations'."""
+    forms = {word, word.removesuffix("s"), word.removesuffix("es"), word.replace("-", "_")}
+    for one in resources.page_types:
+        if is_type(one) and (one in forms or ("_" in one and one.rpartition("_")[2] in forms)):
+            return one
+    return PAGE_NOUNS.get(word)
+
+
+def is_type(word: str) -> bool:
+    return 0 < len(word) <= 64 and word[0].isalpha() and all(one in _PAGE_TYPE for one in word)
+
+
+def names_pages(word: str, resources: Resources) -> bool:
+    return word in PAGE_NOUNS or page_type_of(word, resources) is not None
+
+
+def mentions(clause: Clause, resources: Resources) -> list[Token]:
+    """The tokens of a clause that name pages."""
+    return [one for one in clause.of("word") if names_pages(one.low, resources)]

@@ -1,0 +1,75 @@
+"""What a new automation is called, and what it is said to be for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from mainspring.authoring.sketch.reading import Clause, joined
+from mainspring.authoring.sketch.texts import loose, sentence, shortened
+from mainspring.authoring.sketch.verbs import PRONOUNS, STOP, WAIT
+
+_LONGEST: Final = 60
+_SMALL: Final = frozenset({"notify", "tell", "alert", "mail", "email", "let"})
+_IT: Final = frozenset({"it", "them", "this", "these", "those"})
+_HOLLOW: Final = frozenset({"with", "for", "of", "about", "by", "as"})
+_FALLBACK: Final = "New automation"
+
+
+def name_of(clauses: Sequence[Clause], happening: str, taken: Iterable[str]) -> str:
+    """A short name from the words of the first clause that says something by itself."""
+    for clause in clauses:
+        told = [
+            one
+            for one in clause.tokens
+            if one.kind in ("word", "quote", "url", "host", "name")
+            and one.low not in STOP | PRONOUNS
+        ]
+        if clause.tokens[0].low in _HOLLOW:
+            continue
+        if len(told) > 1 and clause.verb not in WAIT | _SMALL and not _points_back(clause):
+            return _free(_short(_said(clause)), taken)
+    if clauses and not happening and clauses[0].tokens[0].low in _HOLLOW:
+        return _free("", taken)
+    if clauses:
+        first = clauses[0].text()
+        return _free(_short(f"{first} {happening}" if happening else first), taken)
+    return _free(_short(happening), taken)
+
+
+def _points_back(clause: Clause) -> bool:
+    """Whether a clause only says what becomes of something before it: log it."""
+    return any(one.low in _IT for one in clause.tokens[1:2]) and clause.verb != "remind"
+
+
+def _said(clause: Clause) -> str:
+    """What a clause is about: what is reminded of, and not that somebody is."""
+    tokens = clause.tokens
+    if clause.verb in {"remind", "nudge"}:
+        for place, one in enumerate(tokens[1:5], 1):
+            if one.low in {"to", "that", "about", "of"} and len(tokens) > place + 1:
+                behind = joined(tokens[place + 1 :], clause.source)
+                return behind if one.low == "to" else f"Reminder of {behind}"
+    return clause.text()
+
+
+def _short(text: str) -> str:
+    words = loose(shortened(text, _LONGEST)).strip("\"“”' …").replace(" ,", ",").split()
+    while len(words) > 2 and words[-1].lower().strip(",") in STOP:
+        words.pop()
+    made = " ".join(words).strip(" ,")
+    return made[:1].upper() + made[1:]
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    there = {one.casefold() for one in taken}
+    made, number = name or _FALLBACK, 1
+    while made.casefold() in there:
+        number += 1
+        made = f"{name or _FALLBACK} {number}"
+    return made
+
+
+def goal_of(text: str) -> str:
+    """The request in a sentence."""
+    return loose(sentence(shortened(text, 400))) or "What this is for is not said yet."

@@ -1,0 +1,200 @@
+"""What is to be built, gathered before the first step is: intents, tools and sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from mainspring.authoring.sketch.conditions import (
+    asks_for_site,
+)
+from mainspring.authoring.sketch.intents import Intent
+from mainspring.authoring.sketch.lookup import find_board
+from mainspring.authoring.sketch.reading import address_of, tokenise
+from mainspring.authoring.sketch.reads import (
+    Source,
+    find_sources,
+)
+from mainspring.authoring.sketch.sayings import literal_text
+from mainspring.authoring.sketch.tool_steps import Tool, absent_service, find_reading, find_tool
+from mainspring.authoring.sketch.verbs import (
+    DEEDS,
+    FINAL,
+    LEADING,
+    OTHER,
+    PRONOUNS,
+    STOP,
+    TELL,
+    THINK,
+    words_of,
+)
+from mainspring.authoring.sketch.workbench import Workbench
+
+TEXTUAL: Final = frozenset(
+    {"slack", "telegram", "mail", "owner", "inbox", "page", "file", "event", "call", "callback"}
+)
+_PAYLOADS: Final = frozenset({"webhook", "event", "page_ingested", "board_change"})
+_DETERMINERS: Final = words_of("the our my your their his her this all every each")
+REPORT: Final = ("page", "report")
+READ_BY_PEOPLE: Final = frozenset({"slack", "telegram", "mail", "owner", "inbox", "page"})
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be built, gathered before the first step is."""
+
+    intents: list[Intent]
+    conditions: list[str]
+    name: str
+    plainly: bool = False
+    # A condition that is an expression, and whether it is that something has changed.
+    tight: str | None = None
+    changes: bool = False
+    tools: dict[int, Tool] = field(default_factory=dict)
+    lost: list[Intent] = field(default_factory=list)
+    # Acts that have a field of the thought for themselves, and what each field holds.
+    parts: dict[int, str] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
+    # Acts that are done for each of several things.
+    each: list[Intent] = field(default_factory=list)
+    # What nothing here can do.
+    unable: list[Intent] = field(default_factory=list)
+
+
+def sort_out(bench: Workbench, plan: Plan) -> None:
+    """Finds tools for what no rule knows, and sets aside what nothing knows."""
+    for intent in plan.intents:
+        tool = find_tool(bench, intent)
+        if tool is None and _is_beyond(bench, intent):
+            plan.lost.append(intent)
+            plan.unable.append(intent)
+        elif tool is None and (absent := absent_service(bench, intent.clause)):
+            # Where it was to go is no part of what is said.
+            named = tuple(one for one in intent.clause.tokens if one.low == absent)
+            intent.targets = [replace(one, tokens=one.tokens or named) for one in intent.targets]
+        elif tool is not None:
+            plan.tools[id(intent)] = tool
+            intent.targets = [] if tool.alone else intent.targets
+            intent.thinks = intent.thinks and intent.clause.verb in THINK
+        elif (
+            not intent.targets
+            and not intent.thinks
+            and (intent.clause.verb in OTHER or not find_sources(intent, bench))
+        ):
+            plan.lost.append(intent)
+    told = [one for one in plan.lost if one not in plan.unable]
+    for intent in told if len(plan.lost) < len(plan.intents) else ():
+        first, second, *_ = (*intent.clause.words, "", "")
+        plain = first not in STOP | PRONOUNS | {"do"} and not first.startswith("that")
+        if plain and second in {"it", "them"} and len(intent.clause.words) <= 6:
+            # Something is done to what was read, so it is thought about.
+            intent.thinks = True
+            plan.lost.remove(intent)
+    plan.intents = [one for one in plan.intents if one not in plan.lost]
+    sent = any(
+        one.where in TEXTUAL and (one.where, one.value) != REPORT
+        for intent in plan.intents
+        for one in intent.targets
+    )
+    for intent in plan.intents:
+        _look_first(plan, intent, sent)
+    for intent in plan.intents if sent else ():
+        # A report that is written and then sent is no page of its own.
+        intent.targets = [one for one in intent.targets if (one.where, one.value) != REPORT]
+
+
+def _is_beyond(bench: Workbench, intent: Intent) -> bool:
+    """Whether a clause asks for a deed that only a tool could do, and there is none."""
+    clause = intent.clause
+    placed = any(one.tokens or one.where == "inbox" for one in intent.targets)
+    if absent_service(bench, clause):
+        reading = clause.verb in THINK and not intent.targets
+        return not reading and not placed and clause.verb not in TELL
+    if placed:
+        return False
+    if clause.verb in DEEDS | FINAL:
+        return not intent.targets
+    first, second, *_ = (*clause.words, "", "")
+    unknown = not clause.verb and first not in STOP | PRONOUNS | LEADING and first.isalpha()
+    return unknown and second in _DETERMINERS and not intent.targets
+
+
+def _look_first(plan: Plan, intent: Intent, sent: bool) -> None:
+    """An address that is called for what it answers is read, and nothing is sent to it."""
+    calls = [one for one in intent.targets if one.where == "call"]
+    others = len(plan.intents) > 1 and sent and _talks_beside(plan, intent)
+    if calls and (intent.clause.verb == "ping" or plan.conditions or others):
+        intent.targets = [one for one in intent.targets if one.where != "call"]
+        intent.reads = True
+
+
+def _talks_beside(plan: Plan, intent: Intent) -> bool:
+    return any(
+        target.where in READ_BY_PEOPLE
+        for one in plan.intents
+        if one is not intent
+        for target in one.targets
+    )
+
+
+def find_all_sources(bench: Workbench, plan: Plan) -> list[Source]:
+    made: list[Source] = []
+    types = {str(one.get("type")) for one in bench.triggers}
+    for intent in plan.intents:
+        tool = plan.tools.get(id(intent))
+        if tool is not None and (tool.reads or intent.clause.verb in FINAL):
+            continue
+        if intent.clause.verb in {"remind", "nudge"}:
+            # What somebody is reminded of is theirs to do.
+            continue
+        for source in find_sources(intent, bench):
+            told = source.what == "pages" and "page_ingested" in types
+            same = source.what == "board" and "board_change" in types and _watched(bench, source)
+            if not told and not same and source not in made:
+                made.append(source)
+    if not made:
+        said = [one for condition in plan.conditions for one in tokenise(condition)]
+        made = [Source("web", address_of(one)) for one in said if one.kind in ("url", "host")]
+    if not made and asks_for_site(plan.conditions):
+        made.append(Source("web"))
+    made = made or _meant_boards(bench, plan, types)
+    if not made and not plan.tools and not types & _PAYLOADS:
+        _meant_tools(bench, plan)
+    return made[:6]
+
+
+def _meant_tools(bench: Workbench, plan: Plan) -> None:
+    """A tool that reads what is to be sent: the open pull requests."""
+    for intent in plan.intents:
+        used = intent.used
+        tokens = tuple(one for one in intent.clause.tokens if one not in used)
+        if not intent.targets or literal_text(intent) or len(tokens) < 2:
+            continue
+        tool = find_reading(bench, intent, tokens)
+        if tool is not None:
+            plan.tools[id(intent)] = tool
+
+
+def _meant_boards(bench: Workbench, plan: Plan, types: set[str]) -> list[Source]:
+    """A board that is named by its rows alone: the open tickets."""
+    if types & _PAYLOADS or plan.tools:
+        return []
+    for condition in plan.conditions:
+        found = find_board(tokenise(condition), bench.resources)
+        if found is not None and found.board is not None:
+            return [Source("board", board=found)]
+    for intent in plan.intents:
+        used = intent.used
+        tokens = [one for one in intent.clause.tokens if one not in used]
+        found = find_board(tokens, bench.resources, bare=True)
+        said = intent.clause.quote() or intent.clause.verb == "remind"
+        if found is not None and found.board is not None and not said:
+            return [Source("board", board=found)]
+    return []
+
+
+def _watched(bench: Workbench, source: Source) -> bool:
+    """Whether a board that is read is the one whose change started the run."""
+    board = source.board.board if source.board is not None else None
+    watched = [one.get("config", {}).get("board_id") for one in bench.triggers]
+    return board is None or board.id in watched

@@ -1,0 +1,203 @@
+"""Steps that call a capability which no rule knows by name, tools of connections among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.authoring.shapes import Choice
+from mainspring.authoring.sketch.acts import Content
+from mainspring.authoring.sketch.arguments import arguments_of, lacks_alternative, misfits
+from mainspring.authoring.sketch.intents import Intent
+from mainspring.authoring.sketch.reading import Clause, Token
+from mainspring.authoring.sketch.reads import Material, find_sources
+from mainspring.authoring.sketch.search import Found, aliases, named_words, search_tools
+from mainspring.authoring.sketch.spoken_secrets import spoken_secrets
+from mainspring.authoring.sketch.texts import inert, quoted, shortened
+from mainspring.authoring.sketch.verbs import (
+    FINAL,
+    KEEP,
+    OTHER,
+    OUTSIDE,
+    READ,
+    SAY,
+    THINK,
+)
+from mainspring.authoring.sketch.workbench import Workbench, usable
+from mainspring.contracts.capability import Capability, Effect
+from mainspring.definition.hosts import literal_site
+from mainspring.definition.pointers import under
+
+_LEAST_NAMED: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A capability found for a clause."""
+
+    intent: Intent
+    found: Found
+    # Whether it stands in place of everything else the clause could mean.
+    alone: bool
+
+    @property
+    def reads(self) -> bool:
+        return self.found.capability.annotations.effect is Effect.READ
+
+
+def find_tool(bench: Workbench, intent: Intent) -> Tool | None:
+    """A tool for a clause that names a connection, or that no rule knows."""
+    clause, known = intent.clause, bench.words.capabilities
+    if any(one.where in {"wait", "automation"} for one in intent.targets):
+        return None
+    named = sorted(aliases(known) & set(clause.words))
+    ours = {one.where for one in intent.targets}
+    for alias in named:
+        if alias in {"slack", "telegram"} and ours & {"slack", "telegram"}:
+            continue
+        found = search_tools(clause, known, alias)
+        if found is not None:
+            return Tool(intent, found, alone=True)
+        bench.note(f"The connection {quoted(alias)} has no tool that fits {quoted(clause.text())}.")
+    if intent.targets or clause.verb in THINK or absent_service(bench, clause):
+        return None
+    if clause.verb not in OTHER | KEEP | SAY | READ or _has_source(bench, intent):
+        return None
+    found = search_tools(clause, known)
+    return None if found is None else Tool(intent, found, alone=True)
+
+
+def absent_service(bench: Workbench, clause: Clause) -> str:
+    """A place outside that a clause names and that no connection reaches."""
+    there = aliases(bench.words.capabilities)
+    named = [one for one in clause.words if one in OUTSIDE]
+    return next((one for one in named if not any(one in alias for alias in there)), "")
+
+
+def find_reading(bench: Workbench, intent: Intent, tokens: tuple[Token, ...]) -> Tool | None:
+    """A tool from outside that reads what some words name, where its name says nearly all of it."""
+    outside = aliases(bench.words.capabilities)
+    reading = {
+        name: one
+        for name, one in bench.words.capabilities.items()
+        if name.partition(".")[0] in outside and one.annotations.effect is Effect.READ
+    }
+    clause = Clause(tokens[1:], intent.clause.source)
+    found = search_tools(clause, reading)
+    if found is None or named_words(clause, found.capability) < _LEAST_NAMED:
+        return None
+    return Tool(intent, Found(found.capability), alone=False)
+
+
+def _has_source(bench: Workbench, intent: Intent) -> bool:
+    return intent.clause.verb in READ and bool(find_sources(intent, bench))
+
+
+def add_tool(bench: Workbench, tool: Tool, content: Content) -> Material | None:
+    """The step that calls it; where two fit, the person chooses."""
+    capability, near = tool.found.capability, tool.found.near
+    at = bench.next_at
+    if tool.intent.clause.verb in FINAL:
+        bench.note(
+            f"What {quoted(tool.intent.clause.text())} is done to is never guessed: say it exactly."
+        )
+    if near:
+        both = (capability, *near)
+        bench.steps.append({"step_id": bench.free("call_tool")})
+        bench.ask(
+            "tool", under(at, "action"), f"Which tool is {quoted(tool.intent.clause.text())}?",
+            choices=tuple(
+                Choice(
+                    f"{one.label[:100]} ({one.id})", one.id,
+                    ((under(at, "config"), arguments_of(one, tool.intent, content)),),
+                )
+                for one in both
+            ),
+        )  # fmt: skip
+        step_id = str(bench.steps[-1]["step_id"])
+    else:
+        config = arguments_of(capability, tool.intent, content)
+        schema = capability.input_schema
+        if lacks_alternative(schema, config) or misfits(config, schema):
+            bench.ask(
+                "arguments", under(at, "config"), f"What is given to {capability.label[:80]!r}?",
+                schema={"type": "object"}, why=shortened(capability.description, 200),
+            )  # fmt: skip
+            config = {}
+        else:
+            _ask_missing(bench, capability, config, under(at, "config"))
+        name = "".join(
+            one if one.isascii() and one.isalnum() else "_" for one in capability.id.lower()
+        ).strip("_")
+        step_id = bench.step(
+            f"t_{name}"[:50] if not name[:1].isalpha() else name[:50],
+            capability.id,
+            config,
+            when=content.when,
+        )
+        if any(one.pointer == under(at, "config") for one in bench.questions):
+            del bench.steps[-1]["config"]
+    if capability.annotations.held_back:
+        bench.note(f"{capability.id} may not be called now: {capability.annotations.held_back}")
+    if not tool.reads:
+        return None
+    text = f"{{{{ steps.{step_id} | tojson | truncate(20000) }}}}"
+    return Material(inert(shortened(capability.label, 200)), text, text, raw=True, output=step_id)
+
+
+def add_secret(bench: Workbench, text: str) -> None:
+    """A secret that the words speak of goes into the one request that could need it."""
+    named = spoken_secrets(text, bench.resources.secrets)
+    calls = [
+        (place, one["config"])
+        for place, one in enumerate(bench.steps)
+        if one.get("action") in ("http_fetch", "callback_webhook") and "config" in one
+    ]
+    if len(named) != 1 or len(calls) != 1:
+        return
+    (place, config), headers = calls[0], _bearer(named[0])
+    site = literal_site(config.get("url"))
+    if site is not None and site.host in text.casefold():
+        config["headers"] = headers
+        bench.note(f"The secret {named[0]} is sent as a bearer token in the header Authorization.")
+        return
+    # Whoever named the secret has not said to whom it goes.
+    to = "the address of this step" if site is None else site.host
+    bench.ask(
+        "secret", under("/plan", place, "config", "headers"),
+        f"Send the secret {named[0]} to {to}?", schema={"enum": [headers, {}]},
+        choices=(Choice("Yes, as a bearer token", headers), Choice("No", {})),
+    )  # fmt: skip
+
+
+def _bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {{{{ secrets.{secret} }}}}"}
+
+
+def _ask_missing(
+    bench: Workbench, capability: Capability, config: Mapping[str, Any], at: str
+) -> None:
+    schema = capability.input_schema
+    known = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name in config or not isinstance(name, str):
+            continue
+        said = known.get(name)
+        said = said if isinstance(said, Mapping) else {}
+        described = said.get("description")
+        hint = f" {shortened(described, 200)}" if isinstance(described, str) else ""
+        options = said.get("enum")
+        bench.ask(
+            name.replace("_", "-").lower()[:40] or "value", under(at, name),
+            f"What is {name.replace('_', ' ')!r} for {capability.label[:80]!r}?{hint}",
+            schema=_self_contained(said),
+            choices=tuple(Choice(str(one), one) for one in options)
+            if isinstance(options, list) else (),
+        )  # fmt: skip
+
+
+def _self_contained(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A part of a schema that judges by itself; references lead out of it."""
+    made = usable(schema)
+    return {} if "$ref" in str(made) else made

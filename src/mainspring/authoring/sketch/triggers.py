@@ -1,0 +1,232 @@
+"""Triggers for what happens: boards that change, pages that come in, calls and events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.authoring.shapes import Choice
+from mainspring.authoring.sketch.happenings import (
+    EVENT_TYPE,
+    Happening,
+    changes_of,
+    noun_of,
+    run_event,
+    says_more,
+    tells_type,
+)
+from mainspring.authoring.sketch.lookup import (
+    board_choices,
+    find_automation,
+    find_board,
+    how_to_make,
+    is_type,
+    page_type_of,
+)
+from mainspring.authoring.sketch.narrowing import (
+    narrow_call,
+    narrow_event,
+    narrow_page,
+    narrow_rows,
+)
+from mainspring.authoring.sketch.search import stem
+from mainspring.authoring.sketch.texts import quoted
+from mainspring.authoring.sketch.verbs import PAGE_NOUNS, STOP, words_of
+from mainspring.authoring.sketch.workbench import Workbench
+from mainspring.definition.pointers import under
+
+_CHANGED: Final = words_of("updated changed changes modified edited")
+_SLUG: Final = re.compile(r"[^a-z0-9]+")
+_EVENT_SCHEMA: Final = {"type": "object", "required": ["event_type"]}
+
+
+def add_happening(bench: Workbench, happening: Happening, *, alone: bool) -> bool:
+    """A trigger for a happening; false when it can only be a condition."""
+    sort = happening.sort
+    if sort == "board":
+        _board(bench, happening)
+    elif sort == "page":
+        _page(bench, happening)
+    elif sort == "webhook":
+        _put(bench, "webhook", {})
+        bench.note(
+            f"{quoted(happening.text)} is a call from outside: its sender needs the address and "
+            "a token, which are made once the automation is saved. Every call starts a run."
+        )
+        narrow_call(bench, happening)
+    elif sort == "event":
+        _event(bench, happening)
+    elif sort == "automation":
+        _automation(bench, happening)
+    elif sort in ("unknown", "condition") and alone:
+        _unknown(bench, happening)
+    else:
+        return False
+    return True
+
+
+def _put(bench: Workbench, type_: str, config: dict[str, Any] | None) -> str:
+    count = sum(isinstance(one, dict) and one.get("type") == type_ for one in bench.triggers)
+    name = type_.replace("_", "-") + (f"-{count + 1}" if count else "")
+    made: dict[str, Any] = {"id": name, "type": type_}
+    if config is not None:
+        made["config"] = config
+    bench.triggers.append(made)
+    return under("/triggers", len(bench.triggers) - 1)
+
+
+def _board(bench: Workbench, happening: Happening) -> None:
+    config: dict[str, Any] = {}
+    changes = changes_of(happening.words)
+    found = find_board(happening.tokens, bench.resources, bare=True)
+    if found is not None and found.board is not None:
+        config["board_id"] = found.board.id
+    if changes:
+        config["change"] = changes
+    at = _put(bench, "board_change", config)
+    if not says_more(happening):
+        narrow_rows(bench, happening, found.board if found is not None else None)
+    if "board_id" in config:
+        return
+    boards = found.choices if found is not None and found.choices else bench.resources.boards
+    said = f" There is none called {quoted(found.said)}." if found and found.said else ""
+    if found is not None and len(found.choices) > 1 and found.said and _same(found.choices):
+        said = f" Several are called {quoted(found.said)}."
+    said += how_to_make(found.said if found is not None else "", bench.resources)
+    bench.ask(
+        "board", under(at, "config", "board_id"), f"Which board is watched?{said}",
+        schema={"type": "string", "format": "uuid"}, choices=board_choices(boards),
+        why=f"It is to start when {happening.text[:200]}.",
+    )  # fmt: skip
+
+
+def _same(boards: tuple[Any, ...]) -> bool:
+    return len({one.name for one in boards}) == 1
+
+
+def _page(bench: Workbench, happening: Happening) -> None:
+    config: dict[str, Any] = {}
+    for one in happening.tokens:
+        type_ = page_type_of(one.low, bench.resources)
+        if type_ is not None:
+            config["page_type"] = type_
+            break
+    else:
+        noun = noun_of(happening)
+        plain = happening.words.isdisjoint(PAGE_NOUNS)
+        if noun is not None and plain and is_type(noun):
+            config["page_type"] = noun
+            bench.note(f"I took {quoted(noun)} for a type of page; there is none of it here yet.")
+    config["created"] = happening.words.isdisjoint(_CHANGED)
+    if not says_more(happening):
+        narrow_page(bench, happening, config)
+    _put(bench, "page_ingested", config)
+
+
+def _meant_event(bench: Workbench, happening: Happening) -> str | None:
+    """The declared event that all the words of its type tell of."""
+    stems = {stem(one) for one in happening.words}
+    fitting = [
+        name
+        for name in bench.resources.event_types or {}
+        if tells_type(stems, [stem(part) for part in re.split(r"[._]", name)])
+        and EVENT_TYPE.fullmatch(name)
+    ]
+    return max(fitting, key=len) if fitting else None
+
+
+def _event(bench: Workbench, happening: Happening) -> None:
+    known = {**(bench.resources.event_types or {}), **dict.fromkeys(bench.words.events, "")}
+    for one in happening.tokens:
+        if EVENT_TYPE.fullmatch(one.low):
+            if one.low not in known:
+                bench.note(f"No event {quoted(one.low)} is declared here; any sender may tell it.")
+            config = _event_config(one.low)
+            narrow_event(bench, happening, config)
+            _put(bench, "event", config)
+            return
+    meant = _meant_event(bench, happening)
+    if meant is not None:
+        config = _event_config(meant)
+        narrow_event(bench, happening, config)
+        _put(bench, "event", config)
+        return
+    at = _put(bench, "event", {})
+    bench.ask(
+        "event", under(at, "config", "event_type"), "Which event does it listen for?",
+        schema=bench.words.triggers["event"].config_schema["properties"]["event_type"],
+        choices=tuple(
+            Choice(name, name)
+            for name in known
+            if EVENT_TYPE.fullmatch(name) and not name.startswith("automation.")
+        ),
+    )  # fmt: skip
+
+
+def _event_config(type_: str) -> dict[str, Any]:
+    config: dict[str, Any] = {"event_type": type_}
+    if type_.startswith("automation.run."):
+        # What would follow its own runs is refused.
+        config["filters"] = {"automation_name": {"not_equals": OWN_NAME}}
+    return config
+
+
+# Stands for the automation's own name until it has one.
+OWN_NAME: Final = "\x00own name"
+
+
+def _automation(bench: Workbench, happening: Happening) -> None:
+    type_ = run_event(happening.words)
+    named = find_automation(happening.tokens, bench.resources)
+    if named is not None:
+        name, id_ = named
+        by = ("automation_id", id_) if "{{" in name else ("automation_name", name)
+        _put(bench, "event", {"event_type": type_, "filters": {by[0]: {"equals": by[1]}}})
+        return
+    if happening.words & {"any", "another", "automations", "other", "some"}:
+        _put(bench, "event", _event_config(type_))
+        return
+    at = _put(bench, "event", None)
+    others = bench.resources.automations or {}
+    bench.ask(
+        "automation", under(at, "config"), "Which automation does it follow?",
+        schema=_EVENT_SCHEMA,
+        choices=tuple(
+            Choice(name, {"event_type": type_, "filters": {"automation_name": {"equals": name}}})
+            for name in others
+            if "{" not in name
+        ),
+        why=f"It is to start when {happening.text[:200]}, and none of that name is here.",
+    )  # fmt: skip
+
+
+def _unknown(bench: Workbench, happening: Happening) -> None:
+    """Something that nothing here notices by itself."""
+    narrow_call(bench, happening)
+    words = [one.low for one in happening.tokens if one.kind == "word" and one.low not in STOP]
+    told = ".".join(part for word in words[:2] if (part := _SLUG.sub("_", word).strip("_")))
+    type_ = told if EVENT_TYPE.fullmatch(told) else "something.happened"
+    bench.ask(
+        "when", under("/triggers", len(bench.triggers)),
+        f"How is it noticed that {happening.text[:200]}?",
+        schema={"type": "object", "required": ["type"]},
+        choices=(
+            Choice("Another system calls a webhook", {"id": "webhook", "type": "webhook"}),
+            Choice(
+                f"The event {type_} is published",
+                {"id": "event", "type": "event", "config": {"event_type": type_}},
+            ),
+            Choice("A page comes in", {"id": "page", "type": "page_ingested"}),
+        ),
+        why="Nothing here notices this by itself.",
+    )  # fmt: skip
+
+
+def named(trigger: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The automation's own name, in a filter that keeps it from following itself."""
+    filters = trigger.get("config", {}).get("filters", {}).get("automation_name", {})
+    if filters.get("not_equals") != OWN_NAME:
+        return dict(trigger)
+    config = {**trigger["config"], "filters": {"automation_name": {"not_equals": name}}}
+    return {**trigger, "config": config}

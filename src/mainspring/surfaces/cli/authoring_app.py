@@ -1,0 +1,217 @@
+"""The commands that turn words into automations, and their words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import (
+    Json,
+    Named,
+    at_desk,
+    desk_of,
+    help_alone,
+    make_group,
+)
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.proposals import Making
+
+_PANEL = "Automations"
+
+
+class MadeBy(StrEnum):
+    """Who may make a proposal."""
+
+    AUTO = "auto"
+    RULES = "rules"
+    MODEL = "model"
+
+
+By = Annotated[
+    MadeBy | None,
+    typer.Option(
+        "--by",
+        metavar="auto|rules|model",
+        help="Who makes it; auto: a model where one is connected, else fixed rules.",
+    ),
+]
+Model = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The model that is asked; else the usual one.")
+]
+MaxUsd = Annotated[
+    float | None,
+    typer.Option("--max-usd", min=0.01, max=100, metavar="USD", help="What models may cost here."),
+]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ZONE", help="The zone where the words name none; else this machine's, if known."
+    ),
+]
+Answers = Annotated[
+    list[str] | None,
+    typer.Option("--answer", metavar="ID=VALUE", help="Answers a question; may be given again."),
+]
+Save = Annotated[
+    bool,
+    typer.Option(
+        "--save", help="Save it if nothing is open; for rules and words that you have read before."
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Write the definition here instead of saving it."
+    ),
+]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="WORDS", help="What should happen by itself, and when."),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Words come first: they are how most automations begin."""
+    app.command(name="new", rich_help_panel=_PANEL)(_new)
+    app.command(name="change", rich_help_panel=_PANEL)(_change)
+    app.command(name="review", rich_help_panel=_PANEL)(_review)
+    app.add_typer(_prompts(), name="prompts", rich_help_panel=_PANEL)
+
+
+def making(by: MadeBy | None, model: str | None, max_usd: float | None) -> Making:
+    """Who shall make it, as the commands hand it on."""
+    from mainspring.surfaces.cli.proposals import Making
+
+    return Making(None if by is None else by.value, model, max_usd)
+
+
+def _new(
+    ctx: typer.Context,
+    words: Words = None,
+    timezone: Zone = None,
+    by: By = None,
+    model: Model = None,
+    max_usd: MaxUsd = None,
+    answer: Answers = None,
+    save: Save = False,
+    output: Output = None,
+    for_programs: Json = False,
+) -> int:
+    """Describe an automation in words: it is proposed, explained and priced, and you save it.
+
+    At a terminal you are asked what only you can know. Without words, requests to begin with
+    are listed. Nothing is saved before you agree, and what is saved is paused.
+    """
+    from mainspring.surfaces.cli.new import Wanted, new
+
+    desk = desk_of(ctx)
+    wanted = Wanted(
+        " ".join(words or ()), None, timezone, making(by, model, max_usd), tuple(answer or ()),
+        save, output,
+    )  # fmt: skip
+    return finish(new(desk, desk.screen(for_programs=for_programs), wanted))
+
+
+def _change(
+    ctx: typer.Context,
+    automation: Named,
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORDS...", help="What should be different.")
+    ],
+    timezone: Zone = None,
+    by: By = None,
+    model: Model = None,
+    max_usd: MaxUsd = None,
+    answer: Answers = None,
+    save: Save = False,
+    output: Output = None,
+    for_programs: Json = False,
+) -> int:
+    """Change an automation in words: you see the difference, and save it as a new version."""
+    from mainspring.contracts.errors import Invalid
+    from mainspring.surfaces.cli.new import Wanted, new
+
+    text = " ".join(words).strip()
+    if not text:
+        raise Invalid("What should be different?", code="no_words")
+    desk = desk_of(ctx)
+    wanted = Wanted(
+        text, automation, timezone, making(by, model, max_usd), tuple(answer or ()), save, output
+    )
+    return finish(new(desk, desk.screen(for_programs=for_programs), wanted))
+
+
+def _review(
+    ctx: typer.Context,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="AUTOMATION|FILE", help="An automation, or a definition ending in .json or .ts."
+        ),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="AUTOMATION", help="What the file would change about this one."),
+    ] = None,
+    by: By = None,
+    model: Model = None,
+    max_usd: MaxUsd = None,
+    for_programs: Json = False,
+) -> int:
+    """Read an automation or a file before you agree: what it does, costs and reaches."""
+    from mainspring.surfaces.cli.review import review
+
+    desk = desk_of(ctx)
+    screen = desk.screen(for_programs=for_programs)
+    return finish(review(desk, screen, what, to, making(by, model, max_usd)))
+
+
+def _prompts() -> typer.Typer:
+    group = make_group("Keep requests, to begin with them again.")
+
+    @group.callback(invoke_without_command=True)
+    def prompts(ctx: typer.Context) -> None:
+        """Keep requests, to begin with them again."""
+        help_alone(ctx)
+
+    group.command(name="list")(_prompts_list)
+    group.command(name="save")(_prompts_save)
+    group.command(name="forget")(_prompts_forget)
+    return group
+
+
+Prompt = Annotated[str, typer.Argument(metavar="NAME", help="What the request is called.")]
+
+
+def _prompts_list(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List requests to begin with: those that are kept, and a few that everybody has."""
+    from mainspring.surfaces.cli.prompts import list_prompts
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(list_prompts(desk, screen))
+
+
+def _prompts_save(
+    ctx: typer.Context,
+    name: Prompt,
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="The request.")],
+    for_programs: Json = False,
+) -> int:
+    """Keep a request under a name; the name's old words are replaced."""
+    from mainspring.surfaces.cli.prompts import save_prompt
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(save_prompt(desk, screen, name, " ".join(words)))
+
+
+def _prompts_forget(ctx: typer.Context, name: Prompt, for_programs: Json = False) -> int:
+    """Forget a request; what was made from it stays."""
+    from mainspring.surfaces.cli.prompts import forget_prompt
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(forget_prompt(desk, screen, name))

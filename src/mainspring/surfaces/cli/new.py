@@ -1,0 +1,168 @@
+"""``new`` and ``change``: words become a proposal, which somebody reads and saves.
+
+At a terminal this is a conversation. Anywhere else all of it is printed, and the commands that
+go on with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mainspring.authoring.phrases.zones import is_zone
+from mainspring.contracts.errors import Clash, Finding, Invalid, Problem
+from mainspring.settings import machine_zone
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
+from mainspring.surfaces.cli.conversation import Conversation, converse, thinking
+from mainspring.surfaces.cli.documents import is_storable
+from mainspring.surfaces.cli.files import write_file
+from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.prompts import choose_words, show_prompts
+from mainspring.surfaces.cli.proposal_view import definition_text, proposal_lines
+from mainspring.surfaces.cli.proposals import Making, answered, call, saved_as, tell, tell_saved
+from mainspring.surfaces.cli.screen import Screen, clean
+from mainspring.surfaces.cli.words import count, hint
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody asks for, and how far the command shall go with it."""
+
+    text: str
+    # The automation that the words change, as a person names it.
+    automation: str | None = None
+    timezone: str | None = None
+    making: Making = field(default_factory=Making)
+    answers: tuple[str, ...] = ()
+    save: bool = False
+    output: Path | None = None
+
+
+async def new(desk: Desk, screen: Screen, wanted: Wanted, ask: Ask | None = None) -> int:
+    """Proposes, and goes on from there."""
+    zone = _zone(wanted.timezone)
+    _check_words(wanted)
+    if wanted.save and wanted.output is not None:
+        raise Invalid("Either --save or --output, not both.", code="usage")
+    talks = ask is not None or at_terminal(screen)
+    async with desk.doors.open(desk.settings()) as rooms:
+        text = wanted.text.strip()
+        if not text:
+            if not talks:
+                return await show_prompts(rooms, screen)
+            text = await choose_words(rooms, screen, ask or Terminal(screen)) or ""
+            if not text:
+                return exits.DONE
+        proposal = await _proposed(rooms, screen, wanted, text, zone)
+        if wanted.save:
+            return await _save_at_once(rooms, screen, proposal)
+        if wanted.output is not None:
+            return await _write(rooms, screen, wanted, proposal, ask if talks else None, talks)
+        if talks:
+            return await converse(rooms, screen, proposal, making=wanted.making, ask=ask)
+        return await tell(rooms, screen, proposal)
+
+
+def _zone(given: str | None) -> str | None:
+    """The zone for words that name none: as said, else as the machine knows it."""
+    if given is None:
+        found = machine_zone()
+        return found if found is not None and is_zone(found) else None
+    if not is_zone(given):
+        detail = "There is no time zone of this name."
+        finding = Finding("/timezone", detail, "unknown_timezone", "Such as Europe/Berlin.")
+        raise Invalid(detail, code="unknown_timezone", findings=[finding])
+    return given
+
+
+def _check_words(wanted: Wanted) -> None:
+    if not is_storable(wanted.text):
+        detail = "The words must be text."
+        raise Invalid(detail, code="no_words", findings=[Finding("/text", detail, "no_words")])
+
+
+async def _proposed(
+    rooms: Rooms, screen: Screen, wanted: Wanted, text: str, zone: str | None
+) -> dict[str, Any]:
+    given: dict[str, Any] = {"text": text, **wanted.making.arguments()}
+    if zone is not None:
+        given["timezone"] = zone
+    if wanted.automation is not None:
+        found = await find_in_use(rooms, wanted.automation)
+        given["automation_id"] = str(found["id"])
+    proposal = await thinking(screen, call(rooms, "propose_automation", given))
+    if not wanted.answers:
+        return proposal
+    try:
+        return await answered(rooms, proposal, wanted.answers)
+    except Problem as problem:
+        kept = f"The proposal is kept: {hint('proposals', 'show', proposal['proposal_id'])}"
+        problem.suggestion = f"{problem.suggestion} {kept}" if problem.suggestion else kept
+        raise
+
+
+async def _save_at_once(rooms: Rooms, screen: Screen, proposal: Mapping[str, Any]) -> int:
+    """For somebody who has read the same before; what a model wrote, nobody can have read."""
+    name = proposal["proposal_id"]
+    if proposal["status"] != "ready":
+        raise _not_ready(proposal)
+    if proposal["made_by"]["by"] == "model":
+        raise Clash(
+            "A model made this just now, so nobody has read it; it is kept and not saved.",
+            code="not_read",
+            suggestion=f"{hint('proposals', 'save', name)} shows it and asks.",
+        )
+    words = await rooms.registry.of(rooms.workspace_id)
+    screen.say(*proposal_lines(proposal, words, screen), "")
+    saved = await saved_as(rooms, proposal, proposal["digest"])
+    await tell_saved(rooms, screen, proposal, saved)
+    return exits.DONE
+
+
+def _not_ready(proposal: Mapping[str, Any]) -> Invalid:
+    name, asked = proposal["proposal_id"], proposal["questions"]
+    if asked:
+        findings = [
+            Finding(f"/answers/{one['id']}", one["question"], "unanswered") for one in asked
+        ]
+        detail = f"It is not saved: {count(len(asked), 'question is', 'questions are')} open."
+        way = hint("proposals", "answer", name, *(f"{one['id']}=VALUE" for one in asked[:5]))
+    else:
+        findings = [
+            Finding(one["pointer"], one["detail"], one["code"], one.get("suggestion"))
+            for one in proposal["problems"]
+        ]
+        detail = "It is not saved: there is something wrong with it."
+        way = hint("proposals", "refine", name, "what should be different")
+    return Invalid(detail, code="not_ready", findings=findings, suggestion=way)
+
+
+async def _write(
+    rooms: Rooms, screen: Screen, wanted: Wanted, proposal: Mapping[str, Any], ask: Ask | None,
+    talks: bool,
+) -> int:  # fmt: skip
+    """The definition as a file; what is still open is missing in it."""
+    assert wanted.output is not None
+    if talks:
+        words = await rooms.registry.of(rooms.workspace_id)
+        talk = Conversation(rooms, screen, words, ask or Terminal(screen), wanted.making)
+        proposal = await talk.answered(proposal)
+    elif not screen.for_programs:
+        await tell(rooms, screen, proposal)
+    text = definition_text(proposal) + "\n"
+    write_file(wanted.output, text, suggestion="Choose another file with --output.")
+    missing = len(proposal["questions"])
+    if screen.for_programs:
+        screen.answer({"file": str(wanted.output), **proposal})
+    else:
+        lacks = f" It lacks {count(missing, 'value')} that you were asked for." if missing else ""
+        screen.say("", f"Wrote {clean(str(wanted.output))}.{lacks}")
+        screen.say(f"  {hint('validate', wanted.output)}", f"  {hint('save', wanted.output)}")
+    return exits.INVALID if proposal["problems"] else exits.DONE

@@ -1,0 +1,99 @@
+"""``prompts``: requests to begin with, those of everybody and those that are kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.errors import Missing
+from mainspring.definition.words import did_you_mean
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.paragraphs import heading, paragraph
+from mainspring.surfaces.cli.proposals import call
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import hint
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.surfaces.cli.asking import Ask
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+
+async def show_prompts(rooms: Rooms, screen: Screen) -> int:
+    """All of them, and how one is used."""
+    found = await call(rooms, "list_prompts", {})
+    if screen.for_programs:
+        screen.answer(found)
+    else:
+        screen.say(*prompt_lines(found, screen))
+        screen.say("", "Say what should happen by itself, and when:")
+        screen.say(f"  {hint('new', 'every weekday at 9 remind me to plan the day')}")
+    return exits.DONE
+
+
+def prompt_lines(found: Mapping[str, Any], screen: Screen) -> list[Text]:
+    """Those that are kept first, all with numbers."""
+    lines: list[Text] = []
+    number = 0
+    parts = (("Kept here", found["prompts"]), ("To begin with", found["starters"]))
+    for title, entries in parts:
+        lines += heading(title) if entries else []
+        for entry in entries:
+            number += 1
+            said = f"{one_line(entry['name'], 60)}: {entry['text']}"
+            lines += paragraph(screen, said, lead=f"  {number:>2}. ", lead_style="bright_black")
+    return lines
+
+
+async def choose_words(rooms: Rooms, screen: Screen, ask: Ask) -> str | None:
+    """The words of a person: their own, or those with a number."""
+    found = await call(rooms, "list_prompts", {})
+    entries = [*found["prompts"], *found["starters"]]
+    screen.say(*prompt_lines(found, screen), "")
+    while True:
+        said = await ask("What should happen by itself, and when? (words, or a number)")
+        if not said or not said.isdecimal():
+            return said
+        if len(said) < 6 and 1 <= int(said) <= len(entries):
+            chosen: str = entries[int(said) - 1]["text"]
+            screen.say(*paragraph(screen, chosen))
+            return chosen
+        screen.say(f"There is no number {said[:10]}.")
+
+
+async def list_prompts(desk: Desk, screen: Screen) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        return await show_prompts(rooms, screen)
+
+
+async def save_prompt(desk: Desk, screen: Screen, name: str, text: str) -> int:
+    """Keeps words under a name."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        kept = await call(rooms, "save_prompt", {"name": name, "text": text})
+    if screen.for_programs:
+        screen.answer(kept)
+    else:
+        screen.say(f"{one_line(kept['name'], 60)} is kept.", f"  {hint('new')}")
+    return exits.DONE
+
+
+async def forget_prompt(desk: Desk, screen: Screen, name: str) -> int:
+    """Forgets the one with this name, or this id."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await call(rooms, "list_prompts", {})
+        named = [one for one in found["prompts"] if name in (one["name"], one["id"])]
+        if not named:
+            names = [one["name"] for one in found["prompts"]]
+            raise Missing(
+                f"No request is kept under {name[:60]!r}.",
+                code="no_prompt",
+                suggestion=did_you_mean(name, names) or f"{hint('prompts', 'list')} shows them.",
+            )
+        done = await call(rooms, "forget_prompt", {"id": named[0]["id"]})
+    if screen.for_programs:
+        screen.answer(done)
+    else:
+        screen.say(f"{one_line(named[0]['name'], 60)} is forgotten.")
+    return exits.DONE

@@ -1,0 +1,202 @@
+"""Proposals by command: listed, shown, answered, changed, saved and thrown away.
+
+The commands call the same capabilities as every other surface, as the local owner: whoever sits
+at this machine is the person who reads a proposal and agrees to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash
+from mainspring.gate.direct import Visitor
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.answers import read_answers, read_edits
+from mainspring.surfaces.cli.columns import columns, moment, short_id
+from mainspring.surfaces.cli.finding import find_one
+from mainspring.surfaces.cli.local import local, local_owner
+from mainspring.surfaces.cli.proposal_view import (
+    next_lines,
+    open_lines,
+    proposal_lines,
+    saved_lines,
+    status_words,
+)
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import hint
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+LAST: Final = "last"
+# What the refusal is called when another automation writes the same way.
+OVERLAP: Final = "overlap"
+_NEWEST = """
+    SELECT id FROM proposals
+    WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id < $2)
+    ORDER BY id DESC LIMIT 2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """Who shall make or change a proposal, and for how much."""
+
+    by: str | None = None
+    model: str | None = None
+    max_usd: float | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        said = {"by": self.by, "model": self.model, "max_usd": self.max_usd}
+        return {name: one for name, one in said.items() if one is not None}
+
+
+async def call(rooms: Rooms, capability: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """One call through the gate, as the local owner."""
+    visitor = Visitor(local_owner(rooms))
+    answer: dict[str, Any] = await rooms.gate.direct(visitor, capability, dict(arguments))
+    return answer
+
+
+async def find_proposal(rooms: Rooms, text: str) -> dict[str, Any]:
+    """The proposal that is meant: by its id, the id's first characters, or ``last``."""
+    async with local(rooms).acquire() as connection:
+
+        async def page(before: UUID | None) -> Sequence[UUID]:
+            rows = await connection.fetch(_NEWEST, rooms.workspace_id, before)
+            return [row["id"] for row in rows]
+
+        newest = await page(None) if text == LAST else ()
+        found = (
+            newest[0] if newest else await find_one(text, page, lambda one: one, kind="proposal")
+        )
+    return await call(rooms, "get_proposal", {"proposal_id": str(found)})
+
+
+async def show_proposals(desk: Desk, screen: Screen, most: int) -> int:
+    """Those that wait, the newest first."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await call(rooms, "list_proposals", {"limit": most})
+    if screen.for_programs:
+        screen.answer(found)
+    elif found["proposals"]:
+        rows = (
+            (
+                short_id(one["proposal_id"], screen), status_words(one),
+                one_line(one["name"] or "", 40), one_line(one["request"], 80),
+                moment(datetime.fromisoformat(one["expires_at"]), screen),
+            )
+            for one in found["proposals"]
+        )  # fmt: skip
+        heads = ("Proposal", "Status", "Name", "Words", "Until")
+        screen.say(columns(heads, rows, whole=("Proposal", "Status", "Until")))
+        screen.say("", f"  {hint('proposals', 'show', 'PROPOSAL')}")
+    else:
+        screen.say("There are no proposals that wait.", f"  {hint('new')}")
+    return exits.DONE
+
+
+async def tell(rooms: Rooms, screen: Screen, proposal: Mapping[str, Any]) -> int:
+    """The whole of it, what is open and how to go on; for a program, the proposal."""
+    if screen.for_programs:
+        screen.answer(proposal)
+    else:
+        words = await rooms.registry.of(rooms.workspace_id)
+        screen.say(*proposal_lines(proposal, words, screen))
+        screen.say(*open_lines(proposal, screen), *next_lines(proposal))
+    return exits.INVALID if proposal["problems"] else exits.DONE
+
+
+async def show_proposal(desk: Desk, screen: Screen, text: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        await tell(rooms, screen, await find_proposal(rooms, text))
+    return exits.DONE
+
+
+async def answer_proposal(desk: Desk, screen: Screen, text: str, words: Sequence[str]) -> int:
+    """Answers some of its questions, all at once or not at all."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        proposal = await find_proposal(rooms, text)
+        return await tell(rooms, screen, await answered(rooms, proposal, words))
+
+
+async def answered(
+    rooms: Rooms, proposal: Mapping[str, Any], words: Sequence[str]
+) -> dict[str, Any]:
+    """The proposal with answers that were given as ``ID=VALUE``."""
+    answers = read_answers(words, proposal["questions"], rooms.limits)
+    return await go_on(rooms, proposal, {"answers": answers})
+
+
+async def go_on(
+    rooms: Rooms, proposal: Mapping[str, Any], change: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The proposal after a change of just what was read."""
+    given = {"proposal_id": proposal["proposal_id"], "revision": proposal["revision"], **change}
+    return await call(rooms, "refine_proposal", given)
+
+
+async def refine_proposal(
+    desk: Desk, screen: Screen, text: str, instruction: str, making: Making
+) -> int:
+    """Changes it in words."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        proposal = await find_proposal(rooms, text)
+        change = {"instruction": instruction, **making.arguments()}
+        return await tell(rooms, screen, await go_on(rooms, proposal, change))
+
+
+async def edit_proposal(
+    desk: Desk, screen: Screen, text: str, words: Sequence[str], removed: Sequence[str]
+) -> int:
+    """Puts values into the definition, or takes them out."""
+    edits = read_edits(words, removed, desk.limits())
+    async with desk.doors.open(desk.settings()) as rooms:
+        proposal = await find_proposal(rooms, text)
+        return await tell(rooms, screen, await go_on(rooms, proposal, {"edits": edits}))
+
+
+async def saved_as(
+    rooms: Rooms, proposal: Mapping[str, Any], digest: str, note: str | None = None
+) -> dict[str, Any]:
+    """Keeps exactly what the digest stands for."""
+    given = {"proposal_id": proposal["proposal_id"], "digest": digest}
+    if note is not None:
+        given["coexistence_note"] = note
+    try:
+        return await call(rooms, "save_proposal", given)
+    except Clash as problem:
+        if problem.code == OVERLAP:
+            way = hint("proposals", "save", proposal["proposal_id"], "--note", "WHY")
+            problem.suggestion = f"Change that one instead, or say why both may live: {way}"
+        raise
+
+
+async def tell_saved(
+    rooms: Rooms, screen: Screen, proposal: Mapping[str, Any], saved: Mapping[str, Any]
+) -> None:
+    """What it became, and how it is set going."""
+    if screen.for_programs:
+        screen.answer({"proposal_id": proposal["proposal_id"], **saved})
+        return
+    words = await rooms.registry.of(rooms.workspace_id)
+    screen.say(*saved_lines(saved, words, screen))
+    if saved["state"] != "active":
+        screen.say(f"  {hint('activate', saved['name'])}")
+
+
+async def discard_proposal(desk: Desk, screen: Screen, text: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        proposal = await find_proposal(rooms, text)
+        given = {"proposal_id": proposal["proposal_id"]}
+        done = await call(rooms, "discard_proposal", given)
+    if screen.for_programs:
+        screen.answer(done)
+    else:
+        screen.say("It is thrown away; nothing was saved.")
+    return exits.DONE

@@ -1,0 +1,86 @@
+"""``review``: an automation or a file read as a proposal would be, before anybody agrees to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Invalid
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.conversation import thinking
+from mainspring.surfaces.cli.documents import STDIN, read_definition_file, shown_name
+from mainspring.surfaces.cli.finding import find_automation, find_in_use
+from mainspring.surfaces.cli.local import local
+from mainspring.surfaces.cli.paragraphs import heading, paragraph
+from mainspring.surfaces.cli.proposal_view import problem_part
+from mainspring.surfaces.cli.proposals import Making, call
+from mainspring.surfaces.cli.review_view import review_lines
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.workspace.overview import read_automation
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+_FILES: Final = (".json", ".ts")
+
+
+async def review(desk: Desk, screen: Screen, what: str, to: str | None, making: Making) -> int:
+    """Prints the review; what is wrong has its place, and an exit code of its own."""
+    limits = desk.limits()
+    document = read_definition_file(what, limits) if _is_file(what) else None
+    if document is None and to is not None:
+        raise Invalid("--to is for a file: what that would change.", code="usage")
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = await _given(rooms, what, document, to)
+        work = call(rooms, "review_automation", {**given, **making.arguments()})
+        found = await thinking(screen, work)
+        words = await rooms.registry.of(rooms.workspace_id)
+        if document is None:
+            async with local(rooms).acquire() as connection:
+                whole = await read_automation(
+                    connection, rooms.workspace_id, given["automation_id"]
+                )
+            document = whole["definition"]
+    if screen.for_programs:
+        screen.answer(found)
+    else:
+        shown = shown_name(what) if _is_file(what) else what
+        screen.say(*_lines(shown, found, document, words, screen))
+    return exits.INVALID if found["problems"] or found["questions"] else exits.DONE
+
+
+def _is_file(what: str) -> bool:
+    return what == STDIN or what.endswith(_FILES) or os.sep in what
+
+
+async def _given(rooms: Rooms, what: str, document: Any, to: str | None) -> dict[str, Any]:
+    if document is None:
+        return {"automation_id": str((await find_automation(rooms, what))["id"])}
+    given: dict[str, Any] = {"definition": document}
+    if to is not None:
+        given["automation_id"] = str((await find_in_use(rooms, to))["id"])
+    return given
+
+
+def _lines(
+    shown: str, found: Mapping[str, Any], document: Any, words: Vocabulary, screen: Screen
+) -> list[Text]:
+    from rich.text import Text
+
+    definition = document if isinstance(document, Mapping) else {}
+    name = definition.get("name")
+    lines = [Text(one_line(name if isinstance(name, str) and name else shown), style="bold")]
+    lines += review_lines(found["review"], definition, words, screen)
+    # A value that a proposal would ask for is missing in a definition.
+    missing = [
+        {"pointer": one["pointer"], "detail": one["question"], "code": "required"}
+        for one in found["questions"]
+    ]
+    lines += problem_part([*found["problems"], *missing])
+    note = (found["review"].get("reviewed_by") or {}).get("note")
+    return [*lines, *heading("Who reviewed it"), *paragraph(screen, note)] if note else lines

@@ -1,0 +1,43 @@
+"""What an automation will cost, to be read before it is activated."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA
+from mainspring.contracts.roles import Permission
+from mainspring.surfaces.pricing import price_of
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.door import SignedIn
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.overview import read_automation
+
+_ANSWER: Final = {
+    "description": "What it will cost, and what that rests on.",
+    "content": {"application/json": {"schema": FORECAST_SCHEMA}},
+}
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("automations")
+
+    @made.get(
+        "/automations/{automation_id}/forecast",
+        summary="Foresee what an automation will cost in the next thirty days",
+        description="Rules work it out from the definition in force and from what its own runs "
+        "cost; no model is asked.",
+        responses={**problems(404), 200: _ANSWER},
+    )
+    @needs(Permission.READ)
+    async def get_automation_forecast(automation_id: UUID, caller: SignedIn) -> Answer:
+        async with caller.database.acquire() as connection:
+            found = await read_automation(connection, caller.workspace_id, automation_id)
+        return Answer((await price_of(rooms, caller.database, found)).as_dict())
+
+    return made

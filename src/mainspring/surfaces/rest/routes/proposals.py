@@ -1,0 +1,31 @@
+"""Proposals: words become automations, after a person has read them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+_FACES: Final = (
+    Face("POST", "/proposals", "propose_automation", "Propose an automation from words", 201),
+    Face("GET", "/proposals", "list_proposals", "List the proposals that wait"),
+    Face("GET", "/proposals/{proposal_id}", "get_proposal", "Show a proposal"),
+    Face("POST", "/proposals/{proposal_id}/refine", "refine_proposal", "Go on with a proposal"),
+    Face("POST", "/proposals/{proposal_id}/save", "save_proposal",
+         "Save a proposal as an automation", 201),
+    Face("DELETE", "/proposals/{proposal_id}", "discard_proposal", "Throw a proposal away"),
+    Face("POST", "/reviews", "review_automation", "Review an automation or a definition"),
+    Face("GET", "/prompts", "list_prompts", "List requests to begin with"),
+    Face("PUT", "/prompts/{name:path}", "save_prompt", "Keep a request to use it again"),
+    Face("DELETE", "/prompts/{id}", "forget_prompt", "Forget a request that was kept"),
+)  # fmt: skip
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("proposals")
+    add_faces(made, rooms, _FACES)
+    return made

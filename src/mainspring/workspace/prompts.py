@@ -1,0 +1,50 @@
+"""Requests in words that a workspace keeps, to ask for the like again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Exhausted, Missing
+from mainspring.contracts.ids import new_id
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+MOST_PROMPTS: Final = 500
+_COUNT = "SELECT count(*) AS kept FROM saved_prompts WHERE workspace_id = $1 AND name <> $2"
+_KEEP = """
+    INSERT INTO saved_prompts (workspace_id, id, name, text, created_by)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (workspace_id, name) DO UPDATE SET text = excluded.text, updated_at = now()
+    RETURNING id, name, text, created_at, updated_at
+"""
+_LIST = """
+    SELECT id, name, text, created_at, updated_at FROM saved_prompts
+    WHERE workspace_id = $1 ORDER BY name LIMIT $2
+"""
+_FORGET = "DELETE FROM saved_prompts WHERE workspace_id = $1 AND id = $2 RETURNING id"
+
+
+async def keep_prompt(
+    tx: Transaction, workspace_id: UUID, author: UUID, name: str, text: str
+) -> dict[str, Any]:
+    """Keeps a request under a name; one that has the name already gets other words."""
+    row = await tx.fetchrow(_COUNT, workspace_id, name)
+    if row["kept"] >= MOST_PROMPTS:
+        raise Exhausted(
+            f"{MOST_PROMPTS} requests are kept here already.",
+            code="too_many_prompts",
+            suggestion="Forget one of them first.",
+        )
+    return dict(await tx.fetchrow(_KEEP, workspace_id, new_id(), name, text, author))
+
+
+async def list_prompts(tx: Transaction, workspace_id: UUID) -> list[dict[str, Any]]:
+    """All that are kept, by their names."""
+    return [dict(row) for row in await tx.fetch(_LIST, workspace_id, MOST_PROMPTS)]
+
+
+async def forget_prompt(tx: Transaction, workspace_id: UUID, prompt_id: UUID) -> None:
+    if await tx.fetchrow(_FORGET, workspace_id, prompt_id) is None:
+        raise Missing("No such request is kept here.", code="no_prompt")

@@ -1,0 +1,217 @@
+"""Proposals as they are kept: for some days, or until they are saved.
+
+Each change counts one revision up and is refused when somebody else was quicker, so what a
+person has read is what they answer, edit and save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Exhausted, Expired, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.store.turns import in_batches
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+
+LIFETIME: Final = timedelta(days=7)
+MOST_OPEN: Final = 500
+
+_COLUMNS: Final = """
+    id, created_by, created_at, updated_at, expires_at, revision, automation_id, base_version,
+    body, saved_as, saved_version, saved_by, saved_at, expires_at <= now() AS is_over
+"""
+_OPEN = """
+    SELECT count(*) AS open FROM proposals
+    WHERE workspace_id = $1 AND saved_at IS NULL AND expires_at > now()
+"""
+_ADD = f"""
+    INSERT INTO proposals (workspace_id, id, created_by, expires_at, automation_id, base_version,
+        body)
+    VALUES ($1, $2, $3, now() + $4::interval, $5, $6, $7)
+    RETURNING {_COLUMNS}
+"""
+_ONE = f"SELECT {_COLUMNS} FROM proposals WHERE workspace_id = $1 AND id = $2"
+_LIST = f"""
+    SELECT {_COLUMNS} FROM proposals
+    WHERE workspace_id = $1 AND saved_at IS NULL AND expires_at > now()
+      AND ($2::uuid IS NULL OR id < $2)
+    ORDER BY id DESC LIMIT $3
+"""
+_CHANGE = f"""
+    UPDATE proposals SET body = $4, revision = revision + 1, updated_at = now(),
+        expires_at = now() + $5::interval
+    WHERE workspace_id = $1 AND id = $2 AND revision = $3 AND saved_at IS NULL
+      AND expires_at > now()
+    RETURNING {_COLUMNS}
+"""
+_SAVED = f"""
+    UPDATE proposals SET saved_as = $3, saved_version = $4, saved_by = $5, saved_at = now()
+    WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL
+    RETURNING {_COLUMNS}
+"""
+_DROP = "DELETE FROM proposals WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL"
+_EXPIRED = """
+    DELETE FROM proposals WHERE (workspace_id, id) IN (
+        SELECT workspace_id, id FROM proposals WHERE expires_at < $1
+        LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) RETURNING id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a proposal changes: an automation, as it was in one version."""
+
+    automation_id: UUID
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A proposal as it is kept."""
+
+    id: UUID
+    created_by: UUID
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime
+    revision: int
+    automation_id: UUID | None
+    base_version: int | None
+    body: Mapping[str, Any]
+    saved_as: UUID | None
+    saved_version: int | None
+    saved_by: UUID | None
+    saved_at: datetime | None
+    is_over: bool
+
+    @property
+    def base(self) -> Base | None:
+        if self.automation_id is None or self.base_version is None:
+            return None
+        return Base(self.automation_id, self.base_version)
+
+
+async def keep_proposal(
+    tx: Transaction, workspace_id: UUID, author: UUID, body: Mapping[str, Any], base: Base | None
+) -> Kept:
+    """Keeps a new proposal, unless too many wait to be decided already."""
+    await check_room(tx, workspace_id)
+    automation_id, version = (None, None) if base is None else (base.automation_id, base.version)
+    added = await tx.fetchrow(
+        _ADD, workspace_id, new_id(), author, LIFETIME, automation_id, version, dict(body)
+    )
+    return Kept(**dict(added))
+
+
+async def check_room(tx: Transaction, workspace_id: UUID) -> None:
+    """Refuses one more where too many wait already; asked before anything is paid for, too."""
+    row = await tx.fetchrow(_OPEN, workspace_id)
+    if row["open"] >= MOST_OPEN:
+        raise Exhausted(
+            f"{MOST_OPEN} proposals wait to be saved here already.",
+            code="too_many_proposals",
+            suggestion="Save or discard some of them: `mainspring proposals list`.",
+        )
+
+
+async def read_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> Kept:
+    """A proposal, saved ones too, as long as it is there."""
+    row = await tx.fetchrow(_ONE, workspace_id, proposal_id)
+    if row is None:
+        raise _no_proposal()
+    return Kept(**dict(row))
+
+
+async def hold_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> Kept:
+    """The same, and nobody else changes it before the transaction is over."""
+    row = await tx.fetchrow(f"{_ONE} FOR UPDATE", workspace_id, proposal_id)
+    if row is None:
+        raise _no_proposal()
+    return Kept(**dict(row))
+
+
+async def list_open(
+    tx: Transaction, workspace_id: UUID, after: UUID | None, most: int
+) -> list[Kept]:
+    """Those that nobody has saved, the newest first."""
+    return [Kept(**dict(row)) for row in await tx.fetch(_LIST, workspace_id, after, most)]
+
+
+async def change_proposal(
+    tx: Transaction, workspace_id: UUID, before: Kept, body: Mapping[str, Any]
+) -> Kept:
+    """Keeps the next revision of a proposal; refused when it is not what it was."""
+    row = await tx.fetchrow(_CHANGE, workspace_id, before.id, before.revision, dict(body), LIFETIME)
+    if row is not None:
+        return Kept(**dict(row))
+    check_open(await read_proposal(tx, workspace_id, before.id))
+    raise changed_meanwhile()
+
+
+async def mark_saved(
+    tx: Transaction, workspace_id: UUID, proposal_id: UUID, automation_id: UUID, version: int,
+    by: UUID,
+) -> Kept:  # fmt: skip
+    """Writes down what became of a proposal that is held."""
+    row = await tx.fetchrow(_SAVED, workspace_id, proposal_id, automation_id, version, by)
+    return Kept(**dict(row))
+
+
+async def drop_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> None:
+    """Throws a proposal away that nobody has saved."""
+    check_not_saved(await hold_proposal(tx, workspace_id, proposal_id))
+    await tx.execute(_DROP, workspace_id, proposal_id)
+
+
+async def expire_proposals(database: Database, now: datetime) -> int:
+    """Takes away those whose time is over, saved ones too: what they became is kept elsewhere."""
+
+    async def batch(tx: Transaction, most: int) -> int:
+        return len(await tx.fetch(_EXPIRED, now, most))
+
+    return await in_batches(database, batch)
+
+
+def check_open(kept: Kept) -> None:
+    """Refuses what has been saved, and what was left for too long."""
+    check_not_saved(kept)
+    if kept.is_over:
+        raise Expired(
+            "This proposal was left for too long.",
+            code="proposal_expired",
+            suggestion="Ask for it again; its words are still in it.",
+        )
+
+
+def check_not_saved(kept: Kept) -> None:
+    if kept.saved_as is not None:
+        raise Clash(
+            f"This proposal was saved already, as version {kept.saved_version} of the automation "
+            f"{kept.saved_as}.",
+            code="proposal_saved",
+            suggestion="Propose a change of that automation instead.",
+        )
+
+
+def changed_meanwhile() -> Clash:
+    return Clash(
+        "This proposal has changed since it was read.",
+        code="proposal_changed",
+        suggestion="Read it again, and answer what it is now.",
+    )
+
+
+def _no_proposal() -> Missing:
+    return Missing(
+        "There is no such proposal here.",
+        code="no_proposal",
+        suggestion="`mainspring proposals list` shows those that wait; each is kept for 7 days.",
+    )

@@ -1,0 +1,321 @@
+"""Proposals: nothing is saved without a person who has read exactly that."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.roles import Role
+from mainspring.definition.validate import validate
+from mainspring.gate.direct import Visitor
+from mainspring.triggers.housekeeping import Housekeeper
+from mainspring.vocabulary import build_registry
+from mainspring.wiring import build_house
+from mainspring.workspace.automations import ensure_workspace
+from tests.kit.authoring import Desk
+from tests.kit.house import Bench, document, step
+from tests.kit.members import member
+from tests.kit.neighbours import NEIGHBOUR
+
+REMINDER = "every Monday at 9 Berlin time remind me of the invoices"
+NEVER = ("propose_automation", "refine_proposal", "review_automation", "save_proposal")
+
+
+async def proposed(desk: Desk, text: str = REMINDER, **more: Any) -> dict[str, Any]:
+    made: dict[str, Any] = await desk.call("propose_automation", {"text": text, **more})
+    return made
+
+
+async def refine(desk: Desk, made: dict[str, Any], **more: Any) -> dict[str, Any]:
+    given = {"proposal_id": made["proposal_id"], **more}
+    found: dict[str, Any] = await desk.call("refine_proposal", given)
+    return found
+
+
+async def save(desk: Desk, made: dict[str, Any], **more: Any) -> dict[str, Any]:
+    given = {"proposal_id": made["proposal_id"], "digest": made["digest"], **more}
+    found: dict[str, Any] = await desk.call("save_proposal", given)
+    return found
+
+
+async def automations(desk: Desk) -> list[Any]:
+    found: list[Any] = (await desk.call("list_automations", {}))["automations"]
+    return found
+
+
+async def test_words_become_a_paused_automation_after_a_person_saved_what_they_read(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    assert made["status"] == "ready", (made["questions"], made["problems"])
+    assert made["made_by"]["by"] == "rules"
+    assert "no model was used" in made["made_by"]["note"]
+    assert made["review"]["forecast"]["usd_per_month"]["high"] == "0"
+    assert await automations(desk) == []
+    saved = await save(desk, made)
+    assert (saved["state"], saved["version"]) == ("paused", 1)
+    [kept] = await automations(desk)
+    assert kept["automation_id"] == saved["automation_id"]
+    shown = await desk.call("get_proposal", {"proposal_id": made["proposal_id"]})
+    assert (shown["status"], shown["saved_as"]) == ("saved", saved["automation_id"])
+    again = await _refused(save(desk, made), Clash)
+    assert again.code == "proposal_saved"
+    assert len(await automations(desk)) == 1
+
+
+async def test_only_a_person_saves_and_no_automation_can_be_given_any_of_it(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    client = Visitor(replace(desk.visitor.actor, kind="client", token_id=new_id()))
+    told = await _refused(save(Desk(bench, client), made), Denied)
+    assert told.code == "person_needed"
+    assert made["url"] in str(told.suggestion)
+    assistant = Visitor(replace(desk.visitor.actor, by_program=True))
+    assert (await _refused(save(Desk(bench, assistant), made), Denied)).code == "person_needed"
+    viewer = await member(bench.house.database, bench.house.workspace_id, Role.VIEWER)
+    for call in (proposed(Desk(bench, viewer)), save(Desk(bench, viewer), made)):
+        assert (await _refused(call, Denied)).code == "role_too_small"
+    for name in NEVER:
+        asked = document(step("one", "get_board", {"name": "x"}), grants=[{"capability": name}])
+        words = await bench.house.registry.of(bench.house.workspace_id)
+        found = validate(asked, words, bench.house.limits).findings
+        assert any(one.pointer.startswith("/grants/0") for one in found), name
+    assert await automations(desk) == []
+
+
+async def test_what_is_saved_is_what_was_read(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    changed = await refine(desk, made, edits=[{"pointer": "/name", "value": "Invoices"}])
+    assert (changed["revision"], changed["definition"]["name"]) == (2, "Invoices")
+    told = await _refused(save(desk, made), Clash)
+    assert (told.code, told.findings[0].pointer) == ("proposal_changed", "/digest")
+    stale = refine(desk, made, revision=1, edits=[{"pointer": "/name", "value": "Other"}])
+    assert (await _refused(stale, Clash)).code == "proposal_changed"
+    assert (await save(desk, changed))["name"] == "Invoices"
+
+
+async def test_questions_are_asked_answered_and_keep_it_from_being_saved(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk, "every day at 9 remind me to drink")
+    assert made["status"] == "asks"
+    [zone] = [one for one in made["questions"] if one["kind"] == "time_zone"]
+    told = await _refused(save(desk, made), Invalid)
+    assert (told.code, told.findings[0].pointer) == ("questions_open", zone["pointer"])
+    wrong = await _refused(refine(desk, made, answers={zone["id"]: "Atlantis"}), Invalid)
+    assert wrong.findings[0].pointer == f"/answers/{zone['id']}"
+    now = await refine(desk, made, answers={zone["id"]: "Kigali"})
+    assert now["status"] == "ready", now["questions"]
+    assert now["definition"]["triggers"][0]["config"]["timezone"] == "Africa/Kigali"
+    await save(desk, now)
+
+
+async def test_a_hand_that_makes_it_wrong_is_told_where_and_nothing_is_lost(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    wrong: list[tuple[list[dict[str, Any]], str, str]] = [
+        ([{"pointer": "/name/first", "value": 1}], "edit_unusable", "/edits/0/pointer"),
+        ([{"pointer": "/none", "remove": True}], "edit_unusable", "/edits/0/pointer"),
+        ([{"pointer": "/plan/0/action", "value": "do_magic"}], "invalid_definition",
+         "/plan/0/action"),
+        ([{"pointer": "/goal", "value": "{{"}, {"pointer": "/colour", "value": 1}],
+         "invalid_definition", "/colour"),
+    ]  # fmt: skip
+    for edits, code, pointer in wrong:
+        told = await _refused(refine(desk, made, edits=edits), Invalid)
+        assert (told.code, told.findings[0].pointer) == (code, pointer)
+    assert (await _refused(refine(desk, made), Invalid)).code == "nothing_to_change"
+    kept = await desk.call("get_proposal", {"proposal_id": made["proposal_id"]})
+    assert kept == made
+
+
+async def test_of_two_hands_at_once_one_is_told_that_the_other_was_quicker(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    names = ("One", "Two", "Three")
+    tries = (refine(desk, made, edits=[{"pointer": "/name", "value": name}]) for name in names)
+    came = await asyncio.gather(*tries, return_exceptions=True)
+    won = [one for one in came if isinstance(one, dict)]
+    lost = [one for one in came if isinstance(one, Clash)]
+    assert len(won) + len(lost) == 3
+    kept = await desk.call("get_proposal", {"proposal_id": made["proposal_id"]})
+    assert kept["revision"] == 1 + len(won)
+    assert {one.code for one in lost} <= {"proposal_changed"}
+
+
+async def test_a_change_in_words_is_shown_as_a_difference_and_is_the_next_version(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    first = await save(desk, await proposed(desk))
+    changed = {"automation_id": first["automation_id"]}
+    made = await proposed(desk, "run it every Tuesday at 10 Berlin time instead", **changed)
+    assert made["status"] == "ready", (made["questions"], made["problems"])
+    change = made["review"]["change"]
+    assert any(one["pointer"].startswith("/triggers") for one in change["changes"])
+    assert change["in_words"]
+    late = await proposed(desk, "every Friday at 8 Berlin time", **changed)
+    idle = await proposed(desk, "only if it rains", **changed)
+    assert (idle["status"], idle["problems"][0]["code"]) == ("invalid", "nothing_changes")
+    saved = await save(desk, made)
+    assert (saved["automation_id"], saved["version"]) == (first["automation_id"], 2)
+    assert (await _refused(save(desk, late), Clash)).code == "version_changed"
+
+
+async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    given = {"proposal_id": made["proposal_id"], "digest": made["digest"]}
+    async with bench.house.database.transaction() as tx:
+        await ensure_workspace(tx, NEIGHBOUR, "next door")
+    stranger = Desk(bench, await member(bench.house.database, NEIGHBOUR, Role.OWNER))
+    one = {"proposal_id": made["proposal_id"]}
+    for name, arguments in (
+        ("get_proposal", one), ("discard_proposal", one), ("save_proposal", given),
+        ("refine_proposal", {**one, "instruction": "on Mondays"}),
+    ):  # fmt: skip
+        assert (await _refused(stranger.call(name, arguments), Missing)).code == "no_proposal"
+    assert (await stranger.call("list_proposals", {}))["proposals"] == []
+    [listed] = (await desk.call("list_proposals", {}))["proposals"]
+    assert listed["proposal_id"] == made["proposal_id"]
+    await bench.house.database.execute("UPDATE proposals SET expires_at = now()")
+    told = await _refused(save(desk, made), Expired)
+    assert told.code == "proposal_expired"
+    house = bench.house
+    keeper = Housekeeper(house.database, house.blobs, house.clock, house.limits)
+    assert (await keeper.once(house.clock.now())).proposals == 1
+    assert (await _refused(save(desk, made), Missing)).code == "no_proposal"
+
+
+async def test_a_board_is_found_by_its_name_and_a_row_has_a_key_before_anything_is_saved(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    columns = [{"key": name, "field_type": "text"} for name in ("mail", "name")]
+    board = await desk.board("Leads", datasets=[{"name": "default", "columns": columns}])
+    made = await proposed(desk, "when our form calls the webhook add a row to the Leads board")
+    assert board in str(made["definition"])
+    [key] = [one for one in made["questions"] if "dedupe" in one["pointer"]]
+    assert {one["value"] for one in key["choices"]} >= {"mail", "name"}
+    assert made["status"] == "asks"
+    told = await _refused(save(desk, made), Invalid)
+    assert told.code == "questions_open"
+    # Nor can it be answered and taken out again, or be left out by hand.
+    others = {one["id"]: _first(one) for one in made["questions"] if one["id"] != key["id"]}
+    whole = await refine(desk, made, answers={**others, key["id"]: "mail"})
+    places = [key["pointer"], *key["others"]]
+    taken = [{"pointer": place, "remove": True} for place in places]
+    again = await refine(desk, whole, edits=taken)
+    assert again["status"] == "asks"
+    by_hand = document(step("add", "append_board_rows", {"board_id": board, "rows": [{"mail": 1}]}))
+    bare = await refine(desk, made, definition=by_hand)
+    assert [one["pointer"] for one in bare["questions"]] == ["/plan/0/config/dedupe_key_field"]
+
+
+def _first(question: dict[str, Any]) -> Any:
+    return question["choices"][0]["value"] if question["choices"] else "something"
+
+
+async def test_one_that_writes_the_same_way_is_noticed_wherever_its_steps_stand(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    board = await desk.board("Leads")
+    adds = step(
+        "add", "append_board_rows",
+        {"board_id": board, "rows": [{"mail": "{{ item }}"}], "dedupe_key_field": "mail"},
+    )  # fmt: skip
+    loop = step("all", "for_each", {"items": "{{ [1, 2] }}", "steps": [adds]})
+    when = {"id": "s", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
+    first = await proposed(desk)
+    first = await refine(desk, first, definition=document(loop, name="One", triggers=[when]))
+    await save(desk, first)
+    second = await proposed(desk)
+    second = await refine(desk, second, definition=document(loop, name="Two", triggers=[when]))
+    [match] = [one for one in second["review"]["overlaps"]["matches"] if one["how"] == "strict"]
+    assert match["name"] == "One"
+    assert (await _refused(save(desk, second), Clash)).code == "overlap"
+    await save(desk, second, coexistence_note="They add rows of different shops.")
+
+
+async def test_a_name_that_is_taken_is_told_with_the_one_that_has_it(bench: Bench) -> None:
+    desk = Desk(bench)
+    first = await save(desk, await proposed(desk))
+    other = await proposed(desk, "every Friday at 9 Berlin time remind me of the cake")
+    other = await refine(desk, other, edits=[{"pointer": "/name", "value": first["name"]}])
+    told = await _refused(save(desk, other), Clash)
+    assert (told.code, first["automation_id"] in told.detail) == ("name_taken", True)
+    assert "propose_automation" in str(told.suggestion)
+
+
+async def test_what_a_pattern_stands_for_may_not_grow_between_reading_and_saving(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    agent = step("think", "agent_task", {"prompt": "Go.", "tools": ["test.*"]})
+    made = await refine(desk, made, definition=document(agent))
+    more = Capability("test.another", "Another", {"type": "object"}, {}, _never)
+    given = bench.house.settings
+    registry = build_registry(
+        Limits(), settings=given, capabilities=(*bench.outside.capabilities(), more)
+    )
+    house = build_house(given, Limits(), registry, bench.house.database)
+    try:
+        told = await _refused(save(Desk(Bench(house, bench.outside)), made), Clash)
+    finally:
+        await house.gate.aclose()
+        await house.waker.aclose()
+        await house.egress.aclose()
+    assert told.code == "proposal_changed"
+
+
+async def _never(ctx: Any, given: Any) -> Any:
+    raise AssertionError("nobody calls it")
+
+
+async def test_an_odd_definition_is_reviewed_and_never_breaks_anything(bench: Bench) -> None:
+    desk = Desk(bench)
+    odd: list[Any] = [
+        7, None, [], [[1]], {"boards": 7}, {"boards": [{}]}, "x", [{"config": 7}],
+        [{"type": "schedule", "config": 7}], [{"action": 7, "config": []}],
+    ]  # fmt: skip
+    for key in ("writes", "triggers", "plan", "execution", "inputs", "grants", "metadata"):
+        for value in odd:
+            found = await desk.call(
+                "review_automation", {"definition": {**document(), key: value}, "by": "rules"}
+            )
+            assert found["review"]["explained"]
+
+
+async def test_more_words_lose_no_answer_that_was_given(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk, "every day at 9")
+    kinds = {one["kind"]: one["id"] for one in made["questions"]}
+    assert kinds.keys() == {"time_zone", "words"}
+    answers = {kinds["time_zone"]: "Kigali", kinds["words"]: "remind me to drink"}
+    now = await refine(desk, made, answers=answers)
+    assert now["status"] == "ready", now["questions"]
+    assert now["definition"]["triggers"][0]["config"]["timezone"] == "Africa/Kigali"
+
+
+async def test_what_is_thrown_away_is_gone(bench: Bench) -> None:
+    desk = Desk(bench)
+    made = await proposed(desk)
+    one = {"proposal_id": made["proposal_id"]}
+    await desk.call("discard_proposal", one)
+    assert (await _refused(desk.call("get_proposal", one), Missing)).code == "no_proposal"
+
+
+async def _refused(call: Any, kind: type[Problem]) -> Problem:
+    with pytest.raises(kind) as told:
+        await call
+    return told.value

@@ -1,0 +1,32 @@
+"""What a review knows of the others: what they may call now, and nothing of what is gone."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from mainspring.authoring.review.facts import look_up_facts
+from tests.kit.authoring import Desk
+from tests.kit.house import Bench
+
+
+async def test_neither_itself_nor_what_was_put_away_counts_as_another_that_may(
+    bench: Bench,
+) -> None:
+    desk = Desk(bench)
+    fetch = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
+    one = await desk.save(
+        name="one", source="return 1;", tool_grants=[fetch],
+        acknowledged_http_fetch_hosts=["a.example"],
+    )  # fmt: skip
+    two = await desk.save(name="two", source="return 2;", tool_grants=[{"tool": "search"}])
+
+    async def known(but: str | None = None) -> tuple[bool, bool, bool]:
+        async with bench.house.database.acquire() as tx:
+            left_out = None if but is None else UUID(but)
+            used, hosts = await look_up_facts(tx, desk.space, left_out)
+        return "http_fetch" in used, "a.example" in hosts, "search" in used
+
+    assert await known() == (True, True, True)
+    assert await known(but=one) == (False, False, True)
+    await desk.call("delete_automation", {"automation_id": two})
+    assert await known() == (True, True, False)

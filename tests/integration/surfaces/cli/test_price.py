@@ -1,0 +1,48 @@
+"""What an automation costs is said where it is shown, and before it is set going."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mainspring.contracts.errors import Clash
+from mainspring.surfaces.cli.automations import show_automation
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.states import change_state
+from tests.kit.house import Bench, document, step
+
+ASK = step("ask", "automation_llm_complete", {"prompt": "Hello"})
+DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
+PRICE = "What it costs is not known before it runs; at most $6 by its caps in 30 days on its"
+
+
+async def test_the_price_is_shown_and_is_said_before_anything_is_set_going(
+    bench: Bench, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caps = {"budget_cap_usd": "0.2", "cost_cap_daily_usd": 1}
+    await bench.save(document(ASK, name="Priced", triggers=[DAILY], execution=caps))
+
+    await show_automation(desk, Screen(), "Priced")
+    assert f"  {PRICE}" in capsys.readouterr().out
+    await show_automation(desk, screen, "Priced")
+    shown = json.loads(capsys.readouterr().out)["forecast"]
+    assert shown["sentence"].startswith(PRICE)
+
+    # One that is refused was priced all the same: the price comes first.
+    await change_state(desk, screen, "archive", "Priced")
+    capsys.readouterr()
+    with pytest.raises(Clash):
+        await change_state(desk, Screen(), "activate", "Priced")
+    assert capsys.readouterr().out.startswith(PRICE)
+    await change_state(desk, screen, "restore", "Priced")
+    capsys.readouterr()
+
+    await change_state(desk, Screen(), "activate", "Priced")
+    first, second, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith(PRICE)
+    assert "Priced is active." in second
+    assert not any("by its caps" in line for line in rest)
+    await change_state(desk, screen, "activate", "Priced")
+    assert json.loads(capsys.readouterr().out)["forecast"] == shown

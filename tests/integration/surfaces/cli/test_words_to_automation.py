@@ -1,0 +1,329 @@
+"""From words to a running automation by command: proposed, asked, answered, saved, changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.contracts.model import ModelReply, ToolCall
+from mainspring.settings import Settings
+from mainspring.surfaces.cli import Doors, exits, prompts, proposals
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.new import Wanted, new
+from mainspring.surfaces.cli.proposal_saving import save_proposal
+from mainspring.surfaces.cli.proposals import Making
+from mainspring.surfaces.cli.review import review
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.rooms import Rooms
+from mainspring.wiring import build_registry, rooms_of
+from tests.integration.surfaces.cli.conftest import Command
+from tests.kit.house import Bench
+from tests.kit.provider import FakeModels, models_bench
+
+RULES = Making("rules")
+REMIND = "every Monday at 9 Berlin time remind me to send the invoices"
+OPEN = "every Monday at 9 remind me to send the invoices"
+
+
+MADE = {
+    "schema_version": "1.1",
+    "name": "Bills",
+    "goal": "Remind somebody.",
+    "triggers": [
+        {
+            "id": "start",
+            "type": "schedule",
+            "config": {"cron": "0 9 * * 1", "timezone": "Europe/Berlin"},
+        }
+    ],
+    "plan": [{"step_id": "tell", "action": "notification", "config": {"title": "Send them"}}],
+}
+
+
+def _says(name: str, **arguments: Any) -> ModelReply:
+    """An ask that takes a thousandth of a dollar."""
+    call = ToolCall("one", name, arguments)
+    return ModelReply("", "outside-1", 900, 100, calls=(call,), provider="outside")
+
+
+REVIEWED = _says("review", summary="It reminds you.", flags=[])
+
+
+def _desk(rooms: Rooms) -> Desk:
+    @asynccontextmanager
+    async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+        del settings
+        yield rooms
+
+    return Desk(Doors(enter, build_registry))
+
+
+class Person:
+    """Somebody at a terminal who types these lines and then goes away."""
+
+    def __init__(self, *lines: str) -> None:
+        self.left = list(lines)
+        self.asked: list[str] = []
+
+    async def __call__(self, question: str) -> str | None:
+        self.asked.append(question)
+        return self.left.pop(0) if self.left else None
+
+
+def _json(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+async def _automations(rooms: Rooms) -> Sequence[Any]:
+    async with rooms.database.acquire() as connection:
+        return await connection.fetch("SELECT name, state, id FROM automations ORDER BY id")
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that knows no zone."""
+    monkeypatch.setattr("mainspring.surfaces.cli.new.machine_zone", lambda: None)
+
+
+async def test_words_become_an_automation_in_a_conversation(
+    rooms: Rooms, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    person = Person("Mars", "Berlin", "what?", "d", "y", "y")
+
+    assert await new(desk, Screen(), Wanted(OPEN, making=RULES), person) == exits.DONE
+
+    told = capsys.readouterr().out
+    assert "time zone" in told
+    assert "There is no time zone of this name." in told, "a wrong answer is asked for again"
+    assert "no model was used" in told
+    assert "One letter is enough" in told
+    assert '"cron": "0 9 * * 1"' in told, "the definition was asked for"
+    assert "is saved as version 1, paused." in told
+    assert "is active." in told
+    assert person.asked[-1] == "Activate it now? [y/N]"
+    (saved,) = await _automations(rooms)
+    assert saved["state"] == "active"
+
+    # The change of it is a new version, of just what was shown.
+    person = Person("y")
+    wanted = Wanted("every Tuesday at 10 Berlin time instead", saved["name"], making=RULES)
+    assert await new(desk, Screen(), wanted, person) == exits.DONE
+    told = capsys.readouterr().out
+    assert "a change of version 1" in told
+    assert "What changes" in told
+    assert "/triggers/0/config/cron" in told
+    assert "is saved as version 2, active." in told
+    assert await new(desk, Screen(), wanted, Person()) == exits.INVALID
+    assert "With this nothing would change." in capsys.readouterr().out
+
+
+async def test_whoever_stops_early_loses_nothing_and_nothing_is_saved(
+    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # No words, a number that is none, a starter, every question left for later, and away.
+    person = Person("99", "5", "", "", "", "q")
+    assert await new(desk, Screen(), Wanted("", making=RULES), person) == exits.DONE
+    told = capsys.readouterr().out
+    assert "There is no number 99." in told
+    assert "It is kept until" in told
+    assert await new(desk, screen, Wanted("", making=RULES)) == exits.DONE
+    assert _json(capsys)["starters"]
+    assert await _automations(rooms) == []
+    kept = (await proposals.call(rooms, "list_proposals", {}))["proposals"]
+    assert len(kept) == 1
+
+    short = kept[0]["proposal_id"][:13]
+    assert await proposals.show_proposal(desk, screen, short) == exits.DONE
+    assert _json(capsys)["proposal_id"] == kept[0]["proposal_id"]
+    assert await proposals.show_proposals(desk, Screen(), 20) == exits.DONE
+    assert kept[0]["request"][:40] in capsys.readouterr().out
+    assert await proposals.discard_proposal(desk, Screen(), "last") == exits.DONE
+
+    # More words come before everything else, because all of it is read again with them.
+    person = Person("remind me to plan the week", "every Monday at 9 Berlin time", "q")
+    assert await new(desk, Screen(), Wanted("blah", making=RULES), person) == exits.DONE
+    assert "ready to be saved" in capsys.readouterr().out
+    assert person.left == []
+    for gone in (kept[0]["proposal_id"], str(UUID(int=7)), "no id"):
+        with pytest.raises(Missing):
+            await proposals.show_proposal(desk, screen, gone)
+    with pytest.raises(Invalid):
+        await proposals.show_proposal(desk, screen, "01")
+
+
+async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs_a_reason(
+    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def proposed(name: str) -> str:
+        capsys.readouterr()
+        await new(desk, screen, Wanted(REMIND, making=RULES))
+        one: str = _json(capsys)["proposal_id"]
+        writes = {"boards": [str(UUID(int=7))], "dedupe_target_field": "id"}
+        edits = [f"/name={name}", f"/writes={json.dumps(writes)}"]
+        assert await proposals.edit_proposal(desk, screen, one, edits, []) == exits.DONE
+        capsys.readouterr()
+        return one
+
+    first = await proposed("First")
+
+    class Slow(Person):
+        """Somebody who reads while another changes the proposal."""
+
+        async def __call__(self, question: str) -> str | None:
+            if not self.asked:
+                await proposals.edit_proposal(desk, screen, first, ["/name=Other"], [])
+            return await super().__call__(question)
+
+    assert await save_proposal(desk, Screen(), first, ask=Slow("y", "q")) == exits.DONE
+    told = capsys.readouterr().out
+    assert "it has changed since" in told
+    assert "Other  ready to be saved" in told, "what it is now is shown before it is asked again"
+    assert await _automations(rooms) == []
+    assert await save_proposal(desk, screen, first, sure=True) == exits.DONE
+    second = await proposed("Second")
+    with pytest.raises(Clash) as beside:
+        await save_proposal(desk, screen, second, sure=True)
+    assert "--note WHY" in (beside.value.suggestion or "")
+    person = Person("y", "too short", "y", "They divide the accounts between them.", "n")
+    assert await save_proposal(desk, Screen(), second, ask=person) == exits.DONE
+    told = capsys.readouterr().out
+    assert "Other (paused) writes to the same place at the same moment" in told
+    assert "Second is saved as version 1, paused." in told
+    assert [row["name"] for row in await _automations(rooms)] == ["Other", "Second"]
+
+
+async def test_a_program_answers_edits_and_saves_what_it_was_told_to(
+    rooms: Rooms, desk: Desk, screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await new(desk, screen, Wanted(OPEN, making=RULES)) == exits.DONE
+    first = _json(capsys)
+    name, (question,) = first["proposal_id"], first["questions"]
+
+    for words, at in ((["colour=red"], "/answers/colour"),
+                      ([f"{question['id']}=Mars"], f"/answers/{question['id']}")):  # fmt: skip
+        with pytest.raises(Invalid) as wrong:
+            await proposals.answer_proposal(desk, screen, name, words)
+        assert [one.pointer for one in wrong.value.findings] == [at]
+    with pytest.raises(Invalid) as asked:
+        await save_proposal(desk, screen, name)
+    assert asked.value.code == "not_asked"
+    with pytest.raises(Invalid) as unanswered:
+        await save_proposal(desk, screen, name, sure=True)
+    assert unanswered.value.code == "questions_open"
+    with pytest.raises(Problem) as nowhere:
+        await proposals.edit_proposal(desk, screen, name, ["/plan/77/config/x=1"], [])
+    assert nowhere.value.findings[0].pointer.startswith("/edits/0")
+
+    answers = [f"{question['id']}=Berlin"]
+    assert await proposals.answer_proposal(desk, screen, name, answers) == exits.DONE
+    assert _json(capsys)["status"] == "ready"
+    assert await proposals.edit_proposal(desk, screen, name, ["/name=Bills"], []) == exits.DONE
+    edited = _json(capsys)
+    with pytest.raises(Clash) as other:
+        await save_proposal(desk, screen, name, digest=first["digest"])
+    assert other.value.code == "proposal_changed"
+    assert await _automations(rooms) == []
+    assert await save_proposal(desk, screen, name, digest=edited["digest"]) == exits.DONE
+    saved = _json(capsys)
+    assert (saved["name"], saved["state"], saved["version"]) == ("Bills", "paused", 1)
+    with pytest.raises(Clash) as twice:
+        await save_proposal(desk, screen, name, sure=True)
+    assert twice.value.code == "proposal_saved"
+    assert [row["name"] for row in await _automations(rooms)] == ["Bills"]
+
+    # A review of it, and of a file that would change it.
+    assert await review(desk, screen, "Bills", None, RULES) == exits.DONE
+    assert _json(capsys)["review"]["summary"]
+
+
+async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_what_is_open(
+    rooms: Rooms, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Invalid) as unknown:
+        await new(desk, screen, Wanted(REMIND, timezone="Mars/Base"))
+    assert unknown.value.findings[0].pointer == "/timezone"
+    with pytest.raises(Invalid):
+        await new(desk, screen, Wanted("\udcff"))
+    with pytest.raises(Missing):
+        await new(desk, screen, Wanted("at 10 instead", "Nosuch", making=RULES))
+    with pytest.raises(Invalid) as still_open:
+        await new(desk, screen, Wanted(OPEN, making=RULES, save=True))
+    assert still_open.value.code == "not_ready"
+    assert [one.code for one in still_open.value.findings] == ["unanswered"]
+    with pytest.raises(Invalid) as wrong:
+        await new(desk, screen, Wanted(OPEN, making=RULES, answers=("x=1",)))
+    assert "The proposal is kept" in (wrong.value.suggestion or "")
+
+    file = tmp_path / "remind.json"
+    assert await new(desk, screen, Wanted(REMIND, making=RULES, output=file)) == exits.DONE
+    capsys.readouterr()
+    assert json.loads(file.read_text())["triggers"][0]["config"]["timezone"] == "Europe/Berlin"
+    with pytest.raises(Clash):
+        await new(desk, screen, Wanted(REMIND, making=RULES, output=file))
+    assert await review(desk, Screen(), str(file), None, RULES) == exits.DONE
+    assert "Who reviewed it" in capsys.readouterr().out
+    file.write_text('{"schema_version": "1.1", "name": "X", "plan": [{"action": "nosuch"}]}')
+    assert await review(desk, Screen(), str(file), None, RULES) == exits.INVALID
+    assert "/plan/0/action" in capsys.readouterr().out
+
+    assert await _automations(rooms) == []
+    assert await new(desk, Screen(), Wanted(REMIND, making=RULES, save=True)) == exits.DONE
+    assert "is saved as version 1, paused." in capsys.readouterr().out
+
+    for work in (prompts.save_prompt(desk, Screen(), "Bills", REMIND),
+                 prompts.list_prompts(desk, Screen()),
+                 prompts.forget_prompt(desk, Screen(), "Bills")):  # fmt: skip
+        assert await work == exits.DONE
+    assert f" 1. Bills: {REMIND}" in capsys.readouterr().out
+    with pytest.raises(Missing):
+        await prompts.forget_prompt(desk, Screen(), "Bills")
+
+
+async def test_a_model_is_named_and_what_it_made_is_never_saved_unread(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = FakeModels([_says("hand_in", definition=MADE), REVIEWED] * 2)
+    async with models_bench(bench, models) as house:
+        desk = _desk(rooms_of(house.house))
+        with pytest.raises(Clash) as unread:
+            await new(desk, Screen(), Wanted(REMIND, save=True))
+        assert unread.value.code == "not_read"
+        assert await _automations(rooms_of(house.house)) == []
+        assert await new(desk, Screen(), Wanted(REMIND), Person("y", "n")) == exits.DONE
+        assert [row["name"] for row in await _automations(rooms_of(house.house))] == ["Bills"]
+    told = capsys.readouterr().out
+    assert "outside-1 made this in 1 round for $0.002." in told
+    assert "It reminds you." in told
+
+
+async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) -> None:
+    code, told = await command("new", *OPEN.split(), "--by", "rules", "--json")
+    asks = json.loads(told)
+    assert (code, asks["status"], asks["request"]) == (exits.DONE, "asks", OPEN)
+    code, told = await command("proposals", "save", "last")
+    assert code == exits.INVALID
+    assert "Nobody is here to be asked" in told
+    code, told = await command("proposals", "answer", "last", "time-zone=Mars", "--json")
+    assert code == exits.INVALID
+    assert json.loads(told)["errors"][0]["pointer"] == "/answers/time-zone"
+    code, told = await command("proposals", "answer", asks["proposal_id"][:13], "time-zone=Berlin")
+    assert code == exits.DONE
+    assert f"proposals save {asks['proposal_id'][:13]}" in told
+    code, told = await command("proposals", "save", "last", "--yes", "--json")
+    assert (code, json.loads(told)["code"]) == (exits.INVALID, "not_read")
+    given = {"proposal_id": asks["proposal_id"], "digest": "0" * 64}
+    code, told = await command("call", "save_proposal", json.dumps(given), "--json")
+    assert json.loads(told)["code"] == "person_needed"
+    code, told = await command("proposals", "save", asks["proposal_id"], "--yes", "--json")
+    name = json.loads(told)["name"]
+    code, told = await command("change", name, "at", "10", "instead", "--by", "rules", "--save")
+    assert code == exits.DONE, told
+    assert "is saved as version 2, paused." in told
+    assert (await command("review", name))[0] == exits.DONE

@@ -1,0 +1,86 @@
+"""Words become a proposal, and the proposal an automation, as the pages ask for it."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.api import Api
+from tests.kit.people import ROOT, browser
+
+EVIL = "Orders <img src=x onerror=alert(1)>"
+WORDS = "when a row is added to Orders leave me a message in the inbox"
+
+
+async def test_a_proposal_is_answered_changed_and_saved_by_a_browser_alone(api: Api) -> None:
+    made = await api.client.post(f"{ROOT}/boards", json={"name": EVIL})
+    board = made.json()["id"]
+    async with browser(api, FIRST_MEMBER) as owner:
+        asked = {"text": WORDS, "timezone": "Europe/Berlin"}
+        told = (await owner.ask("POST", "/proposals", json=asked)).json()
+        place = urlsplit(told["url"]).path
+        assert place == f"/proposals/{told['proposal_id']}"
+        page = await owner.client.get(place)
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+        # Whose names are hostile is told as it is, and never by the page itself.
+        assert EVIL not in page.text
+        [question] = told["questions"]
+        assert {"label": EVIL, "value": board} in question["choices"]
+
+        wrong = {"revision": told["revision"], "answers": {question["id"]: 7}}
+        refused = await owner.ask("POST", f"{place}/refine", json=wrong)
+        assert refused.status_code == 422
+        assert refused.json()["errors"][0]["pointer"] == f"/answers/{question['id']}"
+        right = {
+            "revision": told["revision"],
+            "answers": {question["id"]: board},
+            "edits": [{"pointer": "/name", "value": EVIL}],
+        }
+        ready = (await owner.ask("POST", f"{place}/refine", json=right)).json()
+        assert (ready["status"], ready["definition"]["name"]) == ("ready", EVIL)
+        late = await owner.ask("POST", f"{place}/refine", json={**right, "answers": {}})
+        assert (late.status_code, late.json()["code"]) == (409, "proposal_changed")
+        bad = {
+            "revision": ready["revision"],
+            "edits": [{"pointer": "/plan/0/config/odd", "value": 1}],
+        }
+        found = (await owner.ask("POST", f"{place}/refine", json=bad)).json()
+        assert found["code"] == "invalid_definition"
+        assert found["errors"][0]["pointer"].startswith("/plan/0/config")
+
+        read = {"digest": ready["digest"]}
+        forged = await owner.client.post(f"{ROOT}{place}/save", json=read)
+        assert forged.json()["code"] == "csrf"
+        program = await api.client.post(f"{ROOT}{place}/save", json=read)
+        assert (program.status_code, program.json()["code"]) == (403, "person_needed")
+        saved = await owner.ask("POST", f"{place}/save", json=read)
+        assert saved.status_code == 201, saved.text
+        kept = (await owner.ask("GET", f"/automations/{saved.json()['automation_id']}")).json()
+        assert (kept["name"], kept["state"]) == (EVIL, "paused")
+
+        change = {"text": "call it Watch", "automation_id": kept["id"]}
+        patch = (await owner.ask("POST", "/proposals", json=change)).json()
+        assert patch["review"]["change"] is not None
+        assert (await owner.ask("DELETE", f"/proposals/{patch['proposal_id']}")).status_code == 200
+
+
+async def test_requests_are_kept_under_any_name_and_forgotten(api: Api) -> None:
+    async with browser(api, FIRST_MEMBER) as owner:
+        name = "Mine%20%2F%20%3Cb%3E%3F%23"
+        kept = await owner.ask("PUT", f"/prompts/{name}", json={"text": WORDS})
+        assert kept.status_code == 200, kept.text
+        listed = (await owner.ask("GET", "/prompts")).json()
+        assert [(one["name"], one["text"]) for one in listed["prompts"]] == [
+            ("Mine / <b>?#", WORDS)
+        ]
+        assert listed["starters"]
+        await owner.ask("DELETE", f"/prompts/{kept.json()['id']}")
+        assert (await owner.ask("GET", "/prompts")).json()["prompts"] == []
+
+
+async def test_the_filters_of_templates_are_told_with_what_they_take(api: Api) -> None:
+    told = (await api.client.get(f"{ROOT}/schemas/templates")).json()
+    filters = {one["name"]: one for one in told["filters"]}
+    assert filters["replace"]["parameters"] == ["old", "new", "count=null"]
+    assert all(one["description"] for one in (*told["filters"], *told["tests"]))
+    assert "defined" in {one["name"] for one in told["tests"]}

@@ -1,0 +1,97 @@
+"""What a model is told is made from the registries, is right, and is short."""
+
+from __future__ import annotations
+
+import pytest
+
+from mainspring.authoring.generate import outline
+from mainspring.authoring.generate.generating import generate
+from mainspring.authoring.generate.prompts import system_text
+from mainspring.authoring.generate.shots import SHOTS, Shot
+from mainspring.definition.templates import FILTERS
+from tests.kit.authored import (
+    LIMITS,
+    RESOURCES,
+    WORDS,
+    Scripted,
+    desk_for,
+    hands_in,
+    judged,
+    wish_for,
+)
+
+MOST_BYTES = 26_000
+SYSTEM = system_text(WORDS, "data-0")
+
+
+def test_the_whole_is_short_enough_to_be_read_at_every_ask() -> None:
+    assert len(SYSTEM.encode()) < MOST_BYTES
+    assert LIMITS.model_request_bytes > 10 * MOST_BYTES
+
+
+def test_it_names_every_trigger_action_filter_and_capability_that_a_plan_may_use() -> None:
+    for name in (*WORDS.triggers, *WORDS.actions):
+        assert f"\n{name} {{" in SYSTEM
+    for name in FILTERS:
+        assert name in outline.filters()
+    for one in WORDS.capabilities.values():
+        assert (f"\n{one.id}  [" in SYSTEM) is one.grantable
+
+
+def test_it_asks_for_the_composed_shape() -> None:
+    assert "one agent_task thinks once" in SYSTEM
+    assert "Where nothing has to be understood or written, use no agent_task" in SYSTEM
+
+
+@pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.handed_in["definition"]["name"])
+async def test_what_it_is_shown_as_good_is_taken_as_it_stands(shot: Shot) -> None:
+    given = shot.handed_in
+    reply = hands_in(given["definition"], *given["questions"], notes=given["notes"])
+    made = await generate(desk_for(Scripted(reply)), wish_for(shot.request, timezone=None))
+    assert made.refused == ()
+    assert made.sketch is not None
+    assert [one.pointer for one in made.sketch.questions] == [
+        one["pointer"] for one in given["questions"]
+    ]
+    assert not any("other moments" in note for note in made.sketch.notes)
+    answered = made.sketch.document
+    for question in made.sketch.questions:
+        assert question.pointer == "/plan/2/config/token"
+        answered["plan"][2]["config"]["token"] = question.choices[0].value
+    report = await judged(answered)
+    assert report.findings == ()
+    assert report.warnings == ()
+    assert RESOURCES.secrets[0] not in SYSTEM
+
+
+def test_agents_in_what_it_is_shown_think_once_and_act_never() -> None:
+    for shot in SHOTS:
+        agents = [
+            one for one in shot.handed_in["definition"]["plan"] if one["action"] == "agent_task"
+        ]
+        assert len(agents) <= 1
+        for agent in agents:
+            assert "output_schema" in agent["config"]
+            assert "max_usd" in agent["config"]
+            for tool in agent["config"].get("tools", ()):
+                assert outline.reach(WORDS.capabilities[tool]) == "reads"
+
+
+def test_a_schema_of_any_shape_can_be_told() -> None:
+    circle = {
+        "$ref": "#/$defs/a",
+        "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}},
+    }
+    assert outline.Outline(circle).spell(circle).endswith("[]")
+    for odd in (
+        True, None, {}, {"type": 7}, {"enum": "x"}, {"properties": 3}, {"anyOf": "a"},
+        {"type": ["string", 4]}, {"required": 3, "properties": {"a": 1}}, {"$ref": 5},
+    ):  # fmt: skip
+        assert isinstance(outline.Outline({}).spell(odd), str)
+    told = outline.Outline({}).spell({
+        "type": "object",
+        "required": ["a"],
+        "properties": {"a": {"type": ["string", "null"]}, "b": {"enum": [1, "x"]}},
+        "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
+    })  # fmt: skip
+    assert told == '{ a: string | null; b?: 1 | "x" } with a or b'

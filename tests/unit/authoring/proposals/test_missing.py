@@ -1,0 +1,81 @@
+"""Every value that is required and not there is a question, in words of its schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.authoring.proposals.missing import Around, still_open
+from mainspring.authoring.resources import Board, Dataset, Resources
+from mainspring.authoring.shapes import Question
+from mainspring.contracts.limits import Limits
+from mainspring.definition.validate import validate
+from mainspring.vocabulary import Words, build_registry
+
+LIMITS = Limits()
+BOARD = Board("0190c7a0-0000-7000-8000-000000000001", "Orders")
+
+
+@pytest.fixture(scope="module")
+def words() -> Words:
+    return build_registry(LIMITS)
+
+
+def document(**config: Any) -> dict[str, Any]:
+    return {
+        "schema_version": "1.1",
+        "name": "One",
+        "goal": "Read a board.",
+        "plan": [{"step_id": "read", "action": "update_board_rows", "config": config}],
+    }
+
+
+def test_what_the_validator_misses_is_asked_for(words: Words) -> None:
+    made = document(rows=[{"row_id": BOARD.id, "set": {"a": 1}}])
+    around = Around(words, Resources(boards=(BOARD,), secrets=("SLACK",)), LIMITS)
+    found = still_open(made, validate(made, words, LIMITS).findings, (), around)
+    [question] = found.questions
+    assert question.pointer == "/plan/0/config/board_id"
+    assert "'read'" in question.question
+    assert [(one.label, one.value) for one in question.choices] == [("Orders", BOARD.id)]
+    assert question.schema["format"] == "uuid"
+    assert not found.problems
+
+
+def test_what_is_wrong_otherwise_is_no_question(words: Words) -> None:
+    made = document(rows="none", board_id=BOARD.id)
+    found = still_open(
+        made, validate(made, words, LIMITS).findings, (), Around(words, Resources(), LIMITS)
+    )
+    assert not found.questions
+    assert [one.pointer for one in found.problems] == ["/plan/0/config/rows"]
+
+
+def test_a_question_is_open_until_its_value_is_there(words: Words) -> None:
+    asked = Question("board", "value", "/plan/0/config/board_id", "Which board?")
+    around = Around(words, Resources(), LIMITS)
+    lacking, whole = document(rows=[]), document(rows=[], board_id=BOARD.id)
+    assert still_open(lacking, (), [asked], around).questions == (asked,)
+    assert still_open(whole, (), [asked], around).questions == ()
+    # What the validator says of an open place is said by its question already.
+    found = still_open(lacking, validate(lacking, words, LIMITS).findings, [asked], around)
+    assert found.questions == (asked,)
+
+
+def test_rows_that_are_appended_need_a_key_wherever_the_step_stands(words: Words) -> None:
+    appends = {"step_id": "add", "action": "append_board_rows", "config": {"board_id": BOARD.id}}
+    loop = {"step_id": "all", "action": "for_each", "config": {"items": "x", "steps": [appends]}}
+    made = {**document(), "plan": [appends, loop]}
+    keyed = Board(BOARD.id, "Orders", datasets=(Dataset("default", ("id",), "id"),))
+    plain = Board(BOARD.id, "Orders", datasets=(Dataset("default", ("id", "total")),))
+    asked = still_open(made, (), (), Around(words, Resources(boards=(plain,)), LIMITS)).questions
+    assert [one.pointer for one in asked] == [
+        "/plan/0/config/dedupe_key_field",
+        "/plan/1/config/steps/0/config/dedupe_key_field",
+    ]
+    assert len({one.id for one in asked}) == 2
+    assert [one.value for one in asked[0].choices] == ["id", "total"]
+    # A board that knows doubles by itself needs no second word on it.
+    around = Around(words, Resources(boards=(keyed,)), LIMITS)
+    assert still_open(made, (), (), around).questions == ()

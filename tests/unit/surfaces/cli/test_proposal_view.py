@@ -1,0 +1,221 @@
+"""A proposal at a terminal: all of it is said, in words, in bounds, and cleaned."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.surfaces.cli.place_words import place_in_words
+from mainspring.surfaces.cli.proposal_view import (
+    maker_lines,
+    next_lines,
+    open_lines,
+    proposal_lines,
+    saved_lines,
+)
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.wiring import build_registry
+from tests.unit.surfaces.cli.proposed import CHANNEL, ID, ZONE, proposal, review
+
+LONE = {**CHANNEL, "id": "lone", "choices": []}
+BAD = "bad\x1b[31m\u202e name\n" + "x" * 5_000
+
+
+@pytest.fixture(scope="module")
+def words() -> Vocabulary:
+    return build_registry(Limits())
+
+
+def _told(lines: list[Text]) -> str:
+    return "\n".join(line.plain for line in lines)
+
+
+class _Narrow(Screen):
+    """A screen as wide as an old terminal."""
+
+    @property
+    def console(self) -> Console:
+        return Console(file=StringIO(), width=60, force_terminal=True)
+
+
+def test_everything_that_matters_is_said(words: Vocabulary) -> None:
+    told = _told(proposal_lines(proposal(), words, Screen()))
+
+    for said in (
+        "Standup digest  ready to be saved",
+        "On weekdays at 09:00 it asks a model",
+        "1.   It asks a model.",
+        "1.1. It posts to #standup.",
+        "     A run may spend $1.",
+        "About $1.10 a month.",
+        "The cap is near.",
+        "sends to Slack (slack.com), in step post, when a person agrees",
+        "agrees in the inbox first: Post to Slack, in step post",
+        "a page: “Report”, in step write",
+        "SLACK goes to slack.com",
+        "Step 1 (think), prompt template: It reads like an order.",
+        "Say it as a task.",
+        "All is new. (says the model)",
+        "Old digest (active) sounds like it does something alike, by their words",
+        "Assumed: at 9 is 09:00.",
+        "Not understood: pretty please.",
+        "No model was used.",
+    ):
+        assert said in told
+    assert told.count("On weekdays at 09:00") == 1, "the first sentence is the summary"
+
+
+def test_a_model_is_named_with_its_rounds_and_its_price() -> None:
+    made = {
+        "by": "model", "note": "x", "model": "anthropic/claude-x", "rounds": 2,
+        "refused": ["/plan/0/action: there is no such capability"], "cost_usd": "0.02",
+    }  # fmt: skip
+
+    told = _told(maker_lines(proposal(made_by=made), Screen()))
+
+    assert "anthropic/claude-x made this in 2 rounds for $0.02." in told
+    assert "Refused on the way: /plan/0/action: there is no such capability" in told
+    assert "Rules made this review" in told
+    gave_up = {**made, "by": "rules", "note": "It gave up. Rules made this instead."}
+    told = _told(maker_lines(proposal(made_by=gave_up), Screen()))
+    assert "It gave up. Rules made this instead. Models were asked for $0.02." in told
+    assert "Rules made this review" not in told
+    busy = {"by": "rules", "model": None, "note": "A model was asked and gave none: it is busy."}
+    assert "it is busy" in _told(maker_lines(proposal(review=review(reviewed_by=busy)), Screen()))
+
+
+def test_a_change_is_told_in_words_place_by_place_and_with_what_widens(words: Vocabulary) -> None:
+    change = {
+        "changes": [{"op": "replace", "pointer": "/triggers/0/config/cron", "before": "0 9 * * *",
+                     "after": "0 10 * * *"}],
+        "in_words": ["It runs at 10:00 instead of 09:00."],
+        "widened": [{"capability": "http_fetch", "params": {"hosts": ["example.com"]}}],
+    }  # fmt: skip
+    changed = proposal(automation_id=ID, base_version=3, review=review(change=change))
+
+    told = _told(proposal_lines(changed, words, Screen()))
+
+    assert "Standup digest  a change of version 3" in told
+    assert "It runs at 10:00 instead of 09:00." in told
+    assert '~ /triggers/0/config/cron  "0 9 * * *"  →  "0 10 * * *"' in told
+    assert "It may do more than before:" in told
+    assert "http_fetch" in told
+    nothing = review(change={"changes": [], "in_words": [], "widened": []})
+    same = _told(proposal_lines(proposal(review=nothing), words, Screen()))
+    assert "Nothing: it says what it said before." in same
+
+
+def test_open_questions_have_their_names_their_choices_and_a_command() -> None:
+    asks = proposal(status="asks", questions=[CHANNEL, ZONE, LONE])
+
+    told = _told([*open_lines(asks, Screen()), *next_lines(asks)])
+
+    assert "channel  Which channel?" in told
+    assert "1. #standup" in told
+    assert "for step 2 (post), channel" in told
+    assert f"proposals answer {ID[:13]} channel=VALUE zone=VALUE lone=VALUE" in told
+    assert f"proposals save {ID[:13]}" not in told
+    assert f"proposals save {ID[:13]}" in _told(next_lines(proposal()))
+
+
+def test_problems_have_their_places(words: Vocabulary) -> None:
+    wrong = {"pointer": "/plan/0/action", "detail": "There is no such action.", "code": "unknown",
+             "suggestion": "Did you mean 'notification'?"}  # fmt: skip
+    told = _told(proposal_lines(proposal(status="invalid", problems=[wrong]), words, Screen()))
+
+    assert "cannot be saved yet" in told
+    assert "/plan/0/action: There is no such action." in told
+    assert "Did you mean 'notification'?" in told
+
+
+def test_what_was_saved_is_told_with_what_is_new_and_doubtful(words: Vocabulary) -> None:
+    saved: dict[str, Any] = {
+        "automation_id": ID, "version": 2, "changed": True, "state": "active", "name": "Digest",
+        "admin_url": "http://x/automations/1",
+        "widened": [{"capability": "http_fetch", "params": {}}],
+        "warnings": [{"pointer": "/plan/0", "detail": "Doubtful.", "code": "x"}],
+    }  # fmt: skip
+
+    told = _told(saved_lines(saved, words, Screen()))
+
+    assert "Digest is saved as version 2, active." in told
+    assert "New in this version, not allowed before:" in told
+    assert "/plan/0: Doubtful." in told
+
+
+def test_text_of_others_is_shown_and_never_obeyed(words: Vocabulary) -> None:
+    flag = {"pointer": "/plan/0", "code": "x", "text": BAD, "level": "warning", "by": "model",
+            "suggestion": BAD}  # fmt: skip
+    match = {"automation_id": ID, "name": BAD, "state": "active", "how": "strict", "admin_url": BAD}
+    hostile = proposal(
+        definition={"name": BAD, "plan": [{"step_id": BAD}]},
+        notes=[BAD],
+        questions=[{**CHANNEL, "question": BAD, "choices": [{"label": BAD, "value": 1}]}],
+        status="asks",
+        problems=[{"pointer": BAD, "detail": BAD, "code": "x"}],
+        review=review(
+            summary=BAD, explained=[BAD], flags=[flag] * 100,
+            overlaps={"similarity_by": "words", "matches": [match]},
+            impact={
+                "outside": [{"system": BAD, "hosts": [BAD], "why": [BAD] * 9, "effect": "send"}],
+                "people": [{"capability": BAD, "label": BAD, "why": [BAD]}],
+                "keeps": [{"kind": "page", "what": BAD, "why": []}] * 100,
+                "secrets": [{"name": BAD, "hosts": [BAD], "capabilities": [BAD]}],
+            },
+        ),
+    )  # fmt: skip
+    screen = Screen()
+
+    lines = [*proposal_lines(hostile, words, screen), *open_lines(hostile, screen),
+             *next_lines(hostile)]  # fmt: skip
+
+    assert len(lines) < 150
+    for line in lines:
+        assert "\x1b" not in line.plain
+        assert "\u202e" not in line.plain
+        assert "\n" not in line.plain
+        assert len(line.plain) < 1_500
+    assert "and 88 more flags; --json shows all" in _told(lines)
+
+
+def test_a_proposal_that_lacks_almost_everything_is_shown(words: Vocabulary) -> None:
+    bare = proposal(definition={}, review={}, notes=[], made_by={}, problems=[])
+
+    told = _told(proposal_lines(bare, words, Screen()))
+
+    assert "An automation without a name" in told
+
+
+def test_long_lines_are_folded_below_their_beginning(words: Vocabulary) -> None:
+    lines = proposal_lines(proposal(), words, _Narrow())
+
+    told = [line.plain for line in lines if not line.plain.strip().startswith("http")]
+    assert all(len(line) <= 60 for line in told), told
+    first = next(place for place, line in enumerate(told) if "agrees in the inbox" in line)
+    assert told[first + 1].startswith(" " * 12), "the rest stands below the beginning"
+
+
+@pytest.mark.parametrize(
+    ("pointer", "words_for_it"),
+    [
+        ("", ""),
+        ("/name", "name"),
+        ("/plan/1/config/channel", "step 2 (post), channel"),
+        ("/plan/0", "step 1 (think)"),
+        ("/plan/9/config/x_y", "step 10, x y"),
+        ("/triggers/0/config/cron", "trigger 1 (schedule), cron"),
+        ("/execution/on_failure/0/config/title", "step 1 on failure, title"),
+        ("/plan/0/config/tools/2", "step 1 (think), tools 3"),
+        ("/a~1b", "a/b"),
+        ("no pointer", ""),
+        ("/plan/99999999999999999999/x", "step 99999999999999999999, x"),
+    ],
+)
+def test_a_place_is_said_in_words(pointer: str, words_for_it: str) -> None:
+    assert place_in_words(pointer, proposal()["definition"]) == words_for_it
