@@ -50,7 +50,7 @@ def tidy_name(name: Any) -> str:
     """A name from outside as one short line that hides nothing."""
     if not isinstance(name, str):
         return ""
-    return " ".join(_UNSEEN.sub(" ", name[: _LONGEST_NAME * 4]).split())[:_LONGEST_NAME]
+    return " ".join(_UNSEEN.sub(" ", name[: _LONGEST_NAME * 4]).split())[:_LONGEST_NAME].rstrip()
 
 
 def _calls(calls: Sequence[ToolCall], levels: int) -> tuple[ToolCall, ...]:

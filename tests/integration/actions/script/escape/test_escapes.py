@@ -3,8 +3,8 @@
 Each mode is a choice of walls. ``none`` tries Deno's own permissions alone, with nothing behind
 them; ``landlock``, ``namespaces`` and ``auto`` try them with the kernel's walls; ``+open`` gives
 Deno every permission, so that the kernel's walls are tried alone. The quick size runs every
-attempt with ``auto`` as root and with ``none`` as everybody, and a part of them elsewhere; all of
-it everywhere is ``python -m tests.kit.escapes --all``.
+attempt with ``auto``, as root where we are, and a part of them elsewhere; all of it everywhere is
+``python -m tests.kit.escapes --all``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.kit.escapes.__main__ import ask
 from tests.kit.escapes.table import attempts, storage
 
 AS_ROOT = ("auto", "none/2", "namespaces/8", "landlock/8.1", "auto+open/8.2", "namespaces+open/8.3")
-AS_ANYBODY = ("none", "auto/4.1", "namespaces/8", "auto+open/8.1", "landlock+open/8.2")
+AS_ANYBODY = ("none/3.1", "auto/4.1", "namespaces/8", "auto+open/8.1", "landlock+open/8.2")
 ROOT = os.geteuid() == 0
 
 
@@ -34,9 +34,9 @@ async def test_nothing_that_was_planted_is_ever_seen_or_reached(
     for verdict in verdicts:
         assert verdict["leaks"] == {}, verdict["said"]
         assert (verdict["knocks"], verdict["left"], verdict["untried"]) == ({}, [], [])
-    assert max(len(verdict["tried"]) for verdict in verdicts) == len(attempts()) + sum(
-        map(len, storage())
-    )
+    everything = len(attempts()) + sum(map(len, storage()))
+    most = max(len(verdict["tried"]) for verdict in verdicts)
+    assert most >= everything // 4 if modes is AS_ANYBODY else most == everything
 
 
 async def test_without_any_wall_the_same_scripts_get_everything() -> None:

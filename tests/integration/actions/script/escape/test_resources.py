@@ -25,7 +25,7 @@ ROOT = os.geteuid() == 0
 
 @pytest.mark.parametrize(
     ("ordinary", "modes"),
-    [(False, ("bombs:auto", "bombs:none/3")), (ROOT, ("bombs:auto/2", "bombs:none/3.1"))],
+    [(False, ("bombs:auto", "bombs:none/3")), (ROOT, ("bombs:auto/3.2", "bombs:none/3.1"))],
     ids=["as we are", "as anybody"],
 )
 async def test_every_bomb_is_held_and_its_neighbour_works_on(
