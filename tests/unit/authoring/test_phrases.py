@@ -10,9 +10,9 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from mainspring.authoring.phrases.answers import CLARIFICATIONS, REFUSALS, Answer
+from mainspring.authoring.phrases.answers import CLARIFICATIONS, MOMENTS, REFUSALS, Answer
 from mainspring.authoring.phrases.capability import ANSWER
-from mainspring.authoring.phrases.reading import MOMENTS, MOST_WISHES, read_words
+from mainspring.authoring.phrases.reading import MOST_WISHES, read_words
 from mainspring.authoring.phrases.weeks import moments_of
 from mainspring.authoring.phrases.words import LONGEST
 from mainspring.contracts.errors import Invalid

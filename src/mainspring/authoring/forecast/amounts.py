@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from typing import Final
+from typing import Final, Literal
 
 from mainspring.definition.model import MONEY_CEILING, show_money
 
+Basis = Literal["free", "measured", "similar", "bounded", "unknown"]
+# From what is sure to what is not; a run rests on the least sure of its steps.
+BASES: Final[tuple[Basis, ...]] = ("free", "measured", "similar", "bounded", "unknown")
 ZERO: Final = Decimal(0)
 _PLACES: Final = Decimal("0.000001")
 _CENT: Final = Decimal("0.01")

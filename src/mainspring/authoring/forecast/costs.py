@@ -11,9 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from statistics import mean
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from mainspring.authoring.forecast.amounts import ZERO, Span, added, at_most, plain, said
+from mainspring.authoring.forecast.amounts import (
+    BASES,
+    ZERO,
+    Basis,
+    Span,
+    added,
+    at_most,
+    plain,
+    said,
+)
 from mainspring.authoring.forecast.asks import Asking, Tokens, asking_of
 from mainspring.authoring.forecast.places import Place
 from mainspring.authoring.forecast.reading import Bounds
@@ -29,9 +38,6 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.model import Price
 from mainspring.contracts.registry import Vocabulary
 
-Basis = Literal["free", "measured", "similar", "bounded", "unknown"]
-# From what is sure to what is not; a run rests on the least sure of its steps.
-BASES: Final[tuple[Basis, ...]] = ("free", "measured", "similar", "bounded", "unknown")
 _SCRIPT: Final = "script"
 _FREE: Final = "It calls nothing that costs money."
 _NOTHING: Final = "It costs nothing: no step asks a model or calls anything that costs money."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mainspring.authoring.forecast.costs import BASES
+from mainspring.authoring.forecast.amounts import BASES
 from mainspring.contracts.object_schema import plain_object
 
 _USD: Final[dict[str, Any]] = {

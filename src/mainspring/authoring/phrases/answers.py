@@ -10,6 +10,8 @@ CLARIFICATIONS: Final = (
     "time_zone", "how_often", "which_days", "which_times", "which_weeks", "which_of_month",
     "which_meaning", "once_or_yearly",
 )  # fmt: skip
+# How many of the next moments are told.
+MOMENTS: Final = 5
 REFUSALS: Final = ("not_recurring", "too_often", "uneven", "not_sayable")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.authoring.phrases.answers import CLARIFICATIONS, REFUSALS
-from mainspring.authoring.phrases.reading import MOMENTS, read_words
+from mainspring.authoring.phrases.answers import CLARIFICATIONS, MOMENTS, REFUSALS
 from mainspring.authoring.phrases.words import LONGEST
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.workspace.boards.shapes import COUNT, MOMENT, Schema, asked, thing
@@ -130,4 +129,7 @@ def read_schedule_capability() -> Capability:
 
 
 async def _read(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    # Its rules are many, and most who start have no use for them.
+    from mainspring.authoring.phrases.reading import read_words
+
     return read_words(given["text"], ctx.clock.now(), given.get("timezone")).as_dict()

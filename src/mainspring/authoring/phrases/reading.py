@@ -14,6 +14,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from mainspring.authoring.phrases.answers import (
+    MOMENTS,
     Answer,
     Choice,
     Clarification,
@@ -28,7 +29,6 @@ from mainspring.authoring.phrases.weeks import fortnight_choices, moments_of
 from mainspring.authoring.phrases.wishes import Wish, find_wishes
 from mainspring.authoring.phrases.words import LONGEST, Plain, make_plain
 
-MOMENTS: Final = 5
 MOST_WISHES: Final = 8
 _EVENT: Final = re.compile(r"\b(?:when|whenever|as soon as|if|after|upon|once a)\b")
 

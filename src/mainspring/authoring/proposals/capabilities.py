@@ -6,18 +6,13 @@ them. Saving is for people alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.authoring.proposals import schemas
 from mainspring.authoring.proposals.examples import LISTED, PROPOSAL, REVIEWED
-from mainspring.authoring.proposals.handlers import (
-    discard_handler,
-    get_handler,
-    list_handler,
-    propose_handler,
-    refine_handler,
-    review_handler,
-)
 from mainspring.authoring.proposals.saving import save_handler
 from mainspring.contracts.capability import (
     Annotations,
@@ -30,6 +25,8 @@ from mainspring.contracts.roles import Permission
 
 if TYPE_CHECKING:
     from mainspring.authoring.studio import Studio
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
 
 _MAKES: Final = Annotations(
     effect=Effect.KEEP, seconds=30.0, audience=Audience.PEOPLE, asks_models=True
@@ -47,6 +44,27 @@ _KEEPS: Final = Annotations(
 )
 
 
+def _late(studio: Studio, maker: str) -> CapabilityHandler:
+    """A handler that is loaded when it is called first.
+
+    What reads words, reviews and reckons is a third of the product, and most who start it,
+    such as a command that lists runs, have no use for it.
+    """
+
+    async def call(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        handlers = await asyncio.to_thread(_loaded)
+        handler: CapabilityHandler = getattr(handlers, maker)(studio)
+        return await handler(ctx, given)
+
+    return call
+
+
+def _loaded() -> ModuleType:
+    from mainspring.authoring.proposals import handlers
+
+    return handlers
+
+
 def proposal_capabilities(studio: Studio) -> tuple[Capability, ...]:
     """All of them."""
     return (*_making(studio), *_deciding(studio))
@@ -60,21 +78,21 @@ def _making(studio: Studio) -> tuple[Capability, ...]:
             "price and its reach; or the change of an automation, with the difference. A model "
             "makes it where one is connected, else rules do, and it says which. Nothing is saved: "
             "a proposal can do nothing.",
-            schemas.PROPOSE, PROPOSAL, propose_handler(studio), _MAKES,
+            schemas.PROPOSE, PROPOSAL, _late(studio, "propose_handler"), _MAKES,
         ),
         capability_of(
             "refine_proposal", "Go on with a proposal",
             "Answers its questions, edits its definition, or changes it in words. It is judged and "
             "reviewed anew each time. What does not fit is refused with its place, and the "
             "proposal stays as it was.",
-            schemas.REFINE, PROPOSAL, refine_handler(studio), _MAKES,
+            schemas.REFINE, PROPOSAL, _late(studio, "refine_handler"), _MAKES,
         ),
         capability_of(
             "review_automation", "Review an automation or a definition",
             "What it does in plain sentences, what is worth a look, whom it reaches, what it will "
             "cost and who does the same. With both an automation and a definition: what that would "
             "change. A review decides nothing.",
-            schemas.REVIEW, REVIEWED, review_handler(studio), _REVIEWS,
+            schemas.REVIEW, REVIEWED, _late(studio, "review_handler"), _REVIEWS,
         ),
     )  # fmt: skip
 
@@ -91,17 +109,17 @@ def _deciding(studio: Studio) -> tuple[Capability, ...]:
         capability_of(
             "get_proposal", "Show a proposal",
             "As it is now: its definition, what is open, and its review.",
-            schemas.ONE, PROPOSAL, get_handler(studio), _LOOKS,
+            schemas.ONE, PROPOSAL, _late(studio, "get_handler"), _LOOKS,
         ),
         capability_of(
             "list_proposals", "List the proposals that wait",
             "Those that nobody has saved, the newest first. Each is kept for 7 days after its last "
             "change.",
-            schemas.LIST, LISTED, list_handler(studio), _LOOKS,
+            schemas.LIST, LISTED, _late(studio, "list_handler"), _LOOKS,
         ),
         capability_of(
             "discard_proposal", "Throw a proposal away",
             "It is gone at once. What was saved from one stays.",
-            schemas.ONE, schemas.DISCARDED, discard_handler(studio), _KEEPS,
+            schemas.ONE, schemas.DISCARDED, _late(studio, "discard_handler"), _KEEPS,
         ),
     )  # fmt: skip

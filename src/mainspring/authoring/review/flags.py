@@ -26,13 +26,12 @@ from mainspring.authoring.review.flags_of_texts import flags_of_texts
 from mainspring.authoring.review.flags_of_triggers import flags_of_triggers
 from mainspring.authoring.review.reading import nearest_place, value_at
 from mainspring.authoring.review.view import View, view_of
-from mainspring.authoring.review.wording import listed, quoted, sentence
+from mainspring.authoring.review.wording import MOST_FLAGS, listed, quoted, sentence
 from mainspring.authoring.shapes import Flag
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 
-MOST_FLAGS: Final = 50
 MOST_OF_ONE: Final = 8
 MORE_FLAGS: Final = "more_flags"
 # So many of one family are compared and counted.

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mainspring.authoring.review.grants import MOST_ASKS, MOST_TOOLS
-from mainspring.authoring.review.impact import MOST_ENTRIES
 from mainspring.authoring.review.reading import (
     MOST_STEPS,
     MOST_TRIGGERS,
@@ -17,7 +16,7 @@ from mainspring.authoring.review.reading import (
 )
 from mainspring.authoring.review.secrets import MOST_USES
 from mainspring.authoring.review.view import View
-from mainspring.authoring.review.wording import plain
+from mainspring.authoring.review.wording import MOST_ENTRIES, plain
 from mainspring.authoring.shapes import Flag
 from mainspring.definition.pointers import under
 from mainspring.definition.script import LONGEST

@@ -19,12 +19,11 @@ from mainspring.authoring.review.secrets import hosts_of, signing_secrets
 from mainspring.authoring.review.systems import system_of
 from mainspring.authoring.review.values import PLACES, Names, names_of, said, said_board, said_place
 from mainspring.authoring.review.view import View, view_of
-from mainspring.authoring.review.wording import plain, sentence
+from mainspring.authoring.review.wording import MOST_ENTRIES, plain, sentence
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.registry import Vocabulary
 
-MOST_ENTRIES: Final = 100
 _LONGEST_BOUND: Final = 200
 _MOST_BOUNDS: Final = 100
 # What a write keeps, and the argument that says where.

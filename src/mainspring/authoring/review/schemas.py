@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.review.flags import MOST_FLAGS
-from mainspring.authoring.review.impact import MOST_ENTRIES
-from mainspring.authoring.review.wording import LONGEST_SENTENCE
+from mainspring.authoring.review.wording import LONGEST_SENTENCE, MOST_ENTRIES, MOST_FLAGS
 
 
 def _object(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:

@@ -6,6 +6,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
+# How much of one kind a review holds.
+MOST_FLAGS: Final = 50
+MOST_ENTRIES: Final = 100
 LONGEST_SENTENCE: Final = 400
 LONGEST_NAME: Final = 60
 _CUT: Final = "…"

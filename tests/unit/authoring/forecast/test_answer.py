@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from mainspring.authoring.forecast.amounts import Span
+from mainspring.authoring.forecast.amounts import Basis, Span
 from mainspring.authoring.forecast.answer import Forecast, caps_of, made_of
-from mainspring.authoring.forecast.costs import Basis, RunCost, StepCost, cost_of_run
+from mainspring.authoring.forecast.costs import RunCost, StepCost, cost_of_run
 from mainspring.authoring.forecast.rates import Rate, by_count, by_schedule, together, unknown
 from mainspring.authoring.forecast.reading import bounds_of
 from mainspring.authoring.forecast.schemas import FORECAST_SCHEMA

@@ -9,8 +9,9 @@ import pytest
 from mainspring.authoring.review.differences import MOST_SENTENCES, changes_in_words
 from mainspring.authoring.review.explain import explain
 from mainspring.authoring.review.facts import Facts
-from mainspring.authoring.review.flags import MOST_FLAGS, find_flags, with_warnings
+from mainspring.authoring.review.flags import find_flags, with_warnings
 from mainspring.authoring.review.impact import impact_of
+from mainspring.authoring.review.wording import MOST_FLAGS
 from mainspring.authoring.shapes import Flag
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant

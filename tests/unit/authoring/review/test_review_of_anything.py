@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from mainspring.authoring.review.differences import MOST_SENTENCES, changes_in_words
 from mainspring.authoring.review.explain import MOST_LINES, explain
 from mainspring.authoring.review.facts import Facts
-from mainspring.authoring.review.flags import MOST_FLAGS, find_flags
+from mainspring.authoring.review.flags import find_flags
 from mainspring.authoring.review.grants import grants_of
 from mainspring.authoring.review.impact import impact_of
 from mainspring.authoring.review.reading import resolves
 from mainspring.authoring.review.schemas import IMPACT_SCHEMA
+from mainspring.authoring.review.wording import MOST_FLAGS
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
 from mainspring.workspace.changes import changes
