@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.contracts.errors import Finding
 from mainspring.definition.pointers import under
 from mainspring.definition.words import did_you_mean
@@ -171,14 +172,10 @@ class Wake:
 def wakes_of(triggers: Any) -> tuple[Wake, ...]:
     """What wakes a stored definition."""
     return tuple(
-        _wake(str(entry.get("type")), _mapping(entry.get("config")))
+        _wake(str(entry.get("type")), mapping(entry.get("config")))
         for entry in (triggers if isinstance(triggers, list | tuple) else ())
         if isinstance(entry, Mapping)
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _wake(type_: str, config: Mapping[str, Any]) -> Wake:

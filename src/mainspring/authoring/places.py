@@ -24,6 +24,11 @@ class NoPlace(Exception):
         self.finding = Finding(pointer, detail, "no_place")
 
 
+def mapping(value: Any) -> Mapping[str, Any]:
+    """An object, or an empty one: a document that nobody has judged may hold anything."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def value_at(document: Any, pointer: str) -> Any:
     """What stands there; ``NOT_THERE`` when nothing does."""
     if pointer and not pointer.startswith("/"):

@@ -16,7 +16,7 @@ from mainspring.actions.agent.bounds import DEFAULT_TOKENS, DEFAULT_TURNS, Bound
 from mainspring.actions.agent.material import Material
 from mainspring.actions.agent.schema import MOST_TOKENS, MOST_TURNS
 from mainspring.actions.agent.words import system_text
-from mainspring.authoring.forecast.reading import entries, mapping, money, text, whole
+from mainspring.authoring.forecast.reading import entries, money, text, whole
 from mainspring.authoring.forecast.typical import (
     ANSWER_TOKENS,
     CALL_TOKENS,
@@ -28,6 +28,7 @@ from mainspring.authoring.forecast.typical import (
     TURNS_ALONE,
     TURNS_WITH_TOOLS,
 )
+from mainspring.authoring.places import mapping
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.model import ModelMessage, ModelRequest, Price

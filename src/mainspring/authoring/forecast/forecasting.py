@@ -51,7 +51,8 @@ from mainspring.authoring.forecast.rates import (
     together,
     unknown,
 )
-from mainspring.authoring.forecast.reading import Bounds, bounds_of, entries, mapping, text
+from mainspring.authoring.forecast.reading import Bounds, bounds_of, entries, text
+from mainspring.authoring.places import mapping
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.grant import Grant

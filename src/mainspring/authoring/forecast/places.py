@@ -12,8 +12,9 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
-from mainspring.authoring.forecast.reading import Bounds, entries, mapping, money, text, whole
+from mainspring.authoring.forecast.reading import Bounds, entries, money, text, whole
 from mainspring.authoring.forecast.typical import ITEMS
+from mainspring.authoring.places import mapping
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 

@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.definition.model import MONEY_CEILING, MONEY_TEXT, Execution
 
 _EXECUTION: Final = Execution()
 _MOST_TOKENS: Final = 2_000_000
 _MOST_RETRIES: Final = 10
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """An object, or an empty one."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def entries(value: Any) -> list[Mapping[str, Any]]:

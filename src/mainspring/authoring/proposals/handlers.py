@@ -189,8 +189,8 @@ async def _start(
 
 
 async def _reviewed(bench: Bench, body: Body, start: _Start | None) -> Body:
-    """The body with its review; a model adds to it only where one made the proposal or may."""
-    report = await bench.studio.judge(bench.space, body.document, bench.automation_id)
+    """The body, judged just now, with its review; a model adds to it where one may be asked."""
+    report = bench.report
     was, could = (None, ()) if start is None else (start.document, start.grants)
     places = tuple(one.pointer for one in body.questions)
     subject = Subject(

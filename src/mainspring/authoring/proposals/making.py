@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -24,6 +24,7 @@ from mainspring.authoring.shapes import Making, Question, Sketch, Wish
 from mainspring.authoring.sketch.sketching import sketch
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.validate import Report
 
 if TYPE_CHECKING:
     from mainspring.authoring.studio import Studio
@@ -46,6 +47,8 @@ class Bench:
     wanted: Wanted
     model: str
     automation_id: UUID | None = None
+    # The verdict on the document that was judged last.
+    report: Report = field(default_factory=lambda: Report(()))
 
     @property
     def space(self) -> UUID:
@@ -122,6 +125,7 @@ async def judged(
 ) -> Body:
     """A body with a document in it, its open questions, and what is wrong with it besides."""
     report = await bench.studio.judge(bench.space, document, bench.automation_id)
+    bench.report = report
     found = still_open(document, report.findings, asked, bench.around)
     return replace(
         body, document=document, questions=found.questions, problems=found.problems,

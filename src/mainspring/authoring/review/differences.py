@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.authoring.review.deeds import deed_of
 from mainspring.authoring.review.grants import grants_of
 from mainspring.authoring.review.moments import said_trigger
@@ -12,7 +13,6 @@ from mainspring.authoring.review.reading import (
     ReadStep,
     ReadTrigger,
     listing,
-    mapping,
     read_all_steps,
     read_all_triggers,
     text_of,

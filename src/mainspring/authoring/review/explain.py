@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.authoring.review.deeds import deed_of, thing
 from mainspring.authoring.review.grants import may_go_alone, waits_for_person
 from mainspring.authoring.review.loops import items_of, one_of_each
 from mainspring.authoring.review.moments import STILL_OPEN, when_it_runs
-from mainspring.authoring.review.reading import (
-    ReadStep,
-    listing,
-    mapping,
-    read_all_steps,
-    read_all_triggers,
-)
+from mainspring.authoring.review.reading import ReadStep, listing, read_all_steps, read_all_triggers
 from mainspring.authoring.review.values import Names, condition, names_of, said
 from mainspring.authoring.review.wording import counted, listed, plain, quoted, sentence
 from mainspring.contracts.registry import Vocabulary

@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.authoring.review.reading import listing, mapping
+from mainspring.authoring.places import mapping
+from mainspring.authoring.review.reading import listing
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.authoring.review.grants import MOST_ASKS, MOST_TOOLS
 from mainspring.authoring.review.reading import (
     MOST_STEPS,
     MOST_TRIGGERS,
     ReadStep,
     listing,
-    mapping,
     text_of,
 )
 from mainspring.authoring.review.secrets import MOST_USES

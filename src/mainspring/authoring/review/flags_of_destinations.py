@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.authoring.review.grants import MOST_TOOLS
 from mainspring.authoring.review.pieces import oddness
-from mainspring.authoring.review.reading import ReadStep, listing, mapping
+from mainspring.authoring.review.reading import ReadStep, listing
 from mainspring.authoring.review.values import PLACES, code
 from mainspring.authoring.review.view import View
 from mainspring.authoring.shapes import Flag

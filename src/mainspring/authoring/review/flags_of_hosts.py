@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.authoring.review.facts import Facts, host_name
 from mainspring.authoring.review.grants import MOST_TOOLS
 from mainspring.authoring.review.origins import Origins, origins_of
-from mainspring.authoring.review.reading import ReadStep, listing, mapping
+from mainspring.authoring.review.reading import ReadStep, listing
 from mainspring.authoring.review.suspicious import DESTINATIONS
 from mainspring.authoring.review.view import View, view_of
 from mainspring.authoring.review.wording import plain, quoted

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.authoring.review.grants import Ask, asks_in
 from mainspring.authoring.review.leaving import speaks_of
-from mainspring.authoring.review.reading import listing, mapping, read_all_steps
+from mainspring.authoring.review.reading import listing, read_all_steps
 from mainspring.authoring.review.view import View
 from mainspring.authoring.review.wording import listed, plain
 from mainspring.authoring.shapes import Flag, Level

@@ -11,13 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.authoring.review.reading import (
-    ReadStep,
-    mapping,
-    read_all_triggers,
-    text_of,
-    texts_in,
-)
+from mainspring.authoring.places import mapping
+from mainspring.authoring.review.reading import ReadStep, read_all_triggers, text_of, texts_in
 from mainspring.authoring.review.wording import plain
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mainspring.authoring.places import mapping
 from mainspring.contracts.action import Action
 from mainspring.contracts.agency import AGENT_RUN, AGENT_TASK
 from mainspring.contracts.capability import Capability
@@ -85,10 +86,6 @@ class Text:
 
 
 _ABSENT: Final = object()
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def listing(value: Any) -> list[Any]:

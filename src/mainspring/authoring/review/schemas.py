@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainspring.authoring.review.wording import LONGEST_SENTENCE, MOST_ENTRIES, MOST_FLAGS
-
-
-def _object(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "required": [key for key in properties if key not in optional],
-        "additionalProperties": False,
-        "properties": dict(properties),
-    }
+from mainspring.authoring.review.wording import LONGEST_SENTENCE, MOST_ENTRIES
+from mainspring.contracts.object_schema import plain_object
 
 
 def _list(items: Mapping[str, Any], most: int = MOST_ENTRIES) -> dict[str, Any]:
@@ -28,7 +20,7 @@ def _text(description: str) -> dict[str, Any]:
 _NAMES: Final = _list({"type": "string"})
 _STEPS: Final = {**_NAMES, "description": "The steps that need it."}
 
-FLAG_SCHEMA: Final[dict[str, Any]] = _object(
+FLAG_SCHEMA: Final[dict[str, Any]] = plain_object(
     {
         "pointer": _text("The place in the definition, as a JSON pointer."),
         "code": _text("The kind of flag."),
@@ -37,41 +29,40 @@ FLAG_SCHEMA: Final[dict[str, Any]] = _object(
         "by": {"enum": ["rules", "model"]},
         "suggestion": _text("What could be done about it."),
     },
-    "suggestion",
+    ["pointer", "code", "text", "level", "by"],
 )
-FLAGS_SCHEMA: Final[dict[str, Any]] = _list(FLAG_SCHEMA, MOST_FLAGS)
-IMPACT_SCHEMA: Final[dict[str, Any]] = _object({
-    "outside": _list(_object({
+IMPACT_SCHEMA: Final[dict[str, Any]] = plain_object({
+    "outside": _list(plain_object({
         "system": _text("The system, by the name that people know."),
         "hosts": {**_NAMES, "description": "Where it is, as far as the definition says."},
         "why": _STEPS,
         "effect": {"enum": ["read", "send"]},
     })),
-    "grants": _list(_object({
+    "grants": _list(plain_object({
         "capability": _text("What may be called."),
         "label": _text("What it does, in a few words."),
         "effect": {"enum": ["read", "keep", "send"]},
         "params": {"type": "object", "description": "The bounds on its arguments."},
         "waits_for_person": {"type": "boolean"},
     })),
-    "keeps": _list(_object({
+    "keeps": _list(plain_object({
         "kind": {"enum": ["automation", "board", "event", "file", "message", "page", "value"]},
         "what": _text("Which one, in words."),
         "why": _STEPS,
     })),
-    "secrets": _list(_object({
+    "secrets": _list(plain_object({
         "name": _text("The secret's name; never its value."),
         "hosts": {**_NAMES, "description": "The hosts it goes to."},
         "capabilities": {**_NAMES, "description": "What it is used with."},
     })),
-    "wakes": _list(_object({
+    "wakes": _list(plain_object({
         "type": _text("The kind of trigger, or manual."),
         "when": _text("When, in words."),
         "by": _text("Who or what can start it."),
         "enabled": {"type": "boolean"},
     })),
     "people": {
-        **_list(_object({
+        **_list(plain_object({
             "capability": _text("What will wait."),
             "label": _text("What it does, in a few words."),
             "why": _STEPS,
@@ -79,6 +70,3 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = _object({
         "description": "What waits in the inbox until a person agrees.",
     },
 })  # fmt: skip
-SUMMARY_SCHEMA: Final[dict[str, Any]] = _list(
-    {"type": "string", "maxLength": LONGEST_SENTENCE}, 200
-)

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainspring.authoring.review.reading import ReadStep, mapping
+from mainspring.authoring.places import mapping
+from mainspring.authoring.review.reading import ReadStep
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary

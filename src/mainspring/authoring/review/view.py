@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mainspring.authoring.places import mapping
 from mainspring.authoring.review.facts import Facts
 from mainspring.authoring.review.grants import Ask, asks_in, joined, unexplained
 from mainspring.authoring.review.reading import (
     ReadStep,
     ReadTrigger,
-    mapping,
     read_all_steps,
     read_all_triggers,
 )

@@ -116,7 +116,6 @@ FILE_TARGETS: Final = words_of("file csv markdown artifact json txt html")
 FILE_ENDS: Final = {
     "csv": "csv", "markdown": "md", "json": "json", "txt": "txt", "html": "html", "md": "md",
 }  # fmt: skip
-CONDITION: Final = words_of("if unless")
 PRONOUNS: Final = words_of("it them this that these those everything result results all one")
 NUMBERS: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
