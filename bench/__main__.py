@@ -14,6 +14,7 @@ from bench import (
     boards,
     engine,
     gate,
+    ingestion,
     language,
     matcher,
     mcp,
@@ -66,6 +67,9 @@ def main() -> None:
     print("\nPages")
     found["pages"] = pages.measure()
     pages.show(found["pages"])
+    print("\nWhat comes in from integrations")
+    found["ingestion"] = ingestion.measure()
+    ingestion.show(found["ingestion"])
     if chosen.save:
         RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 

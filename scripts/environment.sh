@@ -76,7 +76,8 @@ make_venv() {
 install() {
     if [ "$1" = dev ]; then target="$root[dev]"; else target=$root; fi
     rm -f "$venv/made-for-run" "$venv/made-for-dev"
-    PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/python" -m pip install --quiet --no-input \
+    # Each module is compiled when it is first imported; most of what is installed never is.
+    PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/python" -m pip install --quiet --no-input --no-compile \
         -c "$root/constraints.txt" -e "$target" >"$log" 2>&1 || explain_pip
     fingerprint >"$venv/made-for-run"
     [ "$1" = run ] || fingerprint >"$venv/made-for-dev"

@@ -33,6 +33,7 @@ _TAGS = {
     "proposals": "Words that become automations, after a person has read them.",
     "models": "Models that can be asked, where they are, and what they cost.",
     "connections": "Servers of tools, and which of their tools may be called.",
+    "integrations": "Accounts of members in outside systems, and as whom they sign in there.",
     "session": "Sign in and out, who you are, and what you change about yourself.",
     "members": "Who is in the workspace and as what, and who was asked in.",
     "tokens": "Access tokens for programs.",

@@ -94,6 +94,14 @@ class Settings:
     telegram_url: str = _setting(
         "https://api.telegram.org", "Where telegram_push reaches Telegram's Bot API."
     )
+    integration_urls: Mapping[str, str] = _setting(
+        dict,
+        "Where integrations are reached instead, as name=address with commas between, such as "
+        "github=https://github.example.com/api/v3.",
+    )
+    draft_seconds: float = _setting(
+        3_600.0, "How long a draft waits for a person, where its workspace says nothing else."
+    )
     artifacts_url: str | None = _setting(
         None, "Where artifacts are kept, as s3+https://host/bucket/prefix; none: the data folder."
     )
@@ -239,6 +247,8 @@ def all_settings() -> Iterator[tuple[str, str, str]]:
             shown = "~/.local/share/mainspring, or /var/lib/mainspring for root"
         elif entry.name == "limits":
             shown = "see limits"
+        elif entry.name == "integration_urls":
+            shown = "none"
         else:
             shown = _show(entry.default)
         yield PREFIX + entry.name.upper(), shown, entry.metadata["sentence"]
@@ -271,6 +281,8 @@ def _read(entry: Field[Any], text: str) -> Any:
             return frozenset(_words(text.lower()))
         case "queues":
             return _words(text)
+        case "integration_urls":
+            return _pairs(name, text)
         case "script_warm":
             return _whole(name, text, least=0)
         case "slots" | "port" | "workers" | "proxies":
@@ -285,6 +297,14 @@ def _read(entry: Field[Any], text: str) -> Any:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in (piece.strip() for piece in text.split(",")) if word)
+
+
+def _pairs(name: str, text: str) -> dict[str, str]:
+    pairs = [word.partition("=") for word in _words(text)]
+    for key, equals, value in pairs:
+        if not (key.strip() and equals and value.strip()):
+            raise BadSetting(f"{name} must be name=address, with commas between, not {text!r}.")
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ from mainspring.actions.vocabulary import builtin_actions
 from mainspring.authoring.capabilities import authoring_capabilities
 from mainspring.authoring.similarity import Likeness
 from mainspring.authoring.studio import Studio
+from mainspring.authoring.watching import watching_capabilities
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.embedding import Embedder
@@ -31,23 +33,34 @@ from mainspring.gate.act_on_integration import act_on_integration
 from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
 from mainspring.gate.artifacts.links import Links
 from mainspring.gate.artifacts.save import artifacts_capability
+from mainspring.gate.connected.capabilities import integration_capabilities
+from mainspring.gate.connected.client_capabilities import oauth_client_capabilities
+from mainspring.gate.connected.reception import Reception
 from mainspring.gate.connection_capabilities import connection_capabilities
 from mainspring.gate.draft_capabilities import draft_capabilities
 from mainspring.gate.http_fetch import http_fetch_capability
+from mainspring.gate.ingestion.capabilities import ingestion_capabilities
+from mainspring.gate.ingestion.sources import Reachables
 from mainspring.gate.installs import Installs
+from mainspring.gate.linked.adapters import Linkables
+from mainspring.gate.linked.capabilities import linked_capabilities
 from mainspring.gate.llm_complete import LLM_COMPLETE
 from mainspring.gate.model_administration import model_administration
 from mainspring.gate.model_capabilities import model_capabilities
 from mainspring.gate.outside.switchboard import Switchboard
+from mainspring.gate.prompting.linking import link_capability
+from mainspring.gate.standing.capabilities import standing_capabilities
 from mainspring.gate.usage_capability import GET_USAGE
-from mainspring.integrations import email, slack, telegram
 from mainspring.runs.capabilities import capabilities as run_capabilities
 from mainspring.runs.events import EVENTS
+from mainspring.runs.question_capabilities import question_capabilities
 from mainspring.settings import Settings
+from mainspring.shelf import build_shelf
 from mainspring.triggers import event, presets, schedule, webhook
 from mainspring.workspace import capabilities as workspace_capabilities
 from mainspring.workspace.boards import events as board_events
 from mainspring.workspace.boards.capabilities import capabilities as board_capabilities
+from mainspring.workspace.house_automations import HouseAutomations
 from mainspring.workspace.inbox import POST_NOTIFICATION
 from mainspring.workspace.pages import capabilities as page_capabilities
 from mainspring.workspace.pages.discovery import Discovery
@@ -77,13 +90,19 @@ class Spoken:
 class Words(Registry):
     """A registry together with what its own capabilities work with.
 
-    The studio and the switchboard are opened by whoever builds a house around the registry.
+    The studio, the switchboard and the reception are opened by whoever builds a house around
+    the registry.
     """
 
-    def __init__(self, studio: Studio, switchboard: Switchboard, **words: Any) -> None:
+    def __init__(
+        self, studio: Studio, switchboard: Switchboard, reception: Reception,
+        automations: HouseAutomations, **words: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**words)
         self.studio = studio
         self.switchboard = switchboard
+        self.reception = reception
+        automations.open(self)
         self._spoken: dict[UUID, tuple[Mapping[str, Capability], Spoken]] = {}
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
@@ -106,15 +125,6 @@ class Words(Registry):
         return spoken
 
 
-def build_shelf(settings: Settings) -> tuple[Integration, ...]:
-    """The integrations of this installation, each given what the operator set for it."""
-    return (
-        email.integration(),
-        slack.integration(settings.slack_url),
-        telegram.integration(settings.telegram_url),
-    )
-
-
 def build_registry(
     limits: Limits,
     *,
@@ -128,14 +138,18 @@ def build_registry(
     providers: ProviderModels | None = None,
     actions: Iterable[Action] = (),
     capabilities: Iterable[Capability] = (),
+    integrations: Iterable[Integration] = (),
 ) -> Words:
     """Every word a definition may use here; more may be added, none replaced."""
-    shelf = build_shelf(settings or Settings())
+    shelf = (*build_shelf(settings or Settings()), *integrations)
     joined = chain.from_iterable
     events = (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *joined(entry.events for entry in shelf))
     reserved = {entry.type for entry in events}
-    installs = Installs(shelf, limits)
+    installs, automations = Installs(shelf, limits), HouseAutomations(limits)
+    reachable = Reachables(shelf, limits)
     switchboard = Switchboard()
+    operated = frozenset({"email"}) if (settings or Settings()).smtp_url else frozenset()
+    reception = Reception(shelf, operated=operated)
     studio = Studio(limits, (settings or Settings()).address, Likeness(embedder))
     known = (
         http_fetch_capability(limits),
@@ -148,25 +162,41 @@ def build_registry(
         *page_capabilities.capabilities(limits, embedder, Discovery(installs.pages())),
         *board_capabilities(limits),
         *run_capabilities(),
+        *question_capabilities(limits),
+        *standing_capabilities(),
+        link_capability(),
         *authoring_capabilities(studio),
         *secret_capabilities(vault),
         *model_capabilities(database, vault, providers),
         *model_administration(database, vault),
         *connection_capabilities(switchboard),
+        *integration_capabilities(reception),
+        *oauth_client_capabilities(reception, database, vault),
         *administration(database, (settings or Settings()).address),
         *joined(entry.capabilities for entry in shelf),
-        act_on_integration(installs),
+        act_on_integration(installs, database),
+        *ingestion_capabilities(reachable, limits, database),
+        *watching_capabilities(studio, reachable),
+        *linked_capabilities(Linkables(shelf, limits), automations, limits, database),
         *capabilities,
     )
     return Words(
         studio,
         switchboard,
+        reception,
+        automations,
         actions=(
             *builtin_actions(limits, workshop),
             *joined(one.actions for one in shelf),
             *actions,
         ),
-        capabilities=(*known, *draft_capabilities({one.id: one for one in known})),
+        capabilities=(
+            *known,
+            *draft_capabilities(
+                {one.id: one for one in known},
+                timedelta(seconds=(settings or Settings()).draft_seconds),
+            ),
+        ),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
         events=events,
     )

@@ -11,6 +11,7 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from mainspring.actions.script.workshop import Workshop
@@ -23,17 +24,23 @@ from mainspring.gate.artifacts.blobs import BlobStore
 from mainspring.gate.artifacts.links import Links
 from mainspring.gate.artifacts.place import open_blobs
 from mainspring.gate.call import Gate
+from mainspring.gate.connected.lines import Lines, wide_egress
+from mainspring.gate.connected.reception import Reception
 from mainspring.gate.egress import Egress
 from mainspring.gate.mail import SmtpMailer, read_smtp_url
 from mainspring.gate.outside.client import Outside, roomy_egress
 from mainspring.gate.outside.harvest import Harvester
 from mainspring.gate.outside.switchboard import Switchboard
+from mainspring.gate.prompting import pressing
+from mainspring.gate.prompting.pressing import Pressing
+from mainspring.gate.prompting.telling import Chats, Telling
 from mainspring.gate.providers.desk import ProviderModels
 from mainspring.gate.providers.embedder import OpenAIEmbedder
 from mainspring.gate.providers.from_settings import take_in
 from mainspring.runs.control import Control
 from mainspring.runs.dispatch import RUNS_CHANNEL, Dispatcher
 from mainspring.runs.engine import Engine
+from mainspring.runs.questions import Questions
 from mainspring.runs.record import Recorder
 from mainspring.runs.versions import Versions
 from mainspring.runs.watch import Hook, Watcher, no_hook, nobody
@@ -105,6 +112,8 @@ class House:
     embedder: Embedder | None = None
     # Where scripts run; none in a house that only judges them.
     workshop: Workshop | None = None
+    # The ways over members' connections to integrations.
+    lines: Lines | None = None
 
 
 @asynccontextmanager
@@ -160,9 +169,16 @@ def build_house(
         limits, settings=settings, blobs=blobs, links=links, vault=vault, embedder=embedder,
         database=database, workshop=workshop, providers=providers,
     )  # fmt: skip
+    lines = None
+    if isinstance(words, Words):
+        lines = words.reception.open(
+            database, vault, wide_egress(limits, settings.egress_allow), clock, settings.address,
+            settings.egress_allow,
+        )
     gate = Gate(
         words, database, egress, vault, clock, limits, mailer=mailer,
-        owner_mail=settings.owner_mail, models=models or providers, blobs=blobs,
+        owner_mail=settings.owner_mail, models=models or providers, blobs=blobs, lines=lines,
+        draft_lifetime=timedelta(seconds=settings.draft_seconds),
     )  # fmt: skip
     versions = Versions(database, words, limits)
     waker = Waker(database)
@@ -182,6 +198,7 @@ def build_house(
         control=Control(database, waker),
         embedder=embedder,
         workshop=workshop,
+        lines=lines,
     )  # fmt: skip
 
 
@@ -223,6 +240,7 @@ def build_worker(house: House, *, watch: Watcher = nobody, hook: Hook = no_hook)
         watch=watch,
         hook=hook,
         chance=random.random,
+        answers=Questions(house.database).came_to,
     )
     listener = Listener(house.database, RUNS_CHANNEL)
     return Worker(house.database, engine, house.clock, house.versions, listener, house.settings)
@@ -238,7 +256,7 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
     """Every loop beside the workers: schedules, events, alerts, their mail, and order."""
     settings, database, limits = house.settings, house.database, house.limits
     events = EventTable(limits)
-    listeners = [Listener(database, EVENTS_CHANNEL) for _ in range(2)]
+    listeners = [Listener(database, EVENTS_CHANNEL) for _ in range(3)]
     matcher = Matcher(database, events, house.dispatcher, limits, listener=listeners[0])
     alerts = LogReader(
         database, "alerts", Alerts(limits, mail=mails(settings)).handle, events=events,
@@ -251,6 +269,17 @@ async def keep_watch_over(house: House, stop: asyncio.Event) -> None:
         "tools": Harvester(database, house.outside, house.clock, limits).run,
         "order": Housekeeper(database, house.blobs, house.clock, limits).run,
     }
+    if house.lines is not None:
+        chats = Chats(house.lines, house.clock)
+        answers = Pressing(database, house.gate, chats)
+        duties["prompts"] = Telling(
+            database, chats, house.mailer if mails(settings) else None, settings.owner_mail,
+            settings.address,
+        ).run  # fmt: skip
+        duties["presses"] = LogReader(
+            database, pressing.CONSUMER, answers.handle, events=events, listener=listeners[2]
+        ).run
+        duties["answers"] = answers.run
     if mails(settings):
         duties["mail"] = Postman(database, house.mailer, settings.owner_mail).run
     if house.embedder is not None:
@@ -278,6 +307,7 @@ def rooms_of(house: House) -> Rooms:
         desk=WebhookDesk(house.database, house.dispatcher, house.vault, house.limits),
         control=house.control,
         switchboard=_switchboard(house.registry),
+        reception=_reception(house.registry),
         blobs=house.blobs,
         links=house.links,
         workspace_id=house.workspace_id,
@@ -285,6 +315,11 @@ def rooms_of(house: House) -> Rooms:
         hire=lambda watch: build_worker(house, watch=watch),
         workshop=house.workshop,
     )
+
+
+def _reception(registry: Registry) -> Reception:
+    """That of the registry; one that was brought along may have none."""
+    return registry.reception if isinstance(registry, Words) else Reception(())
 
 
 def _switchboard(registry: Registry) -> Switchboard:

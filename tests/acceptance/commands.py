@@ -12,10 +12,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from tests.acceptance.warm import Warm
 from tests.kit.postgres import quickest_place
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +27,8 @@ Settings = Mapping[str, str]
 NO_SETTINGS: Settings = MappingProxyType({})
 # A machine under load may be slow; nothing here waits for this long when all is well.
 PATIENCE = 120.0
+# How a line begins that only tells what is being waited for.
+NOTE = "· "
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,22 @@ class Ended:
     def said(self) -> str:
         return self.out + self.err
 
+    @property
+    def answer(self) -> str:
+        """What it answered, without notes."""
+        return _without_notes(self.out)
+
+    @property
+    def complaints(self) -> str:
+        """What it wrote beside its answer, without notes."""
+        return _without_notes(self.err)
+
+
+def _without_notes(text: str) -> str:
+    """Without the lines that only tell what is waited for, which a slow machine brings about."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.lstrip().startswith(NOTE))
+
 
 class Mainspring:
     """The command, on one data folder."""
@@ -53,7 +73,15 @@ class Mainspring:
     def __call__(
         self, *words: str | Path, stdin: bytes = b"", settings: Settings = NO_SETTINGS
     ) -> Ended:
-        """Runs one command to its end."""
+        """Runs one command to its end, out of a process that has the product loaded."""
+        given = list(map(str, words))
+        code, out, err = warm().run(given, self.environment(settings), stdin, PATIENCE)
+        return Ended(code, out.decode(), err.decode())
+
+    def cold(
+        self, *words: str | Path, stdin: bytes = b"", settings: Settings = NO_SETTINGS
+    ) -> Ended:
+        """The same as a program of its own, from its first import on."""
         ended = subprocess.run(
             self.command(*words),
             input=stdin,
@@ -102,6 +130,12 @@ class Mainspring:
             "MAINSPRING_HOME": str(self.home),
             **ours,
         }
+
+
+@cache
+def warm() -> Warm:
+    """The process that this test process has its commands from."""
+    return Warm()
 
 
 def line_with(process: subprocess.Popen[str], piece: str) -> str:

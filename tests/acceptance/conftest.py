@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.commands import Mainspring, open_folder
+from tests.acceptance.commands import Mainspring, open_folder, warm
 
 Write = Callable[[Mapping[str, Any]], Path]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_ended() -> Iterator[None]:
+    """Whatever process the commands came from ends with the tests."""
+    yield
+    if warm.cache_info().currsize:
+        warm().close()
 
 
 @pytest.fixture(scope="module")

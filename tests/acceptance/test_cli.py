@@ -39,7 +39,7 @@ def test_bad_files_are_refused_and_nothing_is_stored(untouched: Mainspring, tmp_
     bad = tmp_path / "bad.json"
     bad.write_bytes(b'{"name": "a", "name": "b"}')
 
-    ended = untouched("run", bad)
+    ended = untouched.cold("run", bad)
     assert ended.code == 2
     assert "/name" in ended.err
     ended = untouched("validate", bad, tmp_path, tmp_path / "nowhere.json", "/dev/zero")
@@ -73,7 +73,7 @@ def test_a_run_that_is_not_there_is_a_sentence(
     ended = mainspring(*words)
 
     assert ended.code in {1, 2}, ended.said
-    assert ended.out == ""
+    assert ended.answer == ""
     assert "run" in ended.err
     assert "Traceback" not in ended.err
 
@@ -104,7 +104,7 @@ def test_a_run_is_shown_step_by_step_and_can_be_read_afterwards(
     ended = mainspring("run", path)
 
     assert ended.code == 0, ended.said
-    assert ended.err == ""
+    assert ended.complaints == ""
     lines = [line.split()[:2] for line in ended.out.splitlines() if line.startswith("  ")]
     for wanted in (["✓", "names"], ["✓", "hello[0]"], ["✓", "hello[1]"], ["✓", "greet"]):
         assert wanted in lines
@@ -143,10 +143,10 @@ def test_a_program_gets_one_json_value_and_nothing_else(
 ) -> None:
     path = write(definition("For programs", [step("answer", "transform_data", output={"n": 42})]))
 
-    ended = mainspring("run", path, "--json")
+    ended = mainspring.cold("run", path, "--json")
 
     assert ended.code == 0
-    assert ended.err == ""
+    assert ended.complaints == ""
     assert ended.json["output"] == {"n": 42}
     assert [row["step"] for row in ended.json["steps"]] == ["answer"]
 
@@ -154,7 +154,7 @@ def test_a_program_gets_one_json_value_and_nothing_else(
 def test_a_definition_may_come_by_a_pipe(mainspring: Mainspring, write: Write) -> None:
     path = write(definition("Piped", [step("answer", "transform_data", output="{{ run.id }}")]))
 
-    ended = mainspring("run", "-", "--json", stdin=path.read_bytes())
+    ended = mainspring.cold("run", "-", "--json", stdin=path.read_bytes())
 
     assert ended.code == 0, ended.said
     assert ended.json["output"] == ended.json["id"]
@@ -171,7 +171,7 @@ def test_a_reader_who_goes_away_does_not_break_off_the_run(
         env=mainspring.environment(), capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
-    assert ended.stderr == ""
+    assert Ended(ended.returncode, ended.stdout, ended.stderr).complaints == ""
     run = mainspring("logs", "last", "--json").json
     assert (run["automation"], run["status"]) == ("Unread", "succeeded")
 
@@ -322,7 +322,7 @@ def test_a_new_master_key_opens_what_the_old_one_sealed(mainspring: Mainspring) 
 
 
 def test_the_doctor_finds_a_healthy_machine_healthy(mainspring: Mainspring) -> None:
-    ended = mainspring("doctor", "--json")
+    ended = mainspring.cold("doctor", "--json")
 
     assert ended.code == 0, ended.said
     assert ended.json["healthy"] is True
@@ -350,7 +350,7 @@ def test_the_version_is_the_packages_own(untouched: Mainspring) -> None:
     version = re.search(r'__version__ = "(.+)"', text)
     assert version is not None
 
-    assert untouched("--version").out == f"mainspring {version[1]}\n"
+    assert untouched.cold("--version").out == f"mainspring {version[1]}\n"
     assert not untouched.home.exists()
 
 

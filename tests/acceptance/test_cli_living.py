@@ -49,7 +49,7 @@ def address(untouched: Mainspring) -> Iterator[str]:
 
 def _ok(ended: Ended) -> Ended:
     assert ended.code == 0, ended.said
-    assert ended.err == ""
+    assert ended.complaints == ""
     return ended
 
 

@@ -61,7 +61,7 @@ def test_every_example_is_valid_but_for_what_is_still_to_come(untouched: Mainspr
 def _ran(mainspring: Mainspring, name: str, *words: str, allowed: str = "") -> Ended:
     settings = {"egress_allow": allowed}
     ended = mainspring("run", EXAMPLES / name, "--json", *words, settings=settings)
-    assert ended.err == ""
+    assert ended.complaints == ""
     return ended
 
 

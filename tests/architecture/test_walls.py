@@ -18,6 +18,7 @@ WHOLE = {
     "rest/app.py": "hands it to the door, which looks tokens and sessions up",
     "rest/routes/session.py": "signs people in and out",
     "rest/routes/connections.py": "looks the session up of whoever comes back from signing in",
+    "rest/routes/integrations.py": "looks the session up of whoever comes back from signing in",
     "rest/routes/artifacts.py": "finds the workspace of a signed link, and looks tokens up",
     "mcp/mount.py": "looks tokens up",
     "cli/visiting.py": "looks tokens up, and puts the wall up for whose token it is",

@@ -7,22 +7,25 @@ Ask for the fixture ``api``. Its ``client`` sends the owner's token with each re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
+import pytest
 import pytest_asyncio
 from fastapi import APIRouter, FastAPI
 
 from mainspring.surfaces.mcp.mount import PATH, McpMount
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.serve import serve
+from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import House, rooms_of
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import ensure_owner_token
 from tests.kit.house import Bench
+from tests.kit.kept_app import kept_app
 
 PATIENCE = 30.0
 
@@ -40,7 +43,9 @@ class Api:
 
 
 @asynccontextmanager
-async def served(house: House, more: Sequence[APIRouter] = ()) -> AsyncIterator[Api]:
+async def served(
+    house: House, more: Sequence[APIRouter] = (), *, own_app: bool = False
+) -> AsyncIterator[Api]:
     """The house behind a port of its own, until the block ends."""
     house = replace(house, settings=replace(house.settings, host="127.0.0.1", port=0))
     rooms = rooms_of(house)
@@ -48,10 +53,25 @@ async def served(house: House, more: Sequence[APIRouter] = ()) -> AsyncIterator[
         house.database, house.settings.home, house.workspace_id, FIRST_MEMBER
     )
     token = token_file.read_text().strip()
-    app = build_api(rooms, more=more, beside={PATH: McpMount(rooms)})
+    with _app(rooms, more, own=own_app) as app:
+        async with _listening(app, token, house) as made:
+            yield made
+
+
+@contextmanager
+def _app(rooms: Rooms, more: Sequence[APIRouter], *, own: bool) -> Iterator[FastAPI]:
+    if more or own:
+        yield build_api(rooms, more=more, beside={PATH: McpMount(rooms)})
+        return
+    with kept_app(rooms) as app:
+        yield app
+
+
+@asynccontextmanager
+async def _listening(app: FastAPI, token: str, house: House) -> AsyncIterator[Api]:
     stop = asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(serve(app, rooms.settings, ready=port.set_result, stop=stop))
+    serving = asyncio.create_task(serve(app, house.settings, ready=port.set_result, stop=stop))
     # A server that cannot start ends before it is ready, with the reason.
     waited: list[asyncio.Future[Any]] = [serving, port]
     await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
@@ -74,7 +94,8 @@ async def served(house: House, more: Sequence[APIRouter] = ()) -> AsyncIterator[
 
 
 @pytest_asyncio.fixture
-async def api(bench: Bench) -> AsyncIterator[Api]:
+async def api(bench: Bench, request: pytest.FixtureRequest) -> AsyncIterator[Api]:
     """The bench's house with its REST surface listening."""
-    async with served(bench.house) as made:
+    own_app = request.node.get_closest_marker("own_app") is not None
+    async with served(bench.house, own_app=own_app) as made:
         yield made

@@ -259,7 +259,7 @@ async def _furnish(siege: Siege) -> Facts:
     waiting = await siege.save(_held())
     async with siege.bench.worker():
         await siege.ended([await siege.run(waiting)])
-    [draft] = (await siege.call("list_pending_actions"))["actions"]
+    [draft] = (await siege.call("list_pending_actions"))["drafts"]
     shop, evil = outside.shop, outside.evil
     outside.reports[AWAY] = f"http://127.0.0.1:{evil.port}/take"
     return Facts(

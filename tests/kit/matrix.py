@@ -51,13 +51,16 @@ _MEANT: Final[Mapping[str, tuple[str, str]]] = {
     "connection_id": ("mcp_connections", "id"),
     "created_by": ("members", "user_id"),
     "event_type": ("event_types", "type"),
+    "link_id": ("board_links", "id"),
     "member_id": ("members", "user_id"),
+    "recipe_id": ("dataset_recipes", "id"),
     "token_id": ("access_tokens", "id"),
     "up_to": ("notifications", "id"),
 }
 # Places that look as if they held something of a workspace, and do not.
 NOBODYS: Final[Mapping[str, str]] = {
     "capability_id": "capabilities are the same for everybody",
+    "ref": "what an adapter reads stands outside of every workspace",
 }
 # Bodies that reach far enough to be judged by what they name; the rest get what the
 # capability gives as its example, or an empty object.
@@ -72,6 +75,8 @@ def a_document(name: str, mark: str = "") -> dict[str, Any]:
 
 
 BODIES: Final[Mapping[str, Any]] = {
+    # Its example would be asked for outside.
+    "adapter_query": {"kind": "nothing", "op": "nothing"},
     "create_automation": a_document("made in a matrix"),
     "update_automation": a_document("changed in a matrix"),
     "import_automations": a_document("imported in a matrix"),

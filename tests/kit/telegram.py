@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -35,21 +35,72 @@ def pause(seconds: int) -> bytes:
 class TelegramDouble(ScriptedDouble):
     """What was sent to Telegram, and what it answers."""
 
+    # What has come to the bot and was not asked beyond yet, by number.
+    updates: dict[int, dict[str, Any]] = field(default_factory=dict)
+    edits: list[dict[str, Any]] = field(default_factory=list)
+
     def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         target = urlsplit(head.split(b" ", 2)[1].decode())
         _, bot, *method = unquote(target.path).split("/")
-        if not bot.startswith("bot") or method != ["sendMessage"]:
+        ways = {
+            "sendMessage": self._sent,
+            "getMe": self._me,
+            "getUpdates": self._came,
+            "editMessageText": self._edited,
+        }
+        if not bot.startswith("bot") or len(method) != 1 or method[0] not in ways:
             return refusal(404, "Not Found")
         if bot != f"bot{TOKEN}":
             return refusal(401, "Unauthorized")
         given: dict[str, Any] = dict(parse_qsl(target.query))
         if headers.get("content-type") == "application/json":
             given |= json.loads(body)
-        return self._sent(given)
+        return ways[method[0]](given)
+
+    def came(self, **update: Any) -> None:
+        """Something comes to the bot."""
+        number = 500 + len(self.updates)
+        self.updates[number] = {"update_id": number, **update}
+
+    def wrote(self, text: str, *, user: int = int(CHAT)) -> None:
+        """Somebody writes to the bot, in the private chat of theirs."""
+        who = {"id": user, "is_bot": False, "first_name": "Ada"}
+        chat = {"id": user, "type": "private", "first_name": "Ada"}
+        number = 900 + len(self.updates)
+        self.came(
+            message={"message_id": number, "from": who, "chat": chat, "date": 1_785_578_400,
+                     "text": text},
+        )  # fmt: skip
+
+    def pressed(self, data: str, *, user: int = int(CHAT), message: int = 101) -> None:
+        """Somebody presses a button under a message in their chat."""
+        chat = {"id": user, "type": "private"}
+        self.came(
+            callback_query={
+                "id": "7", "from": {"id": user, "is_bot": False, "first_name": "Ada"},
+                "message": {"message_id": message, "chat": chat, "date": 1_785_578_400},
+                "chat_instance": "1", "data": data,
+            },
+        )  # fmt: skip
+
+    def _me(self, given: dict[str, Any]) -> bytes:
+        del given
+        me = {"id": int(TOKEN.partition(":")[0]), "is_bot": True, "first_name": "Nudge",
+              "username": "adas_nudge_bot"}  # fmt: skip
+        return _done(me)
+
+    def _came(self, given: dict[str, Any]) -> bytes:
+        first = int(given.get("offset", 0))
+        left = [one for number, one in sorted(self.updates.items()) if number >= first]
+        return _done(left[: int(given.get("limit", 100))])
+
+    def _edited(self, given: dict[str, Any]) -> bytes:
+        self.edits.append(given)
+        return _done({"message_id": given["message_id"], "text": given["text"]})
 
     def _sent(self, given: dict[str, Any]) -> bytes:
         text = str(given.get("text", ""))
-        if given.get("chat_id") != CHAT:
+        if str(given.get("chat_id")) != CHAT:
             return refusal(400, "Bad Request: chat not found")
         if not text.strip():
             return refusal(400, "Bad Request: message text is empty")
@@ -63,8 +114,12 @@ class TelegramDouble(ScriptedDouble):
             "date": 1_785_578_400,
             "text": text.strip(),
         }
-        body = json.dumps({"ok": True, "result": said}).encode()
-        return http_answer(200, body, "Content-Type: application/json")
+        return _done(said)
+
+
+def _done(result: Any) -> bytes:
+    body = json.dumps({"ok": True, "result": result}).encode()
+    return http_answer(200, body, "Content-Type: application/json")
 
 
 @contextlib.asynccontextmanager

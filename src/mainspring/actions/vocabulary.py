@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mainspring.actions.agent.action import AGENT_ACTION
+from mainspring.actions.approval import APPROVAL
 from mainspring.actions.callback import CALLBACK_WEBHOOK
 from mainspring.actions.delay import DELAY
 from mainspring.actions.for_each import for_each_action
@@ -19,6 +20,7 @@ def builtin_actions(limits: Limits, workshop: Workshop | None = None) -> tuple[A
     return (
         TRANSFORM_DATA,
         DELAY,
+        APPROVAL,
         for_each_action(limits),
         NOTIFICATION,
         CALLBACK_WEBHOOK,

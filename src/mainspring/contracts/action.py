@@ -61,3 +61,5 @@ class Action:
     nested: str | None = None
     # Its only work is to wait.
     waits: bool = False
+    # What it waits for is an answer: its value is not known before somebody gave one.
+    asks: bool = False

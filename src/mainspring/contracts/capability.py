@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from uuid import UUID
 
 from mainspring.contracts.errors import Fault
 from mainspring.contracts.roles import Permission
@@ -14,9 +15,13 @@ from mainspring.contracts.roles import Permission
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.errors import Finding
+    from mainspring.contracts.outcome import Nothing, Unclear
 
 Part = TypeVar("Part")
 CapabilityHandler = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
+Resolve = Callable[
+    ["CallContext", Mapping[str, Any]], Awaitable["Mapping[str, Any] | Unclear | Nothing"]
+]
 
 
 class Effect(StrEnum):
@@ -34,6 +39,19 @@ class Audience(StrEnum):
     RUNS = "runs"  # runs alone: it needs a grant's bounds or an automation's own rows
     PEOPLE = "people"  # members and their tokens; it can never be granted
     ADMINISTRATORS = "administrators"  # who looks after the installation; never granted
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a call goes over a connection: the integration, its hosts, and whose it is."""
+
+    integration: str
+    # The only hosts that are dialled; what the connection holds goes nowhere else.
+    hosts: frozenset[str]
+    # Whether a connection must be there, is used where there is one, or is never used.
+    connection: Literal["needed", "used", "none"] = "needed"
+    # Whose connection; None: that of whoever calls, or of the automation's maker.
+    owner_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +75,11 @@ class Annotations:
     # The hosts this capability reaches, where the operator fixed them and no argument can
     # change them: a grant for it then permits these hosts, and its secrets go nowhere else.
     hosts: frozenset[str] | None = None
+    # Where a call of an integration goes: its context then speaks over that connection.
+    route: Route | None = None
+    # Arguments whose values are what the caller is connected to, in lists that are shown to each
+    # caller as they are for them: the argument, and which surface (fetch, act or adapter).
+    connected: Mapping[str, str] = field(default_factory=dict)
     # Arguments that no record may keep, not even as a digest that could be guessed.
     hidden_arguments: frozenset[str] = frozenset()
     # Fields of the result that are shown to the caller this once and kept in no record.
@@ -86,6 +109,24 @@ class Annotations:
 
 
 @dataclass(frozen=True, slots=True)
+class Envelope:
+    """What a held call says of itself beside what it would do."""
+
+    # Drafts of one turn, which a person answers as a set.
+    batch_id: UUID | None = None
+    # Where people are told of it.
+    notify: tuple[str, ...] = ("inbox",)
+    # The integration and its action, in the words of whoever asked; None: what the call shows.
+    source: str | None = None
+    action: str | None = None
+    # The argument whose fields a person may still change; empty: the arguments themselves.
+    within: str = ""
+    # Those fields, and what it is like where it arrives; None: as the write itself says.
+    editable: tuple[str, ...] | None = None
+    family: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """An outside write that a person sees before it leaves."""
 
@@ -95,8 +136,19 @@ class Write:
     editable: tuple[str, ...] = ()
     # On the global safe list: may go without a person under auto_confirm_safe.
     safe: bool = False
+    # The arguments that are wording and nothing else: a standing rule may leave them open. What
+    # decides who gets it, or what becomes of it, is never among them.
+    wording: tuple[str, ...] = ()
+    # What it is like where it arrives, so that a person sees it so: email, event, file, message,
+    # issue; empty: it is shown by its fields.
+    family: str = ""
     # Where a confirmed draft is another capability's to do: that one's id, and its arguments.
     performs: Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]] | None = None
+    # What a call says of itself in arguments of its own; left out: nothing.
+    envelope: Callable[[Mapping[str, Any]], Envelope] | None = None
+    # Makes exact arguments of what was asked for, before anything is held or pretended; or asks
+    # back, or says that there is nothing to do. It reads at most, and never sends.
+    resolve: Resolve | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 from uuid import UUID
@@ -97,8 +98,20 @@ class Http(Protocol):
 
 
 MAIL_RECIPIENTS = 50
+MAIL_FILES = 5
+# Each of them; how much a mail may have in all is the mail server's to say.
+MAIL_FILE_BYTES = 10_485_760
 # The longest line a mail may have, and so the longest subject.
 MAIL_SUBJECT = 998
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that leaves with a mail."""
+
+    filename: str
+    content: bytes
+    mime_type: str = "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +126,9 @@ class Mail:
     reply_to: str | None = None
     # Further headers, such as Auto-Submitted; those of the mail itself cannot be given.
     headers: Mapping[str, str] = field(default_factory=dict)
+    # These get it too, and nobody who reads it sees that.
+    bcc: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +148,67 @@ class Mailer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RawMail:
+    """A mail as it lies in a mailbox, and how large it is; of a larger one only the beginning."""
+
+    uid: int
+    data: bytes
+    size: int
+
+
+class Mailbox(Protocol):
+    """One folder of a mailbox, opened to be read; nothing in it is changed."""
+
+    @property
+    def uidvalidity(self) -> int:
+        """Which numbering the uids belong to; another one means that they say nothing any more."""
+        ...
+
+    @property
+    def last_uid(self) -> int:
+        """The last uid that was given to a mail here when it was opened; 0: nobody knows."""
+        ...
+
+    async def search(
+        self,
+        *,
+        after: int = 0,
+        since: date | None = None,
+        terms: Sequence[tuple[str, str]] = (),
+    ) -> Sequence[int]:
+        """The uids above one, of mails since a day in which all the terms are found, in order.
+
+        A term is where it stands (from, to, cc, subject, body or text) and what stands there.
+        """
+        ...
+
+    async def fetch(self, uid: int, most_bytes: int) -> RawMail | None:
+        """One mail, or its beginning; None: it is not there any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What may be known of the connection that a call goes over; nothing secret is in it."""
+
+    connection_id: UUID
+    integration: str
+    # What people call it here, and who it is over there, such as an address.
+    label: str
+    account: str = ""
+    # What was set when it was connected, such as the server of a mailbox.
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    scopes: frozenset[str] = frozenset()
+
+
 class CallContext(Protocol):
     """Given to a capability's handler."""
+
+    @property
+    def account(self) -> Account | None:
+        """The connection that ``http`` speaks over; None where there is none."""
+        ...
 
     @property
     def actor(self) -> Actor: ...
@@ -155,6 +230,10 @@ class CallContext(Protocol):
     def http(self) -> Http: ...
     @property
     def mail(self) -> Mailer: ...
+
+    def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
+        """Opens the mailbox that the connection leads to, as its settings say."""
+        ...
 
     async def owner_address(self) -> str | None:
         """Where the automation's owner gets mail, or the caller where there is no run.

@@ -9,6 +9,7 @@ same object.
     │   └── Unsupported 415  in a format that is not read here
     ├── Unauthenticated 401  the caller is unknown
     ├── Denied 403           the caller is known and may not
+    │   └── ReconnectNeeded 403  a connection is not let in any more
     ├── Missing 404          there is no such thing here
     ├── Clash 409            the thing exists, in a state that does not allow this
     ├── Expired 410          it was possible once; the time for it has passed
@@ -85,7 +86,8 @@ class Problem(Exception):
         self.retry_after = retry_after
         if retryable is not None:
             self.retryable = retryable
-        self.unsent = unsent
+        if unsent is not None:
+            self.unsent = unsent
 
     def as_dict(self) -> dict[str, Any]:
         """The RFC 9457 problem document; the run record and every surface carry this."""
@@ -133,6 +135,16 @@ class Denied(Problem):
     """The caller is known and may not do this."""
 
     status, title, kind = 403, "Not allowed", "denied"
+
+
+class ReconnectNeeded(Denied):
+    """A connection is not let in any more, until a person connects it again.
+
+    Nothing has left: whoever was asked has refused to listen.
+    """
+
+    title, kind = "Connect it again", "reconnect_needed"
+    unsent = True
 
 
 class Missing(Problem):
@@ -223,7 +235,7 @@ def from_dict(shown: Mapping[str, Any]) -> Problem:
 KINDS: Mapping[str, type[Problem]] = {
     made.kind: made
     for made in (
-        Invalid, TooLarge, Unsupported, Unauthenticated, Denied, Missing, Clash, Expired,
-        Exhausted, OverBudget, Upstream, TimedOut, Fault,
+        Invalid, TooLarge, Unsupported, Unauthenticated, Denied, ReconnectNeeded, Missing, Clash,
+        Expired, Exhausted, OverBudget, Upstream, TimedOut, Fault,
     )
 }  # fmt: skip

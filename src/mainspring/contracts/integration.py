@@ -1,14 +1,31 @@
-"""An integration: a plug-in for one outside system, as one value."""
+"""An integration: a plug-in for one outside system, as one value.
+
+What it can do is of four kinds. Its capabilities are called like any other; those that write
+are offered to ``act_on_integration`` too. Its sources are asked for fresh data, which becomes
+pages. Its polls are the same on a schedule, from where the last one ended. Its adapters answer
+rows for boards. None of these knows who asks or where anything is kept: they are given a
+context, and answer values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.event import EventType
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.errors import Problem
+
+# As much as one call of a source brings where it does not bring everything.
+MOST_FETCHED: Final = 250
+# How often a poll looks where it does not say otherwise.
+USUAL_POLL: Final = "*/10 * * * *"
 
 
 def _nothing_to_add(given: Mapping[str, Any]) -> str | None:
@@ -29,6 +46,166 @@ class Offer:
     arguments: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     # What a person must know beside the capability's own preview.
     note: Callable[[Mapping[str, Any]], str | None] = _nothing_to_add
+    # By which name it is asked for; left out: the capability's.
+    name: str = ""
+    # The fields of the input that a person may still change; None: the capability's own.
+    editable: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that was read outside, as the page that it becomes.
+
+    The same ``source_ref`` never makes a second page, so it must stay the same for ever. One
+    without a type makes no page: of it only the event is told, with the cursor that passed it.
+    """
+
+    source_ref: str
+    type: str
+    title: str
+    body: str = ""
+    frontmatter: Mapping[str, Any] = field(default_factory=dict)
+    # What is told when the page is new: an event type of the integration, and its payload.
+    event: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    # Where one page tells of several events, such as the messages of a thread: by what this one
+    # is known. It is told too when the page is there already and its last news was another.
+    news: str | None = None
+    # Its text was not read this time: a page that is there keeps the one it has.
+    keeps_body: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One thing that could not be read: the others go on."""
+
+    source_ref: str
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What one look brought, and from where the next one goes on."""
+
+    items: Sequence[Item | Broken]
+    # Plain JSON; None: there is nothing to go on from.
+    cursor: Mapping[str, Any] | None = None
+    # Whether there is more to be had at once.
+    more: bool = False
+    # What whoever asked should know, such as a window that was cut.
+    note: str | None = None
+
+
+# Reads one portion: what was asked for, and where the portion before ended (None: the first).
+Read = Callable[["CallContext", Mapping[str, Any], Mapping[str, Any] | None], Awaitable[Portion]]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFile:
+    """A file that belongs to something that was read, such as an attachment of a mail."""
+
+    filename: str
+    content: bytes
+    mime_type: str = "application/octet-stream"
+
+
+# The files of something that became a page, by the front matter of that page.
+Files = Callable[["CallContext", Mapping[str, Any]], Awaitable[Sequence[ItemFile]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Fresh data on demand, for fetch_from_integration."""
+
+    # By which it is asked for, such as gmail; the same for all its ways in and out.
+    name: str
+    input_schema: Mapping[str, Any]
+    read: Read
+    # An input from a sentence, read without a model, at a moment; raises Invalid where it cannot.
+    from_request: Callable[[str, datetime], Mapping[str, Any]]
+    # The most items of one call; None: all there are.
+    most: int | None = MOST_FETCHED
+    # Fetches the files of what it read once more; None: its items have no files.
+    files: Files | None = None
+    # The hosts that an input with an address of its own leads to; None: those of the manifest.
+    # A run is let to such an address only where a board is linked to it.
+    hosts: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """What is looked for again and again; the cursor is kept with what it brought."""
+
+    name: str
+    description: str
+    # Called with the settings of the connection as its input.
+    read: Read
+    every: str = USUAL_POLL
+
+
+# Answers rows: a reference to what is read, and the arguments of the operation.
+Rows = Callable[
+    ["CallContext", Mapping[str, Any], Mapping[str, Any]], Awaitable[Sequence[Mapping[str, Any]]]
+]
+
+
+def _nothing_to_check(params: Mapping[str, Any]) -> None:
+    del params
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One way to read rows, such as github.list_open_prs."""
+
+    id: str
+    description: str
+    params_schema: Mapping[str, Any]
+    rows: Rows
+    # The columns it fills, by name: text, number, boolean, date, datetime, url or json.
+    columns: Mapping[str, str]
+    # The field that tells one row from another over time.
+    key: str = "id"
+    # What a schema cannot say about arguments; raises Invalid, its pointers seen from them.
+    check: Callable[[Mapping[str, Any]], None] = _nothing_to_check
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """Rows for boards from one kind of outside resource."""
+
+    kind: str
+    description: str
+    ref_schema: Mapping[str, Any]
+    operations: tuple[Operation, ...]
+    # The one spelling of a reference that fits the schema; raises Invalid.
+    normal: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+    # The hosts that a reference leads to; None: those of the manifest.
+    hosts: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+    # Whether a connection is needed, used where there is one, or never used.
+    connection: str = "needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """Something a person can press; ``data`` comes back when they do, 64 bytes at most."""
+
+    label: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompter:
+    """Reaches a person over their own connection, for a yes or a no."""
+
+    # Shows a text with buttons; answers where it stands, to be closed by later.
+    send: Callable[[CallContext, str, Sequence[Button]], Awaitable[Mapping[str, Any]]]
+    # Says what came of it, where it stands, and takes the buttons away.
+    close: Callable[[CallContext, Mapping[str, Any], str], Awaitable[None]]
+
+
+async def _unknown_account(ctx: CallContext) -> str:
+    del ctx
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +217,18 @@ class Integration:
     actions: tuple[Action, ...] = ()
     events: tuple[EventType, ...] = ()
     offers: tuple[Offer, ...] = ()
+    sources: tuple[Source, ...] = ()
+    polls: tuple[Poll, ...] = ()
+    adapters: tuple[Adapter, ...] = ()
+    prompter: Prompter | None = None
+    # Who a connection is over there, such as an address: asked when somebody connects and when
+    # somebody tests the connection. Raises a problem when the connection does not work.
+    account: Callable[[CallContext], Awaitable[str]] = _unknown_account
+
+    @property
+    def id(self) -> str:
+        return str(self.manifest["id"])
+
+    @property
+    def name(self) -> str:
+        return str(self.manifest["name"])

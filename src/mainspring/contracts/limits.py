@@ -51,6 +51,12 @@ class Limits:
         10_485_760, "bytes", "What one automation may send with http_fetch in a day."
     )
     http_response_bytes: int = _limit(409_600, "bytes", "A response body, decoded.")
+    integration_request_bytes: int = _limit(
+        75_497_472, "bytes", "A request body that an integration sends, attachments included."
+    )
+    integration_response_bytes: int = _limit(
+        33_554_432, "bytes", "An answer that an integration reads, decoded; most ask for less."
+    )
     http_redirects: int = _limit(5, "hops", "Redirects followed, each checked again.")
     http_seconds: int = _limit(60, "s", "One outbound request, from dialling to the last byte.")
     secret_bytes: int = _limit(8_192, "bytes", "The value of one secret.")

@@ -39,14 +39,20 @@ class Held:
     # What would be sent, as a record may show it.
     payload: Mapping[str, Any]
     expires_at: datetime
+    # What would be done, by its name.
+    action: str = ""
+    # Of all that a person is shown: agreement is to this and to nothing else.
+    hash: str = ""
 
     def as_value(self) -> dict[str, Any]:
         return {
             "kind": "draft",
             "draft_id": str(self.draft_id),
+            "action": self.action,
             "preview": self.preview,
             "payload": dict(self.payload),
             "expires_at": self.expires_at.isoformat(),
+            "hash": self.hash,
         }
 
 

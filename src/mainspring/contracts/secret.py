@@ -8,6 +8,7 @@ text that merely looks like a placeholder arrived as data and stays data.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,18 @@ class SecretRef:
 
     def __str__(self) -> str:
         return f"[secret {self.name}]"
+
+
+def connection_secret(name: str) -> SecretRef:
+    """What a connection holds, standing in a request that goes out over that connection.
+
+    No secret of a member has such a name, so no definition can ask for one.
+    """
+    return SecretRef(f"connection.{name}")
+
+
+# What lets a connection in: an access token, an API key or a bot's token.
+CONNECTION_TOKEN: Final = connection_secret("token")
 
 
 @dataclass(frozen=True, slots=True)

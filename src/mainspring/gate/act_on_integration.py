@@ -1,25 +1,29 @@
-"""act_on_integration: one write to an integration, by its install id and the action's name.
+"""act_on_integration: one write to an integration, by an exact action or in words.
 
-It is judged before it is held, by the action's own words, and it is always held: a person
-sees what would leave before anything does.
+Either way it becomes exact first, is judged by the action's own words, and is then held: a
+person sees what would leave before anything does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
-from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Clash
-from mainspring.gate.installs import Installs, install_id_of
+from mainspring.gate.acting.resolving import resolver
+from mainspring.gate.acting.schemas import ARGUMENTS_BYTES, OUTPUT, acting_input
+from mainspring.gate.installs import Installs
 
-_SHAPE: Final = "Give install_id, action_name and input; a request in words is not taken yet."
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.store.database import Database
+
 _NO_DRAFT: Final = "00000000-0000-0000-0000-000000000000"
 _SOME_TIME: Final = "2026-08-01T10:00:00+00:00"
 
 
-def act_on_integration(installs: Installs) -> Capability:
+def act_on_integration(installs: Installs, database: Database | None = None) -> Capability:
     """The capability over what is installed here."""
 
     def stub(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,14 +39,25 @@ def act_on_integration(installs: Installs) -> Capability:
         id="act_on_integration",
         description="Act on an integration\n\n"
         "Prepares a write to an outside system and answers a draft; nothing leaves before a "
-        "person has seen it. Judged by the action's own input before it is held. Installed "
-        f"here: {installs.listed()}.",
-        input_schema=_INPUT,
-        output_schema=_OUTPUT,
+        "person has seen it. Give install_id, action_name and input, or source and a request in "
+        "words, which is read as one such action or asked back. Show the preview to the person. "
+        f"Installed here: {installs.listed()}.",
+        input_schema=acting_input(installs.sources),
+        output_schema=OUTPUT,
         handler=_perform,
-        write=Write(preview=installs.preview, performs=installs.performs),
+        write=Write(
+            preview=installs.preview,
+            performs=installs.performs,
+            envelope=installs.envelope,
+            resolve=resolver(installs, database),
+        ),
         annotations=Annotations(
-            effect=Effect.SEND, seconds=1.0, judge=installs.findings, stub=stub
+            effect=Effect.SEND,
+            seconds=1.0,
+            judge=installs.findings,
+            stub=stub,
+            connected={"source": "act"},
+            arguments_bytes=ARGUMENTS_BYTES,
         ),
     )
 
@@ -54,88 +69,3 @@ async def _perform(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, 
         "What is prepared for an integration is sent by confirming its draft.",
         code="cannot_confirm",
     )
-
-
-_MAIL: Final[dict[str, Any]] = {
-    "install_id": str(install_id_of("email")),
-    "action_name": "send_email",
-    "input": {
-        "to": ["ada@example.com"],
-        "subject": "Re: next week",
-        "body": "Friday works for us.",
-    },
-}
-_INPUT: Final[dict[str, Any]] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["install_id", "action_name", "input"],
-    "properties": {
-        "install_id": {
-            "type": "string",
-            "format": "uuid",
-            "description": "Which integration; the description of this tool lists them.",
-        },
-        "action_name": {
-            "type": "string",
-            "description": "One of its actions, such as send_email.",
-            "minLength": 1,
-            "maxLength": 200,
-        },
-        "input": {
-            "type": "object",
-            "description": "What the action takes. send_email: to, subject, body, and if there "
-            "is one the thread_id that it answers.",
-        },
-    },
-    "x-mainspring-instead": {"source": _SHAPE, "request": _SHAPE},
-    "examples": [
-        _MAIL,
-        {
-            "install_id": str(install_id_of("slack")),
-            "action_name": "slack_post",
-            "input": {"channel": "C0123456789", "text": "The build is green again."},
-        },
-    ],
-    "x-mainspring-anti-examples": [
-        {"value": {"action_name": "send_email", "input": {}}, "reason": "of which integration?"},
-        {
-            "value": {**_MAIL, "install_id": "email"},
-            "reason": "an integration is named by its install id",
-        },
-        {
-            "value": {"source": "email", "request": "Tell Ada that Friday works."},
-            "reason": "a request in words is not taken yet",
-        },
-        {"value": {**_MAIL, "input": "Friday works for us."}, "reason": "an input is an object"},
-        {"value": {**_MAIL, "request": "and be quick"}, "reason": "one shape or the other"},
-    ],
-}
-_OUTPUT: Final[dict[str, Any]] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["kind", "draft_id", "preview", "payload", "expires_at"],
-    "properties": {
-        "kind": {
-            "description": "draft; suppressed when the run only tried it.",
-            "enum": ["draft", "suppressed"],
-        },
-        "draft_id": {"type": "string", "format": "uuid"},
-        "preview": {"type": "string", "description": "What would happen, in a sentence."},
-        "payload": {"type": "object", "description": "What would be done, as it was asked for."},
-        "expires_at": {"type": "string", "format": "date-time"},
-    },
-    "examples": [
-        {
-            "kind": "draft",
-            "draft_id": "01900000-0000-7000-8000-0000000000d1",
-            "preview": "Send to ada@example.com “Re: next week”: Friday works for us.",
-            "payload": _MAIL,
-            "expires_at": _SOME_TIME,
-        }
-    ],
-    "x-mainspring-anti-examples": [
-        {"value": {"kind": "draft"}, "reason": "a draft says what waits, and until when"},
-    ],
-}

@@ -39,6 +39,8 @@ class Agreed:
     draft_id: UUID
     # The hosts that it may reach, as they were granted when it was held.
     hosts: frozenset[str] | None
+    # The hash of the wording that was agreed to.
+    hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,14 @@ from mainspring.contracts.secret import SpeltSecrets
 from mainspring.gate.artifacts.blobs import BlobStore, Nowhere
 from mainspring.gate.ask import Answer, Ask, digest, kept_result, plain, spelled, veiled
 from mainspring.gate.budget import ENDLESS, Purse
+from mainspring.gate.connected.lines import Lines
 from mainspring.gate.direct import Visitor
 from mainspring.gate.egress import Egress
 from mainspring.gate.keeping import Keeping
 from mainspring.gate.known import Known
 from mainspring.gate.lost_asks import book_under_way
 from mainspring.gate.passage import unknown
-from mainspring.gate.pinned import Offer, offers_to
+from mainspring.gate.pinned import Offer, linked, offers_to
 from mainspring.gate.pipeline import Pipeline
 from mainspring.gate.policy import Posture
 from mainspring.gate.rates import Rate
@@ -64,6 +65,7 @@ class Gate:
         draft_lifetime: timedelta = timedelta(hours=1),
         models: Models | None = None,
         blobs: BlobStore | None = None,
+        lines: Lines | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._database = database
@@ -74,6 +76,7 @@ class Gate:
         self._pipeline = Pipeline(
             vocabulary, database, egress, vault, clock, limits, mailer, self._keeping,
             draft_lifetime, models or NoModels(), blobs or Nowhere(), owner_mail,
+            lines,
         )  # fmt: skip
 
     @property
@@ -88,7 +91,18 @@ class Gate:
     async def offers(self, visitor: Visitor) -> list[Offer]:
         """Everything a visitor may call, with the schema as it stands for them."""
         words = await self._vocabulary.of(visitor.actor.workspace_id)
-        return list(offers_to(words, visitor))
+        found = list(offers_to(words, visitor))
+        surfaces = {
+            one for offer in found for one in offer.capability.annotations.connected.values()
+        }
+        if not surfaces or self._pipeline.lines is None:
+            return found
+        owner = visitor.actor.id
+        if visitor.held is not None:
+            owner = visitor.held.posture.owner_id or owner
+        space = visitor.actor.workspace_id
+        sources = await self._pipeline.lines.sources_for(space, owner, surfaces)
+        return [linked(offer, sources) for offer in found]
 
     async def find(self, workspace_id: UUID, capability: str) -> Capability | None:
         """A capability by its name, the tools that the workspace is connected to included."""
@@ -225,3 +239,5 @@ class Gate:
     async def aclose(self) -> None:
         """Writes the records that are still to be written."""
         await self._keeping.aclose()
+        if self._pipeline.lines is not None:
+            await self._pipeline.lines.aclose()

@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 from uuid import UUID
 
 from mainspring.contracts.agency import Agency
+from mainspring.contracts.capability import Route
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
+from mainspring.contracts.context import (
+    Account,
+    Actor,
+    Http,
+    Mailbox,
+    Mailer,
+    RunRef,
+    Transaction,
+)
 from mainspring.contracts.errors import Fault
 from mainspring.contracts.model import ModelReply, ModelRequest
 
-# Performs a draft, once, and answers what came of it.
-Confirm = Callable[[UUID], Coroutine[Any, Any, Any]]
+
+class Confirm(Protocol):
+    """Performs a draft, once, and answers what came of it; or only gives it other words.
+
+    ``seen`` is the hash of the wording that was seen. With ``noted``, the audit log is told of
+    a refusal as well.
+    """
+
+    async def __call__(
+        self,
+        draft_id: UUID,
+        *,
+        edits: Mapping[str, Any] | None = None,
+        seen: str | None = None,
+        sends: bool = True,
+        noted: bool = False,
+    ) -> Any: ...
+
+
+@runtime_checkable
+class LeadsToMailbox(Protocol):
+    """A way out over a connection that may be one to a mailbox."""
+
+    def mailbox(self) -> AbstractAsyncContextManager[Mailbox]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A way out over a connection, and what may be known of it."""
+
+    http: Http
+    account: Account | None
+
+
+# Opens the connection that a route leads over; ``ReconnectNeeded`` or ``Missing`` without one.
+Connect = Callable[[Route], Coroutine[Any, Any, Connected]]
 
 
 @dataclass(slots=True)
@@ -33,10 +77,16 @@ class GateContext:
     model: str
     ask_model: Callable[[ModelRequest], Coroutine[Any, Any, ModelReply]]
     transaction: Transaction | None = None
-    # No handler but that of ``confirm_action`` is given it.
+    # The connection that ``http`` speaks over, if it is one.
+    account: Account | None = None
+    # Opens another connection for this call; what goes over it is masked and recorded alike.
+    connect: Connect | None = None
+    # No handler but those that answer drafts is given it.
     confirm: Confirm | None = None
     # No handler but that of ``agent.run`` is given it.
     agency: Agency | None = None
+    # How its run was meant: live, verify or dry_run.
+    mode: str = "live"
     spent: Decimal = field(default=Decimal(0))
 
     @property
@@ -44,6 +94,11 @@ class GateContext:
         if self.transaction is None:
             raise Fault("This capability is not declared transactional.")
         return self.transaction
+
+    def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
+        if not isinstance(self.http, LeadsToMailbox):
+            raise Fault("This call goes over no connection to a mailbox.", retryable=False)
+        return self.http.mailbox()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         return await self.ask_model(request)

@@ -1,4 +1,4 @@
-"""What waits for a person, as capabilities: list it, confirm it, discard it.
+"""What waits for a person, as capabilities: list it, edit it, confirm it, discard it, repeat it.
 
 Confirming is for people and for clients with a person's own token. A run may do it in one case
 only, which is judged where the draft is sent.
@@ -7,31 +7,33 @@ only, which is judged where the draft is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Fault
+from mainspring.contracts.errors import Fault, Problem
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
-from mainspring.gate.context import GateContext
-from mainspring.gate.draft_schemas import (
-    CONFIRM_INPUT,
-    CONFIRM_OUTPUT,
-    DISCARD_INPUT,
-    DISCARD_OUTPUT,
-    LIST_INPUT,
-    LIST_OUTPUT,
-    USUAL,
-)
-from mainspring.gate.drafts import discard, drafts_of
-from mainspring.gate.sending import CONFIRM_ACTION
+from mainspring.gate import draft_schemas as shapes
+from mainspring.gate.context import Confirm, GateContext
+from mainspring.gate.draft_again import draft_again
+from mainspring.gate.drafts import discard, drafts_of, hold_all, one_draft
+from mainspring.gate.sending import CONFIRM_ACTION, CONFIRM_ACTIONS, EDIT_ACTION
+from mainspring.store.audit import append_audit, entry_by
+from mainspring.workspace.approval_policy import GET_APPROVAL_POLICY, SET_APPROVAL_POLICY
+from mainspring.workspace.inbox_decisions import ACK_INBOX_ACTION
 
 
-def draft_capabilities(known: Mapping[str, Capability]) -> tuple[Capability, ...]:
+def draft_capabilities(
+    known: Mapping[str, Capability], lifetime: timedelta = timedelta(hours=1)
+) -> tuple[Capability, ...]:
     """Everything that answers drafts of these capabilities."""
-    return (_confirm(), _discard(), _list(known))
+    return (
+        _confirm(), _confirm_all(), _edit(), _discard(), _discard_all(), _again(known, lifetime),
+        _list(known), ACK_INBOX_ACTION, GET_APPROVAL_POLICY, SET_APPROVAL_POLICY,
+    )  # fmt: skip
 
 
 def _confirm() -> Capability:
@@ -39,11 +41,13 @@ def _confirm() -> Capability:
         id=CONFIRM_ACTION,
         description="Confirm a draft\n\n"
         "Sends exactly what the draft shows, once. Asked again, it answers what came of it and "
-        "sends nothing. Failed with outcome unknown: it may have left all the same, so look at "
-        "the other side first. For people, after they have seen the preview. A run may confirm "
-        "its own drafts of safe writes under auto_confirm_safe, and nothing else.",
-        input_schema=CONFIRM_INPUT,
-        output_schema=CONFIRM_OUTPUT,
+        "sends nothing. edits changes fields that the draft lists as editable; whoever confirms "
+        "so agrees to their own words. A draft that was edited before needs the hash of the "
+        "wording that was seen. Failed with outcome unknown: it may have left all the same, so "
+        "look at the other side first. For people, after they have seen the preview. A run may "
+        "confirm its own drafts of safe writes under auto_confirm_safe, and nothing else.",
+        input_schema=shapes.CONFIRM_INPUT,
+        output_schema=shapes.CONFIRM_OUTPUT,
         handler=_confirmed,
         annotations=Annotations(
             effect=Effect.SEND, seconds=2.0, permission=Permission.DECIDE, stub=_pretended
@@ -52,9 +56,15 @@ def _confirm() -> Capability:
 
 
 async def _confirmed(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+    return await _way(ctx)(
+        UUID(arguments["draft_id"]), edits=arguments.get("edits"), seen=arguments.get("hash")
+    )
+
+
+def _way(ctx: CallContext) -> Confirm:
     if not isinstance(ctx, GateContext) or ctx.confirm is None:
         raise Fault("Only the gate can send a draft.", retryable=False)
-    return await ctx.confirm(UUID(arguments["draft_id"]))
+    return ctx.confirm
 
 
 def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,20 +78,79 @@ def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _confirm_all() -> Capability:
+    return Capability(
+        id=CONFIRM_ACTIONS,
+        description="Confirm several drafts\n\n"
+        "One after the other, each as confirm_action does it; one that fails does not stop those "
+        "after it. For people, after they have seen each preview. A draft that was edited needs "
+        "its hash in hashes.",
+        input_schema=shapes.CONFIRM_ALL_INPUT,
+        output_schema=shapes.CONFIRM_ALL_OUTPUT,
+        handler=_confirmed_all,
+        annotations=Annotations(
+            effect=Effect.SEND, seconds=5.0, permission=Permission.DECIDE,
+            audience=Audience.PEOPLE, subject=_first,
+        ),
+    )  # fmt: skip
+
+
+async def _confirmed_all(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    confirm, hashes = _way(ctx), arguments.get("hashes", {})
+    results = []
+    for draft in arguments["draft_ids"]:
+        try:
+            answer = await confirm(UUID(draft), seen=hashes.get(draft), noted=True)
+        except Problem as problem:
+            results.append({"draft_id": draft, "status": "failed", "error": problem.as_dict()})
+        else:
+            # What was sent before is told again, and is no news.
+            told = answer.value if isinstance(answer, Unchanged) else answer
+            results.append(dict(told))
+    return {"results": results}
+
+
+def _first(given: Mapping[str, Any], answered: Any) -> str | None:
+    del answered
+    drafts = given.get("draft_ids")
+    return str(drafts[0]) if isinstance(drafts, list) and len(drafts) == 1 else None
+
+
+def _edit() -> Capability:
+    return Capability(
+        id=EDIT_ACTION,
+        description="Edit a draft\n\n"
+        "Changes fields that the draft lists as editable and answers the new preview with its "
+        "hash; nothing is sent. Whoever confirms it then does so with that hash, and those who "
+        "had approved the wording before have to look again. A field given as null is taken "
+        "away.",
+        input_schema=shapes.EDIT_INPUT,
+        output_schema=shapes.EDIT_OUTPUT,
+        handler=_edited,
+        annotations=Annotations(
+            effect=Effect.KEEP, seconds=0.1, permission=Permission.DECIDE, audience=Audience.PEOPLE
+        ),
+    )
+
+
+async def _edited(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+    return await _way(ctx)(
+        UUID(arguments["draft_id"]), edits=arguments["edits"], seen=arguments.get("hash"),
+        sends=False,
+    )  # fmt: skip
+
+
 def _discard() -> Capability:
     return Capability(
         id="discard_action",
         description="Discard a draft\n\n"
         "Nothing is sent, and it cannot be confirmed any more. Discarding it again changes "
         "nothing.",
-        input_schema=DISCARD_INPUT,
-        output_schema=DISCARD_OUTPUT,
+        input_schema=shapes.DISCARD_INPUT,
+        output_schema=shapes.DISCARD_OUTPUT,
         handler=_discarded,
-        annotations=Annotations(
-            effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
-            permission=Permission.DECIDE,
-        ),
-    )  # fmt: skip
+        annotations=_deciding(),
+    )
 
 
 async def _discarded(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
@@ -91,17 +160,75 @@ async def _discarded(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
     return answer if news else Unchanged(answer)
 
 
+def _discard_all() -> Capability:
+    return Capability(
+        id="discard_actions",
+        description="Discard several drafts\n\n"
+        "Nothing of them is sent. One that cannot be discarded does not stop the others.",
+        input_schema=shapes.DISCARD_ALL_INPUT,
+        output_schema=shapes.DISCARD_ALL_OUTPUT,
+        handler=_discarded_all,
+        annotations=_deciding(_first),
+    )
+
+
+async def _discarded_all(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    drafts = [UUID(draft) for draft in arguments["draft_ids"]]
+    await hold_all(ctx.tx, ctx.actor.workspace_id, drafts)
+    results, told = [], []
+    for draft in drafts:
+        one: dict[str, Any] = {"draft_id": str(draft), "status": "discarded"}
+        try:
+            await discard(ctx.tx, ctx.actor, draft, arguments.get("reason"))
+            told.append(entry_by(ctx.actor, "draft.discarded", draft))
+        except Problem as problem:
+            one |= {"status": "failed", "error": problem.as_dict()}
+            told.append(entry_by(ctx.actor, "draft.refused", draft, {"code": problem.code}))
+        results.append(one)
+    await append_audit(ctx.tx, told)
+    return {"results": results}
+
+
+def _deciding(subject: Any = None) -> Annotations:
+    return Annotations(
+        effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+        permission=Permission.DECIDE, subject=subject,
+    )  # fmt: skip
+
+
+def _again(known: Mapping[str, Capability], lifetime: timedelta) -> Capability:
+    async def repeated(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+        old = UUID(arguments["draft_id"])
+        made, news = await draft_again(ctx.tx, ctx.actor, old, ctx.clock.now(), lifetime)
+        answer = _entry(await one_draft(ctx.tx, ctx.actor.workspace_id, known, made))
+        return answer if news else Unchanged(answer)
+
+    return Capability(
+        id="redraft_action",
+        description="Draft it again\n\n"
+        "Makes a new draft of the same bytes from one whose time was over, that was discarded, or "
+        "that failed with nothing sent. It waits for a person like any other; nothing is sent. "
+        "Asked twice, it is the same new draft.",
+        input_schema=shapes.AGAIN_INPUT,
+        output_schema=shapes.AGAIN_OUTPUT,
+        handler=repeated,
+        annotations=_deciding(),
+    )
+
+
 def _list(known: Mapping[str, Capability]) -> Capability:
     async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        most = arguments.get("limit", USUAL)
+        most = arguments.get("limit", shapes.USUAL)
         after = arguments.get("after")
         rows = await drafts_of(
             ctx.tx, ctx.actor.workspace_id, known, status=arguments.get("status", "pending"),
             after=None if after is None else UUID(after), most=most + 1,
+            source=arguments.get("source"),
         )  # fmt: skip
         page = rows[:most]
         return {
-            "actions": [_entry(row) for row in page],
+            "count": len(page),
+            "drafts": [_entry(row) for row in page],
             "next": str(page[-1]["id"]) if len(rows) > most else None,
         }
 
@@ -111,8 +238,8 @@ def _list(known: Mapping[str, Capability]) -> Capability:
         "The newest first, as drafts: what would happen, with which arguments, and until when. "
         "Nothing is sent by looking. Left out, status is pending; expired ones are listed under "
         "expired.",
-        input_schema=LIST_INPUT,
-        output_schema=LIST_OUTPUT,
+        input_schema=shapes.LIST_INPUT,
+        output_schema=shapes.LIST_OUTPUT,
         handler=listed,
         annotations=Annotations(
             effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
@@ -123,15 +250,23 @@ def _list(known: Mapping[str, Capability]) -> Capability:
 def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "draft_id": str(row["id"]),
-        "status": row["status"],
-        "outcome": row["outcome"],
-        "action": row["capability"],
+        "source": row["source"],
+        "action": row["action"],
         "preview": row["preview"],
-        "payload": row["arguments"],
-        "automation_id": _text(row["automation_id"]),
-        "run_id": _text(row["run_id"]),
         "created_at": row["created_at"].isoformat(),
         "expires_at": row["expires_at"].isoformat(),
+        "notify_targets": list(row["notify"]),
+        "hash": row["hash"],
+        "revision": row["revision"],
+        "batch_id": _text(row["batch_id"]),
+        "status": row["status"],
+        "outcome": row["outcome"],
+        "payload": row["arguments"],
+        "editable": row["editable"],
+        "approvals": row["approvals"],
+        "automation_id": _text(row["automation_id"]),
+        "run_id": _text(row["run_id"]),
+        "redraft_of": _text(row["redraft_of"]),
     }
 
 

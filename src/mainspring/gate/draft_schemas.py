@@ -1,176 +1,325 @@
-"""The shapes of what answers drafts: confirm, discard and list."""
+"""The shapes of what answers drafts: confirm, edit, discard, repeat and list."""
 
 from __future__ import annotations
 
 from typing import Any, Final, get_args
 
+from mainspring.contracts.object_schema import object_schema, plain_object
 from mainspring.gate.drafts import DraftStatus
 
 MOST: Final = 100
+MOST_CONFIRMED: Final = 50
 USUAL: Final = 50
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_STATUSES: Final = list(get_args(DraftStatus))
 _ID: Final = {"type": "string", "format": "uuid"}
 _ID_OR_NONE: Final = {"type": ["string", "null"], "format": "uuid"}
 _MOMENT: Final = {"type": "string", "format": "date-time"}
 _DRAFT: Final = "01900000-0000-7000-8000-0000000000d1"
+_OTHER: Final = "01900000-0000-7000-8000-0000000000d2"
 _RUN: Final = "01900000-0000-7000-8000-0000000000a1"
 _AUTOMATION: Final = "01900000-0000-7000-8000-0000000000b1"
 _OUTCOMES: Final = ["sent", "not_sent", "unknown"]
-
-
-def _object(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:
-    return {
-        "$schema": _DIALECT,
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(required),
-        "properties": properties,
-        **more,
-    }
-
-
-def _not(value: Any, reason: str) -> dict[str, Any]:
-    return {"value": value, "reason": reason}
-
-
-CONFIRM_INPUT: Final[dict[str, Any]] = _object(
-    {"draft_id": {**_ID, "description": "The draft, as it was answered or listed."}},
-    "draft_id",
-    **{
-        "examples": [{"draft_id": _DRAFT}],
-        "x-mainspring-instead": {
-            "edits": "What is sent is what was shown: discard the draft and ask for another.",
-            "draft_ids": "One draft at a time: draft_id.",
-        },
-        "x-mainspring-anti-examples": [
-            _not({}, "which draft?"),
-            _not({"draft_id": "the last one"}, "a draft is named by its id"),
-            _not({"draft_id": _DRAFT, "edits": {"text": "x"}}, "what was shown is what is sent"),
-        ],
+_SEEN: Final = "a2c4" * 16
+_HASH: Final = {
+    "type": "string",
+    "description": "Of all that a person is shown of a draft, as it is told with the draft.",
+    "pattern": "^[0-9a-fA-F]{64}$",
+}
+_NAMED: Final = {**_ID, "description": "The draft, as it was answered or listed."}
+_EDITS: Final = {
+    "type": "object",
+    "description": "New values of fields that the draft lists as editable; null takes a field "
+    "away. Any other field is refused.",
+    "minProperties": 1,
+}
+_REASON: Final = {
+    "type": "string",
+    "description": "Why, for whoever asks later.",
+    "minLength": 1,
+    "maxLength": 500,
+}
+_SENT: Final = {
+    "draft_id": _DRAFT,
+    "status": "confirmed",
+    "outcome": "sent",
+    "source": "gmail",
+    "action": "send_email",
+    "hash": _SEEN,
+    "result": {"message_id": "<1@example.com>"},
+}
+_IN_DOUBT: Final = {
+    "draft_id": _DRAFT,
+    "status": "failed",
+    "outcome": "unknown",
+    "action": "send_email",
+    "error": {"detail": "The mail server did not answer in time.", "code": "mail_late"},
+}
+_ANSWER: Final[dict[str, Any]] = {
+    "draft_id": _ID,
+    "status": {
+        "description": "approved: this person agrees, and others have yet to; nothing was sent.",
+        "enum": ["confirmed", "failed", "approved"],
     },
+    "outcome": {
+        "description": "unknown: it may have left all the same; it is not sent again.",
+        "enum": _OUTCOMES,
+    },
+    "source": {"type": "string", "description": "The integration."},
+    "action": {"type": "string", "description": "What was held, by its name."},
+    "hash": {"type": "string", "description": "Of the wording that was agreed to."},
+    "result": {"description": "What the capability answered."},
+    "error": {"type": "object", "description": "Why it failed."},
+    "approvals": {"type": "integer", "description": "How many have agreed so far."},
+    "needed": {"type": "integer", "description": "How many must."},
+}
+
+CONFIRM_INPUT: Final = {
+    **object_schema(
+        {"draft_id": _NAMED, "edits": _EDITS, "hash": _HASH},
+        ("draft_id",),
+        [
+            {"draft_id": _DRAFT},
+            {"draft_id": _DRAFT, "hash": _SEEN},
+            {"draft_id": _DRAFT, "edits": {"subject": "Re: next Friday"}},
+        ],
+        [
+            ({}, "which draft?"),
+            ({"draft_id": "the last one"}, "a draft is named by its id"),
+            ({"draft_id": _DRAFT, "edits": {}}, "an edit changes something"),
+            ({"draft_id": _DRAFT, "edits": "shorter"}, "an edit names the field and its value"),
+            ({"draft_id": _DRAFT, "hash": "a2c4"}, "a hash is whole"),
+        ],
+    ),
+    "x-mainspring-instead": {"draft_ids": "One draft at a time; several with confirm_actions."},
+}
+CONFIRM_OUTPUT: Final = object_schema(
+    _ANSWER,
+    ("draft_id", "status", "outcome", "action"),
+    [
+        _SENT,
+        _IN_DOUBT,
+        {
+            "draft_id": _DRAFT,
+            "status": "approved",
+            "outcome": "not_sent",
+            "action": "send_email",
+            "hash": _SEEN,
+            "approvals": 1,
+            "needed": 2,
+        },
+    ],
+    [({"draft_id": _DRAFT, "status": "confirmed"}, "it must say whether it has left")],
 )
-CONFIRM_OUTPUT: Final[dict[str, Any]] = _object(
+CONFIRM_ALL_INPUT: Final = object_schema(
+    {
+        "draft_ids": {
+            "type": "array",
+            "description": "The drafts, in the order in which they are sent.",
+            "items": _ID,
+            "minItems": 1,
+            "maxItems": MOST_CONFIRMED,
+        },
+        "hashes": {
+            "type": "object",
+            "description": "By draft, the hash of the wording that was seen.",
+            "additionalProperties": _HASH,
+        },
+    },
+    ("draft_ids",),
+    [
+        {"draft_ids": [_DRAFT, _OTHER]},
+        {"draft_ids": [_DRAFT], "hashes": {_DRAFT: _SEEN}},
+    ],
+    [
+        ({}, "which drafts?"),
+        ({"draft_ids": []}, "at least one"),
+        ({"draft_ids": "all"}, "each is named by its id"),
+        ({"draft_ids": [_DRAFT], "edits": {"text": "x"}}, "edits are for one draft at a time"),
+    ],
+)
+CONFIRM_ALL_OUTPUT: Final = object_schema(
+    {
+        "results": {
+            "type": "array",
+            "description": "One for each draft, in the same order.",
+            "items": plain_object(_ANSWER, ("draft_id", "status")),
+        }
+    },
+    ("results",),
+    [{"results": [_SENT, {**_IN_DOUBT, "draft_id": _OTHER}]}],
+    [({"results": [{"status": "confirmed"}]}, "which one?")],
+)
+EDIT_INPUT: Final = object_schema(
+    {"draft_id": _NAMED, "edits": _EDITS, "hash": _HASH},
+    ("draft_id", "edits"),
+    [{"draft_id": _DRAFT, "edits": {"subject": "Re: next Friday"}}],
+    [
+        ({"draft_id": _DRAFT}, "what is to be changed?"),
+        ({"draft_id": _DRAFT, "edits": {}}, "an edit changes something"),
+        ({"edits": {"subject": "x"}}, "of which draft?"),
+    ],
+)
+EDIT_OUTPUT: Final = object_schema(
     {
         "draft_id": _ID,
-        "status": {"enum": ["confirmed", "failed"]},
-        "outcome": {
-            "description": "unknown: it may have left all the same; it is not sent again.",
-            "enum": _OUTCOMES,
-        },
-        "action": {"type": "string", "description": "The capability that was held."},
-        "result": {"description": "What the capability answered."},
-        "error": {"type": "object", "description": "Why it failed."},
+        "status": {"const": "pending"},
+        "action": {"type": "string"},
+        "preview": {"type": "string", "description": "What would happen now, in a sentence."},
+        "payload": {"type": "object"},
+        "expires_at": _MOMENT,
+        "revision": {"type": "integer", "description": "1 is the wording that it was made with."},
+        "hash": {"type": "string", "description": "What this wording is confirmed with."},
     },
-    "draft_id", "status", "outcome", "action",
-    **{
-        "examples": [
-            {
-                "draft_id": _DRAFT,
-                "status": "confirmed",
-                "outcome": "sent",
-                "action": "send_email",
-                "result": {"message_id": "<1@example.com>"},
-            },
-            {
-                "draft_id": _DRAFT,
-                "status": "failed",
-                "outcome": "unknown",
-                "action": "send_email",
-                "error": {"detail": "The mail server did not answer in time.", "code": "mail_late"},
-            },
-        ],
-        "x-mainspring-anti-examples": [
-            _not({"draft_id": _DRAFT, "status": "confirmed"}, "it must say whether it has left")
-        ],
-    },
-)  # fmt: skip
-DISCARD_INPUT: Final[dict[str, Any]] = _object(
-    {
-        "draft_id": _ID,
-        "reason": {
-            "type": "string",
-            "description": "Why, for whoever asks later.",
-            "minLength": 1,
-            "maxLength": 500,
-        },
-    },
-    "draft_id",
-    **{
-        "examples": [{"draft_id": _DRAFT}, {"draft_id": _DRAFT, "reason": "Wrong recipient."}],
-        "x-mainspring-anti-examples": [
-            _not({}, "which draft?"),
-            _not({"draft_id": _DRAFT, "reason": ""}, "a reason says something"),
-            _not({"draft_ids": [_DRAFT]}, "one at a time"),
-        ],
-    },
+    ("draft_id", "status", "action", "preview", "payload", "expires_at", "revision", "hash"),
+    [
+        {
+            "draft_id": _DRAFT,
+            "status": "pending",
+            "action": "send_email",
+            "preview": "Send to ada@example.com “Re: next Friday”: Friday works for us.",
+            "payload": {"to": ["ada@example.com"], "subject": "Re: next Friday", "text": "Yes."},
+            "expires_at": "2026-08-01T10:00:00+00:00",
+            "revision": 2,
+            "hash": _SEEN,
+        }
+    ],
+    [({"draft_id": _DRAFT, "status": "pending"}, "it must show the new wording and its hash")],
 )
-DISCARD_OUTPUT: Final[dict[str, Any]] = _object(
+DISCARD_INPUT: Final = {
+    **object_schema(
+        {"draft_id": _ID, "reason": _REASON},
+        ("draft_id",),
+        [{"draft_id": _DRAFT}, {"draft_id": _DRAFT, "reason": "Wrong recipient."}],
+        [
+            ({}, "which draft?"),
+            ({"draft_id": _DRAFT, "reason": ""}, "a reason says something"),
+            ({"draft_ids": [_DRAFT]}, "one at a time"),
+        ],
+    ),
+    "x-mainspring-instead": {"draft_ids": "One draft at a time; several with discard_actions."},
+}
+DISCARD_OUTPUT: Final = object_schema(
     {"ok": {"const": True}, "draft_id": _ID, "status": {"const": "discarded"}},
-    "ok", "draft_id", "status",
-    **{
-        "examples": [{"ok": True, "draft_id": _DRAFT, "status": "discarded"}],
-        "x-mainspring-anti-examples": [_not({"ok": True}, "which one?")],
-    },
-)  # fmt: skip
-LIST_INPUT: Final[dict[str, Any]] = _object(
+    ("ok", "draft_id", "status"),
+    [{"ok": True, "draft_id": _DRAFT, "status": "discarded"}],
+    [({"ok": True}, "which one?")],
+)
+DISCARD_ALL_INPUT: Final = object_schema(
     {
-        "status": {"enum": list(get_args(DraftStatus)), "default": "pending"},
+        "draft_ids": {
+            "type": "array",
+            "items": _ID,
+            "minItems": 1,
+            "maxItems": MOST,
+        },
+        "reason": _REASON,
+    },
+    ("draft_ids",),
+    [{"draft_ids": [_DRAFT, _OTHER]}, {"draft_ids": [_DRAFT], "reason": "Not this week."}],
+    [({}, "which drafts?"), ({"draft_ids": []}, "at least one")],
+)
+DISCARD_ALL_OUTPUT: Final = object_schema(
+    {
+        "results": {
+            "type": "array",
+            "description": "One for each draft, in the same order.",
+            "items": plain_object(
+                {
+                    "draft_id": _ID,
+                    "status": {"enum": ["discarded", "failed"]},
+                    "error": {"type": "object"},
+                },
+                ("draft_id", "status"),
+            ),
+        }
+    },
+    ("results",),
+    [{"results": [{"draft_id": _DRAFT, "status": "discarded"}]}],
+    [({"results": [{"draft_id": _DRAFT, "status": "gone"}]}, "discarded or failed")],
+)
+LIST_INPUT: Final = object_schema(
+    {
         "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL},
+        "source": {
+            "type": "string",
+            "description": "Only drafts for this integration, such as gmail.",
+            "minLength": 1,
+            "maxLength": 100,
+        },
+        "status": {"enum": _STATUSES, "default": "pending"},
         "after": {**_ID, "description": "next of the page before."},
     },
-    **{
-        "examples": [{}, {"status": "expired", "limit": 10}],
-        "x-mainspring-anti-examples": [
-            _not({"limit": 0}, "at least one"),
-            _not({"limit": MOST + 1}, "more than one page holds"),
-            _not({"status": "waiting"}, "a draft that waits is pending"),
-        ],
-    },
+    (),
+    [{}, {"source": "gmail"}, {"status": "expired", "limit": 10}],
+    [
+        ({"limit": 0}, "at least one"),
+        ({"limit": MOST + 1}, "more than one page holds"),
+        ({"status": "waiting"}, "a draft that waits is pending"),
+    ],
 )
 _ENTRY: Final[dict[str, Any]] = {
     "draft_id": _DRAFT,
-    "status": "pending",
-    "outcome": None,
+    "source": "gmail",
     "action": "send_email",
     "preview": "Send to ada@example.com “Re: next week”: Friday works for us.",
+    "created_at": "2026-08-01T09:00:00+00:00",
+    "expires_at": "2026-08-01T10:00:00+00:00",
+    "notify_targets": ["inbox"],
+    "hash": _SEEN,
+    "revision": 1,
+    "batch_id": None,
+    "status": "pending",
+    "outcome": None,
     "payload": {
         "to": ["ada@example.com"],
         "subject": "Re: next week",
         "text": "Friday works for us.",
     },
+    "editable": ["subject", "text"],
+    "approvals": 0,
     "automation_id": _AUTOMATION,
     "run_id": _RUN,
-    "created_at": "2026-08-01T09:00:00+00:00",
-    "expires_at": "2026-08-01T10:00:00+00:00",
+    "redraft_of": None,
 }
-LIST_OUTPUT: Final[dict[str, Any]] = _object(
+_SHOWN: Final[dict[str, Any]] = {
+    "draft_id": _ID,
+    "source": {"type": ["string", "null"], "description": "The integration, where it is one."},
+    "action": {"type": "string"},
+    "preview": {"type": "string"},
+    "created_at": _MOMENT,
+    "expires_at": _MOMENT,
+    "notify_targets": {"type": "array", "items": {"type": "string"}},
+    "hash": {"type": ["string", "null"], "description": "What it is confirmed with."},
+    "revision": {"type": "integer", "description": "More than 1: it was edited."},
+    "batch_id": {**_ID_OR_NONE, "description": "Drafts of one turn have the same."},
+    "status": {"enum": _STATUSES},
+    "outcome": {"enum": [*_OUTCOMES, None]},
+    "payload": {"type": "object"},
+    "editable": {"type": "array", "items": {"type": "string"}},
+    "approvals": {"type": "integer", "description": "How many have agreed to this wording."},
+    "automation_id": _ID_OR_NONE,
+    "run_id": _ID_OR_NONE,
+    "redraft_of": {**_ID_OR_NONE, "description": "The draft that it repeats."},
+}
+LIST_OUTPUT: Final = object_schema(
     {
-        "actions": {
-            "type": "array",
-            "maxItems": MOST,
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": list(_ENTRY),
-                "properties": {
-                    "draft_id": _ID,
-                    "status": {"enum": list(get_args(DraftStatus))},
-                    "outcome": {"enum": [*_OUTCOMES, None]},
-                    "action": {"type": "string"},
-                    "preview": {"type": "string"},
-                    "payload": {"type": "object"},
-                    "automation_id": _ID_OR_NONE,
-                    "run_id": _ID_OR_NONE,
-                    "created_at": _MOMENT,
-                    "expires_at": _MOMENT,
-                },
-            },
-        },
+        "count": {"type": "integer", "description": "How many stand in this answer."},
+        "drafts": {"type": "array", "maxItems": MOST, "items": plain_object(_SHOWN)},
         "next": {**_ID_OR_NONE, "description": "after of the next page; null at the end."},
     },
-    "actions", "next",
-    **{
-        "examples": [{"actions": [_ENTRY], "next": None}],
-        "x-mainspring-anti-examples": [_not({"actions": []}, "the end is said by next being null")],
-    },
-)  # fmt: skip
+    ("count", "drafts", "next"),
+    [{"count": 1, "drafts": [_ENTRY], "next": None}],
+    [({"count": 0, "drafts": []}, "the end is said by next being null")],
+)
+AGAIN_INPUT: Final = object_schema(
+    {"draft_id": _NAMED},
+    ("draft_id",),
+    [{"draft_id": _DRAFT}],
+    [({}, "which draft?"), ({"draft_id": _DRAFT, "edits": {"text": "x"}}, "edit the new draft")],
+)
+AGAIN_OUTPUT: Final = object_schema(
+    _SHOWN,
+    tuple(_SHOWN),
+    [{**_ENTRY, "draft_id": _OTHER, "redraft_of": _DRAFT}],
+    [({"draft_id": _OTHER}, "a draft says what waits, and until when")],
+)

@@ -5,8 +5,8 @@ What waits can be read here, and let go of. Sending it stands in ``sending``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -18,6 +18,9 @@ from mainspring.contracts.outcome import Held
 from mainspring.contracts.registry import Vocabulary
 from mainspring.gate.ask import Ask, digest, spelled, veiled
 from mainspring.gate.bound import binding, places_of
+from mainspring.gate.drafting.attachments import keep_files, set_aside
+from mainspring.gate.drafting.envelopes import envelope_of
+from mainspring.gate.standing.rules import unlearn
 
 DraftStatus = Literal["pending", "expired", "sending", "confirmed", "failed", "discarded"]
 _SOON: Final = 2.0
@@ -25,8 +28,12 @@ _SOON: Final = 2.0
 _INSERT = """
     INSERT INTO drafts (workspace_id, id, run_id, step, item, capability, arguments,
         arguments_hash, preview, expires_at, actor_kind, actor_id, secrets, automation_id, version,
-        bound_hash)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        bound_hash, batch_id, notify, source, action)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+        $10::timestamptz + make_interval(secs => coalesce(
+            (SELECT draft_seconds FROM workspaces WHERE workspace_id = $1), $11::float8)),
+        $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+    RETURNING expires_at
 """
 _UNDER = """
     SELECT r.automation_id, r.version, v.definition_hash, v.grants
@@ -43,11 +50,15 @@ STATUS = f"""CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired'
 OUTCOME = f"CASE WHEN {_LOST} THEN 'unknown' ELSE outcome END"
 _COLUMNS = f"""id, {STATUS} AS status, capability, preview, arguments, run_id, step, item,
         actor_kind, actor_id, created_at, expires_at, automation_id, {OUTCOME} AS outcome,
-        answered_kind, answered_by, answered_at, reason, result, error"""
+        answered_kind, answered_by, answered_at, reason, result, error, revision, batch_id, notify,
+        source, coalesce(action, capability) AS action, redraft_of,
+        encode(bound_hash, 'hex') AS hash, encode(approved_hash, 'hex') AS approved_hash,
+        (SELECT count(*) FROM draft_approvals a WHERE a.workspace_id = drafts.workspace_id
+            AND a.draft_id = drafts.id AND a.bound_hash = drafts.bound_hash) AS approvals"""
 _LIST = f"""
     SELECT {_COLUMNS} FROM drafts
     WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id < $2)
-      AND ($3::text IS NULL OR {STATUS} = $3)
+      AND ($3::text IS NULL OR {STATUS} = $3) AND ($5::text IS NULL OR source = $5)
     ORDER BY id DESC LIMIT $4
 """
 _ONE = f"SELECT {_COLUMNS} FROM drafts WHERE workspace_id = $1 AND id = $2"
@@ -56,8 +67,12 @@ _WAITING = """
     WHERE workspace_id = $1 AND status = 'pending' AND expires_at > now()
 """
 _HELD = f"""
-    SELECT {STATUS} AS status FROM drafts WHERE workspace_id = $1 AND id = $2
+    SELECT {STATUS} AS status, workspace_id, automation_id, version, capability
+    FROM drafts WHERE workspace_id = $1 AND id = $2
     FOR UPDATE
+"""
+_HOLD_ALL = """
+    SELECT id FROM drafts WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR UPDATE
 """
 _DISCARD = """
     UPDATE drafts SET status = 'discarded', outcome = 'not_sent', answered_kind = $3,
@@ -71,26 +86,32 @@ async def hold(
     ask: Ask,
     capability: Capability,
     arguments: Mapping[str, Any],
-    expires_at: datetime,
+    now: datetime,
+    lifetime: timedelta,
 ) -> Held:
-    """Keeps the exact arguments and what a person will be shown; nothing leaves."""
+    """Keeps the exact arguments and what a person will be shown; nothing leaves.
+
+    It waits as long as its workspace says, or else for the lifetime of drafts here.
+    """
     if capability.write is None:
         raise Fault(f"{capability.id} has nothing to hold.")
-    payload = ask.known.masked(dict(veiled(arguments, capability)))
-    held = Held(new_id(), capability.write.preview(arguments), payload, expires_at)
+    told = envelope_of(capability, arguments)
+    preview, (kept, files) = capability.write.preview(arguments), set_aside(arguments, told.within)
     run, space = ask.run, ask.actor.workspace_id
     under = None if run is None else await tx.fetchrow(_UNDER, space, run.id)
     places = places_of(ask.arguments)
-    await tx.execute(
-        _INSERT, space, held.draft_id, run and run.id, run and run.step,
-        run.item if run else "", capability.id, arguments, digest(spelled(arguments)),
-        held.preview, held.expires_at, ask.actor.kind, ask.actor.id, places,
-        under and under["automation_id"], under and under["version"],
-        binding(
-            capability.id, arguments, places, held.preview, under, capability.annotations.pin
-        ),
+    bound = binding(capability.id, kept, places, preview, under, capability.annotations.pin)
+    draft_id, pin = new_id(), digest(spelled(kept))
+    row = await tx.fetchrow(
+        _INSERT, space, draft_id, run and run.id, run and run.step, run.item if run else "",
+        capability.id, kept, pin, preview, now, lifetime.total_seconds(), ask.actor.kind,
+        ask.actor.id, places, under and under["automation_id"], under and under["version"], bound,
+        told.batch_id, list(told.notify), told.source, told.action,
     )  # fmt: skip
-    return held
+    await keep_files(tx, space, draft_id, files)
+    payload = ask.known.masked(dict(veiled(kept, capability)))
+    action = told.action or capability.id
+    return Held(draft_id, preview, payload, row["expires_at"], action, bound.hex())
 
 
 async def list_drafts(
@@ -104,10 +125,10 @@ async def list_drafts(
 
 async def drafts_of(
     tx: Transaction, workspace_id: UUID, known: Mapping[str, Capability], *,
-    status: str | None, after: UUID | None, most: int,
+    status: str | None, after: UUID | None, most: int, source: str | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The same, for whoever knows capabilities and no other words."""
-    rows = await tx.fetch(_LIST, workspace_id, after, status, most)
+    rows = await tx.fetch(_LIST, workspace_id, after, status, most, source)
     return [_shown(row, known) for row in rows]
 
 
@@ -115,10 +136,22 @@ async def read_draft(
     tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary, draft_id: UUID
 ) -> dict[str, Any]:
     """One draft."""
+    return await one_draft(tx, workspace_id, vocabulary.capabilities, draft_id)
+
+
+async def one_draft(
+    tx: Transaction, workspace_id: UUID, known: Mapping[str, Capability], draft_id: UUID
+) -> dict[str, Any]:
+    """The same, for whoever knows capabilities and no other words."""
     row = await tx.fetchrow(_ONE, workspace_id, draft_id)
     if row is None:
         raise no_draft()
-    return _shown(row, vocabulary.capabilities)
+    return _shown(row, known)
+
+
+async def hold_all(tx: Transaction, workspace_id: UUID, draft_ids: Sequence[UUID]) -> None:
+    """Holds several drafts at once, in one order, so that nobody waits for another in a circle."""
+    await tx.fetch(_HOLD_ALL, workspace_id, list(draft_ids))
 
 
 async def discard(tx: Transaction, actor: Actor, draft_id: UUID, reason: str | None) -> bool:
@@ -131,6 +164,7 @@ async def discard(tx: Transaction, actor: Actor, draft_id: UUID, reason: str | N
     if row["status"] != "pending":
         raise not_waiting(row["status"])
     await tx.execute(_DISCARD, actor.workspace_id, draft_id, actor.kind, actor.id, reason)
+    await unlearn(tx, row, "rejected")
     return True
 
 
@@ -144,7 +178,7 @@ def not_waiting(status: str) -> Problem:
         return Expired(
             "The time for this draft is over; nothing was sent.",
             code="draft_expired",
-            suggestion="Let it be asked for again: a new draft can be confirmed.",
+            suggestion="Draft it again with redraft_action: the new draft can be confirmed.",
         )
     if status == "sending":
         return Clash(
@@ -158,7 +192,7 @@ def not_waiting(status: str) -> Problem:
         return Clash(
             "This draft was discarded; nothing was sent.",
             code="draft_discarded",
-            suggestion="Let it be asked for again: a new draft can be confirmed.",
+            suggestion="Draft it again with redraft_action: the new draft can be confirmed.",
         )
     return Clash("This draft was confirmed before.", code="draft_answered")
 
@@ -175,4 +209,11 @@ def _shown(row: Mapping[str, Any], known: Mapping[str, Capability]) -> dict[str,
     """
     held = known.get(row["capability"])
     arguments = row["arguments"] if held is None else veiled(row["arguments"], held)
-    return {**dict(row), "arguments": dict(arguments)}
+    told = envelope_of(held, row["arguments"])
+    return {
+        **dict(row),
+        "arguments": dict(arguments),
+        "family": told.family,
+        "within": told.within,
+        "editable": list(told.editable or ()),
+    }

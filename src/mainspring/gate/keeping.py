@@ -62,6 +62,7 @@ class Keeping:
             detail = {"outcome": record.outcome, "call": str(ask.id)}
             if ask.agreed is not None:
                 detail["draft"] = str(ask.agreed.draft_id)
+                detail["hash"] = ask.agreed.hash
             told.append(entry_by(ask.actor, record.capability, record.subject, detail))
         await write_told(tx, DirectCall(ask.actor, ask.id, record), told, self._most_bytes)
 

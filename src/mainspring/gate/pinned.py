@@ -47,6 +47,33 @@ def schema_for(capability: Capability, visitor: Visitor) -> Mapping[str, Any]:
     return pinned(capability.input_schema, grants)
 
 
+def linked(offer: Offer, sources: Mapping[str, Sequence[str]]) -> Offer:
+    """An offer whose arguments name what the caller is connected to, and nothing else.
+
+    Only what was possible before is left: a run whose grant names one source is shown that one.
+    """
+    wanted = offer.capability.annotations.connected
+    properties = dict(offer.input_schema.get("properties", {}))
+    for name, surface in wanted.items():
+        if name in properties:
+            properties[name] = _linked(properties[name], sources.get(surface, ()))
+    if not wanted:
+        return offer
+    kept = {key: value for key, value in offer.input_schema.items() if key not in _EXAMPLES}
+    return Offer(offer.capability, {**kept, "properties": properties})
+
+
+def _linked(schema: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
+    bound = [schema["const"]] if "const" in schema else schema.get("enum")
+    left = [one for one in sources if bound is None or one in bound]
+    if left:
+        return {**schema, "enum": left}
+    # A list of nothing is no list; what is named all the same is refused with the reason.
+    shown = {key: value for key, value in schema.items() if key != "enum"}
+    told = f"{schema.get('description', '')} Nothing is connected yet: /integrations.".strip()
+    return {**shown, "description": told}
+
+
 def pinned(schema: Mapping[str, Any], grants: Sequence[Grant]) -> Mapping[str, Any]:
     """A schema with what all the grants bound; where they differ, each value is allowed."""
     bounded = set(grants[0].params).intersection(*(grant.params for grant in grants))

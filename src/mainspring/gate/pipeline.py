@@ -11,7 +11,7 @@ writes it together with the step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -41,9 +41,11 @@ from mainspring.gate.ask import (
     spelled,
     veiled,
 )
+from mainspring.gate.connected.lines import Lines
+from mainspring.gate.connected.visit import Visit
 from mainspring.gate.context import Confirm, GateContext
 from mainspring.gate.drafts import hold
-from mainspring.gate.egress import CallHttp, Egress
+from mainspring.gate.egress import Egress
 from mainspring.gate.fence import hold_run
 from mainspring.gate.keeping import Keeping
 from mainspring.gate.money import checked_price, finished, make_promise, promise_of, settle_for
@@ -58,8 +60,9 @@ from mainspring.gate.policy import Verdict, decide, effect_of
 from mainspring.gate.rates import count_egress, count_send
 from mainspring.gate.record import CallRecord
 from mainspring.gate.run_tokens import hold_pass
-from mainspring.gate.sending import CONFIRM_ACTION, Sending
+from mainspring.gate.sending import ANSWERING, Sending, confirming_came_to
 from mainspring.gate.spelt import with_secrets
+from mainspring.gate.standing.rules import lets_go
 from mainspring.gate.stub import stub_of
 from mainspring.gate.subject import subject_of
 from mainspring.gate.usage_meter import Meter, book
@@ -90,6 +93,8 @@ class Pipeline:
     blobs: BlobStore
     # Where the first person is reached while they have no address of their own.
     owner_mail: str | None = None
+    # The ways over members' connections; none where no integration is at hand.
+    lines: Lines | None = None
     _validators: Validators = field(init=False)
 
     def __post_init__(self) -> None:
@@ -149,6 +154,9 @@ class Pipeline:
             passage.hosts = granted_hosts(passage)
         else:
             passage.hosts = passage.capability.annotations.hosts
+        self._check_arguments(passage)
+
+    def _check_arguments(self, passage: Passage) -> None:
         check_secret_places(passage.ask.arguments, passage.capability)
         findings = self._findings(passage)
         if findings:
@@ -168,13 +176,20 @@ class Pipeline:
         verdict: Verdict = "perform"
         if passage.ask.agreed is None:
             verdict = decide(passage.capability, passage.effect, passage.ask.posture)
-        if verdict == "pretend" or await self._nobody_to_ask(passage):
-            value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
-            return self._done(passage, value, "pretended")
-        if verdict == "hold":
-            return await self._in_transaction(passage, held=True)
-        await self._reserve(passage)
         try:
+            back = await self._resolved(passage)
+            if back is not None:
+                return await self._paid(passage, *back)
+            if verdict == "pretend" or await self._nobody_to_ask(passage):
+                value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
+                return self._done(passage, value, "pretended")
+            if verdict == "hold" and not await self._let_go(passage):
+                route = passage.capability.annotations.route
+                if route is not None and self.lines is not None:
+                    # Nothing waits for a person that could not leave once they have agreed.
+                    await Visit(passage.ask, self.egress, self.vault, self.lines).connect(route)
+                return await self._in_transaction(passage, held=True)
+            await self._reserve(passage)
             if passage.capability.annotations.transactional:
                 return await self._in_transaction(passage, held=False)
             value, outcome = await self._perform(passage, None)
@@ -182,6 +197,31 @@ class Pipeline:
         finally:
             if passage.costs and not passage.settled:
                 await finished(self._settle(passage))
+
+    async def _resolved(self, passage: Passage) -> tuple[Any, str] | None:
+        """Makes the arguments exact, where a write may be asked for otherwise.
+
+        What it answers instead is a question back, or that there is nothing to do.
+        """
+        ask, write = passage.ask, passage.capability.write
+        if ask.agreed is not None or write is None or write.resolve is None:
+            return None
+        resolve = write.resolve
+        made, visit = await self._visited(passage, None, lambda ctx: resolve(ctx, ask.arguments))
+        if isinstance(made, (Unclear, Nothing)):
+            return self._checked(passage, made, visit)
+        passage.ask, passage.shown = replace(ask, arguments=made), plain(made)
+        self._check_arguments(passage)
+        return None
+
+    async def _let_go(self, passage: Passage) -> bool:
+        """Whether a person has accepted a standing rule for exactly this."""
+        ask, capability = passage.ask, passage.capability
+        if ask.run is None or capability.write is None or not capability.write.wording:
+            return False
+        async with Walled(self.database, ask.actor.workspace_id).transaction() as tx:
+            await hold_run(tx, ask)
+            return await lets_go(tx, ask, capability, passage.shown) is not None
 
     async def _nobody_to_ask(self, passage: Passage) -> bool:
         """A dry run goes on where its model cannot be asked; any other run is told so."""
@@ -276,12 +316,22 @@ class Pipeline:
 
     async def _perform(self, passage: Passage, tx: Transaction | None) -> tuple[Any, str]:
         """The only place in the product where a capability's handler is called."""
-        ask = passage.ask
 
-        async def reveal(names: frozenset[str]) -> Mapping[str, str]:
-            values = await self.vault.lend(ask.drawer, names)
-            ask.known.learn(values)
-            return values
+        async def work(context: GateContext) -> Any:
+            passage.begun = True
+            return await passage.capability.handler(context, passage.ask.arguments)
+
+        returned, visit = await self._visited(passage, tx, work)
+        return self._checked(passage, returned, visit)
+
+    async def _visited(
+        self,
+        passage: Passage,
+        tx: Transaction | None,
+        work: Callable[[GateContext], Awaitable[Any]],
+    ) -> tuple[Any, Visit]:
+        """Does the work of a call with all that it is given, and says what it has used."""
+        ask = passage.ask
 
         async def owner_address() -> str | None:
             whose = ask.drawer
@@ -289,30 +339,44 @@ class Pipeline:
                 self.database, whose.workspace_id, whose.owner_id, self.owner_mail
             )
 
-        http = self.egress.bound(passage.hosts, reveal)
+        visit = Visit(ask, self.egress, self.vault, self.lines)
+        out = await visit.open(passage.hosts, passage.capability.annotations.route)
         meter = Meter(
             self.models, self.database, self.clock, self.limits, ask, passage.capability.id,
             passage.asked,
         )  # fmt: skip
         context = GateContext(
-            ask.actor, ask.run, self.clock, ask.key, http, self.mailer, owner_address,
-            ask.posture.model or "", meter.complete, tx,
+            ask.actor, ask.run, self.clock, ask.key, out.http, self.mailer, owner_address,
+            ask.posture.model or "", meter.complete, tx, out.account, visit.connect,
             confirm=self._confirming(passage), agency=self._agency(passage),
+            mode=ask.posture.mode,
         )  # fmt: skip
-        passage.begun = True
         try:
-            returned = await passage.capability.handler(context, ask.arguments)
+            returned = await work(context)
+        except Exception as error:
+            named = await visit.ended(error)
+            if named is not None:
+                raise named from None
+            raise
         finally:
             passage.spent += context.spent
-            passage.uses |= http.uses
-        return self._checked(passage, returned, http)
+            passage.uses |= visit.uses
+        await visit.ended(None)
+        return returned, visit
 
     def _confirming(self, passage: Passage) -> Confirm | None:
-        """The way to perform a draft, which one capability has and no other."""
-        if passage.capability.id != CONFIRM_ACTION:
+        """The way to perform a draft, which those that answer drafts have and no other."""
+        if passage.capability.id not in ANSWERING:
             return None
-        parts = (self.vocabulary, self.database, self.keeping, self.call, self.turned_away)
-        return partial(Sending(*parts).confirm, passage.ask)
+        sending = Sending(
+            self.vocabulary, self.database, self.keeping, self.call, self.turned_away, self._judged
+        )
+        return partial(sending.confirm, passage.ask)
+
+    def _judged(self, ask: Ask, capability: Capability, shown: Mapping[str, Any]) -> list[Finding]:
+        """What is wrong with the arguments of a draft that somebody has edited."""
+        self._spelled(capability, shown)
+        return list(self._findings(Passage(ask, capability, shown, b"", 0.0)))
 
     def _agency(self, passage: Passage) -> GateAgency | None:
         """The way to turns of a model and to tools, which one capability has and no other."""
@@ -324,12 +388,12 @@ class Pipeline:
         )  # fmt: skip
         return GateAgency(house, passage)
 
-    def _checked(self, passage: Passage, returned: Any, http: CallHttp) -> tuple[Any, str]:
+    def _checked(self, passage: Passage, returned: Any, visit: Visit) -> tuple[Any, str]:
         if isinstance(returned, (Unclear, Nothing)):
             kind = "unclear" if isinstance(returned, Unclear) else "nothing"
             return passage.ask.known.masked(returned.as_value()), kind
         value = returned.value if isinstance(returned, (Done, Unchanged)) else returned
-        value = passage.ask.known.masked(http.masked(value))
+        value = passage.ask.known.masked(visit.masked(value))
         check_value(value, self.limits)
         findings = self._validators.of(passage.capability).answers.findings(value, "")
         if findings:
@@ -341,8 +405,8 @@ class Pipeline:
             )
         # A call that changed nothing came to no more than a read.
         effect = Effect.READ if isinstance(returned, Unchanged) else passage.effect
-        if effect is Effect.SEND and passage.capability.id == CONFIRM_ACTION:
-            return value, "confirmed"
+        if effect is Effect.SEND and passage.capability.id in ANSWERING:
+            return value, confirming_came_to(value)
         return value, _OUTCOME[effect]
 
     async def _in_transaction(self, passage: Passage, *, held: bool) -> Answer:
@@ -371,12 +435,14 @@ class Pipeline:
 
     async def _recorded(self, passage: Passage, tx: Transaction, *, held: bool) -> Answer:
         if held:
-            expiry = self.clock.now() + self.draft_lifetime
-            draft = await hold(tx, passage.ask, passage.capability, passage.shown, expiry)
+            draft = await hold(
+                tx, passage.ask, passage.capability, passage.shown, self.clock.now(),
+                self.draft_lifetime,
+            )  # fmt: skip
             value, outcome = draft.as_value(), "held"
         else:
             value, outcome = await self._perform(passage, tx)
-            await self._book(passage, tx)
+        await self._book(passage, tx)
         kept = kept_result(value, passage.capability)
         record = self._record(passage, outcome, None, value, result=kept)
         await self.keeping.write(tx, passage.ask, record)

@@ -9,7 +9,7 @@ write has left: the draft says so after a while and is never sent again by itsel
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -19,7 +19,9 @@ from mainspring.contracts.errors import (
     Clash,
     Denied,
     Exhausted,
+    Finding,
     Problem,
+    ReconnectNeeded,
     TimedOut,
     Upstream,
 )
@@ -29,6 +31,17 @@ from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabularies, Vocabulary
 from mainspring.gate.ask import Agreed, Answer, Ask, digest, kept_result, spelled
 from mainspring.gate.bound import binding, changed, with_places
+from mainspring.gate.drafting.approving import agree, agreed, check_person
+from mainspring.gate.drafting.attachments import Files, files_of, put_back
+from mainspring.gate.drafting.envelopes import envelope_of
+from mainspring.gate.drafting.wording import (
+    Wish,
+    Wording,
+    check_seen,
+    patched,
+    refuse_findings,
+    reword,
+)
 from mainspring.gate.drafts import OUTCOME, STATUS, no_draft, not_waiting
 from mainspring.gate.fence import hold_run
 from mainspring.gate.keeping import Keeping
@@ -36,14 +49,21 @@ from mainspring.gate.money import finished
 from mainspring.gate.passage import Passage, granted_hosts
 from mainspring.gate.policy import Posture
 from mainspring.gate.record import dumps
-from mainspring.store.audit import append_audit
+from mainspring.gate.standing.rules import learn, unlearn
+from mainspring.store.audit import Entry, append_audit, entry_by
+from mainspring.store.outage import logged_problem
 from mainspring.store.walls import Walled
+from mainspring.workspace.approval_policy import approval_policy
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Database
 
 CONFIRM_ACTION: Final = "confirm_action"
+CONFIRM_ACTIONS: Final = "confirm_actions"
+EDIT_ACTION: Final = "edit_action"
+# Those whose handlers are given the way to perform a draft.
+ANSWERING: Final = frozenset({CONFIRM_ACTION, CONFIRM_ACTIONS, EDIT_ACTION})
 # A handler has bounds of its own; this one is below the time after which a draft is in doubt.
 _SECONDS: Final = 300.0
 # Nobody was reached, or a mail server has said that it did not take the mail.
@@ -62,7 +82,12 @@ _NOT_DIALLED: Final = frozenset(
     }
 )  # fmt: skip
 # Said before anything leaves: it cannot work here until somebody has set something up.
-_NOT_SET_UP: Final = frozenset({"mail_not_set_up", "owner_mail_missing", "secret_missing"})
+_NOT_SET_UP: Final = frozenset(
+    {
+        "mail_not_set_up", "not_connected", "owner_mail_missing", "secret_missing",
+        "slack_not_connected", "telegram_not_linked",
+    }
+)  # fmt: skip
 _NOT_LEFT: Final = _REFUSED | _NOT_DIALLED | _NOT_SET_UP
 _DID_SOMETHING: Final = frozenset({"sent", "kept"})
 
@@ -79,18 +104,18 @@ _UNDER = """
 """
 _BEGIN = """
     UPDATE drafts SET status = 'sending', answered_kind = $3, answered_by = $4,
-        answered_at = now(), call_id = $5
+        answered_at = now(), call_id = $5, approved_hash = bound_hash, approvers = $6
     WHERE workspace_id = $1 AND id = $2
 """
 _END = """
     UPDATE drafts SET status = $4, outcome = $5, result = $6::text::json, error = $7::text::json
     WHERE workspace_id = $1 AND id = $2 AND call_id = $3 AND status = 'sending'
-    RETURNING id
+    RETURNING id, workspace_id, automation_id, version, capability
 """
 # Nothing has left, and another moment may be better: it waits on.
 _GIVE_BACK = """
     UPDATE drafts SET status = 'pending', answered_kind = NULL, answered_by = NULL,
-        answered_at = NULL, call_id = NULL
+        answered_at = NULL, call_id = NULL, approved_hash = NULL
     WHERE workspace_id = $1 AND id = $2 AND call_id = $3 AND status = 'sending'
     RETURNING id
 """
@@ -110,7 +135,7 @@ class _End:
 class _Taken:
     """A draft that is this caller's to send."""
 
-    capability: str
+    row: Mapping[str, Any]
     made: Ask
     # What performs it.
     doing: Capability
@@ -125,16 +150,44 @@ class Sending:
     keeping: Keeping
     call: Callable[[Ask], Awaitable[Answer]]
     turned_away: Callable[[Ask, Capability, Problem], Answer]
+    judged: Callable[[Ask, Capability, Mapping[str, Any]], Sequence[Finding]]
 
-    async def confirm(self, ask: Ask, draft_id: UUID) -> Any:
+    async def confirm(
+        self,
+        ask: Ask,
+        draft_id: UUID,
+        *,
+        edits: Mapping[str, Any] | None = None,
+        seen: str | None = None,
+        sends: bool = True,
+        noted: bool = False,
+    ) -> Any:
         """Sends a draft, or answers what came of it before; ``ask`` is the confirming call."""
+        try:
+            return await self._confirm(ask, draft_id, Wish(edits, seen, sends))
+        except Exception as error:
+            if noted:
+                problem = error if isinstance(error, Problem) else logged_problem(error)
+                await self._note(ask, draft_id, problem)
+                raise problem from error
+            raise
+
+    async def _note(self, ask: Ask, draft_id: UUID, problem: Problem) -> None:
+        """Tells the audit log of a draft among several that was not sent."""
+        entry = entry_by(ask.actor, "draft.refused", draft_id, {"code": problem.code})
+        inside = Walled(self.database, ask.actor.workspace_id)
+        await inside.run_retrying(lambda tx: append_audit(tx, [entry]))
+
+    async def _confirm(self, ask: Ask, draft_id: UUID, wish: Wish) -> Any:
         call_id = new_id()
         inside = Walled(self.database, ask.actor.workspace_id)
         # Asked before the draft is held: nobody waits for locks meanwhile.
         words = await self._words(inside, ask.actor.workspace_id, draft_id)
-        taken = await inside.run_retrying(lambda tx: self._taken(tx, ask, draft_id, call_id, words))
+        taken = await inside.run_retrying(
+            lambda tx: self._taken(tx, ask, draft_id, call_id, words, wish)
+        )
         if not isinstance(taken, _Taken):
-            return Unchanged(taken)
+            return taken
         ends: list[_End] = []
 
         async def work() -> None:
@@ -142,7 +195,7 @@ class Sending:
 
         # Whoever asked may go away meanwhile; what was begun is brought to its end.
         await finished(work())
-        answer = _told(draft_id, taken.capability, ends[0])
+        answer = _told(taken.row, ends[0])
         return Unchanged(answer) if ends[0].outcome == "not_sent" else answer
 
     async def _words(self, inside: Walled, workspace_id: UUID, draft_id: UUID) -> Vocabulary:
@@ -154,27 +207,71 @@ class Sending:
         return await self.vocabulary.of(workspace_id, needing=[row["capability"]])
 
     async def _taken(
-        self, tx: Transaction, ask: Ask, draft_id: UUID, call_id: UUID, words: Vocabulary
-    ) -> _Taken | dict[str, Any]:
+        self, tx: Transaction, ask: Ask, draft_id: UUID, call_id: UUID, words: Vocabulary,
+        wish: Wish,
+    ) -> _Taken | Unchanged | dict[str, Any]:  # fmt: skip
         """The call that is to be made now and by nobody else, or what came of it before."""
         await hold_run(tx, ask)
-        row = await tx.fetchrow(_TAKE, ask.actor.workspace_id, draft_id)
-        if row is None:
+        found = await tx.fetchrow(_TAKE, ask.actor.workspace_id, draft_id)
+        if found is None:
             raise no_draft()
-        _check_who(ask, row)
-        if row["stands"] in ("confirmed", "failed"):
-            return _told(draft_id, row["capability"], _ended(row))
+        row: Mapping[str, Any] = dict(found)
+        under = await _version(tx, row)
+        policy = await approval_policy(tx, ask.actor.workspace_id)
+        author = row["actor_id"] if under is None else under["created_by"]
+        if ask.run is not None:
+            _check_run(ask, row, wish)
+        else:
+            check_person(policy, ask.actor, row, author)
+        if row["stands"] in ("confirmed", "failed") and wish.sends:
+            return Unchanged(_told(row, _ended(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
         ours = row["stands"] == "sending" and row["call_id"] == call_id
         if row["stands"] != "pending" and not ours:
             raise not_waiting(row["stands"])
         held = _known(words, row["capability"])
-        outside = held.id not in self.vocabulary.capabilities
-        under = await _intact(tx, row, held.annotations.pin, outside=outside)
-        made, doing = _made(words, ask, row, under, call_id)
+        _check_intact(row, under, held, outside=held.id not in self.vocabulary.capabilities)
+        files = await files_of(tx, ask.actor.workspace_id, draft_id)
+        if not ours:
+            check_seen(row, wish)
+            row = await self._edited(tx, ask, row, under, held, files, wish)
+        made, doing = _made(words, ask, row, under, call_id, files)
+        if not wish.sends:
+            return _reworded(row)
+        needed = policy.approvers if ask.run is None else 1
+        if not ours and ask.run is None:
+            await agree(tx, ask.actor, row)
+            so_far = await agreed(tx, row, policy, ask.actor, author)
+            await append_audit(tx, [_agreement(ask, row, so_far, needed)])
+            if so_far < needed:
+                return _awaited(row, so_far, needed)
         actor = ask.actor
-        await tx.execute(_BEGIN, actor.workspace_id, draft_id, actor.kind, actor.id, call_id)
-        return _Taken(row["capability"], made, doing)
+        await tx.execute(
+            _BEGIN, actor.workspace_id, draft_id, actor.kind, actor.id, call_id, needed
+        )
+        return _Taken({**row, "approved_hash": row["bound_hash"]}, made, doing)
+
+    async def _edited(
+        self, tx: Transaction, ask: Ask, row: Mapping[str, Any], under: Any, held: Capability,
+        files: Files, wish: Wish,
+    ) -> Mapping[str, Any]:  # fmt: skip
+        """The draft in the words that somebody wants, judged like any other call."""
+        if not wish.edits or held.write is None:
+            return row
+        told = envelope_of(held, row["arguments"])
+        arguments, places = patched(row["arguments"], row["secrets"], wish.edits, told)
+        whole = put_back(arguments, files, told.within)
+        refuse_findings(self.judged(ask, held, whole), told.within)
+        preview = held.write.preview(whole)
+        bound = binding(held.id, arguments, places, preview, under, held.annotations.pin)
+        if bound == row["bound_hash"]:
+            return row
+        wording = Wording(arguments, places, digest(spelled(arguments)), preview, bound)
+        made = await reword(tx, ask.actor, row, wording)
+        await unlearn(tx, row, "edited")
+        detail = {"hash": bound.hex(), "revision": made["revision"], "fields": sorted(wish.edits)}
+        await append_audit(tx, [entry_by(ask.actor, "draft.edited", row["id"], detail)])
+        return made
 
     async def _sent(self, made: Ask, called: Capability, draft_id: UUID) -> _End:
         try:
@@ -187,15 +284,16 @@ class Sending:
         again = problem is not None and _waits_on(problem, begun=answer.begun)
         inside = Walled(self.database, made.actor.workspace_id)
         await inside.run_retrying(
-            lambda tx: self._kept(tx, made, draft_id, answer, None if again else end)
+            lambda tx: self._kept(tx, made, called, draft_id, answer, None if again else end)
         )
         if problem is not None and again:
             raise problem
         return end
 
     async def _kept(
-        self, tx: Transaction, made: Ask, draft_id: UUID, answer: Answer, end: _End | None
-    ) -> None:
+        self, tx: Transaction, made: Ask, called: Capability, draft_id: UUID, answer: Answer,
+        end: _End | None,
+    ) -> None:  # fmt: skip
         """Writes what came of it, with the record of the call; both are there or neither is."""
         place = (made.actor.workspace_id, draft_id, made.id)
         if end is None:
@@ -203,6 +301,8 @@ class Sending:
         else:
             result, error = dumps(end.result), dumps(end.error)
             row = await tx.fetchrow(_END, *place, end.status, end.outcome, result, error)
+            if row is not None and end.outcome == "sent" and row["capability"] == called.id:
+                await learn(tx, row, called)
         if row is None or answer.record is None:
             return
         if made.run is None:
@@ -225,13 +325,15 @@ def _known(words: Vocabulary, name: str) -> Capability:
 
 
 def _made(
-    words: Vocabulary, ask: Ask, row: Any, under: Any, call_id: UUID
+    words: Vocabulary, ask: Ask, row: Any, under: Any, call_id: UUID, files: Files
 ) -> tuple[Ask, Capability]:
     """The call that was held, for whoever agrees to it now, and what performs it."""
     held = _known(words, row["capability"])
+    within = envelope_of(held, row["arguments"]).within
+    whole = put_back(with_places(row["arguments"], row["secrets"]), files, within)
     made = Ask(
-        held.id, with_places(row["arguments"], row["secrets"]), ask.actor, ask.run, ask.number,
-        _posture(row, under), ask.purse, ask.fence, id=call_id, known=ask.known,
+        held.id, whole, ask.actor, ask.run, ask.number, _posture(row, under), ask.purse,
+        ask.fence, id=call_id, known=ask.known,
     )  # fmt: skip
     hosts = held.annotations.hosts
     if under is not None:
@@ -243,19 +345,22 @@ def _made(
         made, hosts = replace(made, capability=name, arguments=arguments), doing.annotations.hosts
     if ask.run is not None and (doing.write is None or not doing.write.safe):
         raise _needs_a_person(f"{doing.id} is not on the list of safe writes")
-    return replace(made, agreed=Agreed(row["id"], hosts)), doing
+    return replace(made, agreed=Agreed(row["id"], hosts, row["bound_hash"].hex())), doing
 
 
-async def _intact(tx: Transaction, row: Any, pin: str, *, outside: bool) -> Any:
-    """The version that a draft was asked under; refuses one that is not what it was."""
-    under = None
-    if row["automation_id"] is not None:
-        under = await tx.fetchrow(_UNDER, row["workspace_id"], row["automation_id"], row["version"])
-    arguments, places = row["arguments"], row["secrets"]
+async def _version(tx: Transaction, row: Any) -> Any:
+    """The version that a draft was asked under; None for a person's own call."""
+    if row["automation_id"] is None:
+        return None
+    return await tx.fetchrow(_UNDER, row["workspace_id"], row["automation_id"], row["version"])
+
+
+def _check_intact(row: Any, under: Any, held: Capability, *, outside: bool) -> None:
+    """Refuses a draft that is not what it was when it was shown."""
+    arguments, places, pin = row["arguments"], row["secrets"], held.annotations.pin
     bound = binding(row["capability"], arguments, places, row["preview"], under, pin)
     if bound != row["bound_hash"] or digest(spelled(arguments)) != row["arguments_hash"]:
         raise changed(outside=outside)
-    return under
 
 
 def _posture(row: Any, under: Any) -> Posture:
@@ -266,18 +371,25 @@ def _posture(row: Any, under: Any) -> Posture:
     return Posture(grants, owner_id=under["created_by"])
 
 
-def _check_who(ask: Ask, row: Any) -> None:
-    """Who may agree at all: a person, or under one policy the run that asked."""
-    if ask.run is not None:
-        if ask.posture.write_policy != "auto_confirm_safe":
-            raise _needs_a_person("this automation's write policy is always_draft")
-        if row["run_id"] != ask.run.id:
-            raise _needs_a_person("it is not a draft of this run")
-    elif row["run_id"] is None and row["actor_id"] != ask.actor.id:
-        raise Denied(
-            "This draft is another member's own call, and only they can send it.",
-            code="not_your_draft",
-        )
+def _check_run(ask: Ask, row: Any, wish: Wish) -> None:
+    """A run agrees to its own drafts under one policy, and in the words that they have."""
+    if ask.posture.write_policy != "auto_confirm_safe":
+        raise _needs_a_person("this automation's write policy is always_draft")
+    if ask.run is None or row["run_id"] != ask.run.id:
+        raise _needs_a_person("it is not a draft of this run")
+    if wish.edits:
+        raise _needs_a_person("a run does not edit what it asked for")
+
+
+def _agreement(ask: Ask, row: Any, so_far: int, needed: int) -> Entry:
+    """What the audit log is told of somebody who agrees, and to what exactly."""
+    detail = {
+        "hash": row["bound_hash"].hex(),
+        "revision": row["revision"],
+        "approvals": so_far,
+        "needed": needed,
+    }
+    return entry_by(ask.actor, "draft.approved", row["id"], detail)
 
 
 def _needs_a_person(reason: str) -> Denied:
@@ -291,6 +403,9 @@ def _needs_a_person(reason: str) -> Denied:
 def _waits_on(problem: Problem, *, begun: bool) -> bool:
     """Whether nothing has left for certain, and it may be sent another time."""
     if problem.code in _NOT_SET_UP and problem.unsent is not False:
+        return True
+    if isinstance(problem, ReconnectNeeded) and problem.unsent is not False:
+        # Its connection is not let in: once somebody has connected it again, it can leave.
         return True
     return not begun and (isinstance(problem, Exhausted) or problem.retryable)
 
@@ -318,7 +433,40 @@ def _ended(row: Any) -> _End:
     return _End(row["stands"], row["came_to"], row["result"], row["error"])
 
 
-def _told(draft_id: UUID, capability: str, end: _End) -> dict[str, Any]:
+def _reworded(row: Any) -> dict[str, Any]:
+    """A draft in its words of now, for whoever gave it those."""
+    return {
+        "draft_id": str(row["id"]),
+        "status": "pending",
+        "action": row["action"] or row["capability"],
+        "preview": row["preview"],
+        "payload": row["arguments"],
+        "expires_at": row["expires_at"].isoformat(),
+        "revision": row["revision"],
+        "hash": row["bound_hash"].hex(),
+    }
+
+
+def _awaited(row: Any, so_far: int, needed: int) -> dict[str, Any]:
+    """A draft that somebody has agreed to, while others have yet to."""
+    told = _named(row, "approved", "not_sent")
+    return {**told, "hash": row["bound_hash"].hex(), "approvals": so_far, "needed": needed}
+
+
+def _named(row: Any, status: str, outcome: str) -> dict[str, Any]:
+    told = {"draft_id": str(row["id"]), "status": status, "outcome": outcome,
+            "action": row["action"] or row["capability"]}  # fmt: skip
+    return told if row["source"] is None else {**told, "source": row["source"]}
+
+
+def confirming_came_to(value: Any) -> str:
+    """The word in the record of a call that answered drafts: whether anything left, or may have."""
+    ends = value.get("results", [value])
+    left = any(one.get("outcome") in ("sent", "unknown") for one in ends)
+    return "confirmed" if left else "kept"
+
+
+def _told(row: Any, end: _End) -> dict[str, Any]:
     """What came of a draft, the same however often it is asked."""
     error = end.error
     if error is None and end.outcome == "unknown":
@@ -327,8 +475,9 @@ def _told(draft_id: UUID, capability: str, end: _End) -> dict[str, Any]:
             code="send_in_doubt",
             suggestion="Look at the other side. It is not sent again by itself.",
         ).as_dict()
-    told = {"draft_id": str(draft_id), "status": end.status, "outcome": end.outcome,
-            "action": capability}  # fmt: skip
+    told = _named(row, end.status, end.outcome)
+    if row["approved_hash"] is not None:
+        told["hash"] = row["approved_hash"].hex()
     if end.status == "confirmed":
         return {**told, "result": end.result}
     return {**told, "error": error}

@@ -8,5 +8,5 @@ A recipe comes from outside, so it is trusted with nothing by itself. What it ma
 which hosts it may reach and what it may spend are shown to the person who installs
 it, and an upgrade that asks for more waits until somebody has agreed to exactly that.
 
-The room is empty so far.
+So far it holds ``plugins``: integrations of others.
 """

@@ -12,6 +12,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.program import Program
 from mainspring.gate.call import Gate
+from mainspring.runs.questions import Answers
 from mainspring.runs.rows import Unit
 from mainspring.runs.watch import Hook, Watcher
 from mainspring.store.batch import GroupWriter
@@ -48,3 +49,5 @@ class Engine:
     hook: Hook
     # A number in [0, 1) that spreads the pauses between attempts.
     chance: Callable[[], float]
+    # What came of a question that a step has asked.
+    answers: Answers

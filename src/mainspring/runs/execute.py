@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import Exhausted, Problem, TimedOut, from_dict
@@ -267,11 +267,27 @@ class Execution:
             raise StepFailed(step.step_id, from_dict(before.error or {}))
         if before.status == "waiting":
             assert before.until is not None
+            if step.action is not None and step.action.asks:
+                return True, await self._answered(step, item, before)
             if before.until > self.engine.clock.now():
                 raise Sleep(before.until)
             self._succeed(step, item, before.attempt, 0, before.output)
             return True, before.output
         return None
+
+    async def _answered(self, step: ProgramStep, item: str, before: RecordedStep) -> Any:
+        """What came of a question; it sleeps on while nobody has answered in time."""
+        run = self.run
+        try:
+            came = await self.engine.answers(
+                run.workspace_id, run.id, step.step_id, item, self.engine.clock.now()
+            )
+        except Problem as problem:
+            self._fail(step, item, before.attempt, 0, problem)
+        if came.until is not None:
+            raise Sleep(came.until)
+        self._succeed(step, item, before.attempt, 0, came.value)
+        return came.value
 
     async def _attempts(
         self, step: ProgramStep, scope: Scope, item: str, before: RecordedStep | None
@@ -346,7 +362,9 @@ class Execution:
         await self._commit()
         await asyncio.sleep(seconds)
 
-    def _fail(self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem) -> None:
+    def _fail(
+        self, step: ProgramStep, item: str, attempt: int, ms: int, problem: Problem
+    ) -> NoReturn:
         self._record(step, item, attempt, "failed", ms, problem=problem)
         raise StepFailed(step.step_id, problem)
 

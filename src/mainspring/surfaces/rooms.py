@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mainspring.gate.artifacts.blobs import BlobStore
     from mainspring.gate.artifacts.links import Links
     from mainspring.gate.call import Gate
+    from mainspring.gate.connected.reception import Reception
     from mainspring.gate.outside.switchboard import Switchboard
     from mainspring.runs.control import Control
     from mainspring.runs.dispatch import Dispatcher
@@ -49,6 +50,8 @@ class Rooms:
     control: Control
     # Where the servers of tools are connected.
     switchboard: Switchboard
+    # Where members connect their accounts.
+    reception: Reception
     blobs: BlobStore
     links: Links
     workspace_id: UUID

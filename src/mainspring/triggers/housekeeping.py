@@ -22,6 +22,7 @@ from mainspring.gate.artifacts.expiry import expire_artifacts, sweep_orphans
 from mainspring.gate.forget import expire_direct_calls, expire_leftovers, expire_usage
 from mainspring.runs.retention import expire_firings, expire_runs
 from mainspring.store.event_expiry import expire_events
+from mainspring.workspace.accounts.sign_ins import expire_account_sign_ins
 from mainspring.workspace.connections.sign_ins import expire_sign_ins
 from mainspring.workspace.inbox_expiry import expire_notifications
 from mainspring.workspace.proposals import expire_proposals
@@ -147,6 +148,7 @@ class Housekeeper:
 
     async def _sign_ins(self, now: datetime, removed: Removed) -> None:
         removed.sign_ins = await expire_sign_ins(self._database, now)
+        removed.sign_ins += await expire_account_sign_ins(self._database, now)
 
     async def _proposals(self, now: datetime, removed: Removed) -> None:
         removed.proposals = await expire_proposals(self._database, now)

@@ -144,10 +144,18 @@ async def test_a_run_never_lists_or_discards_what_waits(world: World) -> None:
     async with running(world, "curious", **SAFE) as run:
         offered = {one.capability.id for one in await run.bench.house.gate.offers(run.visitor)}
         draft = await run.draft(NUDGE)
-        for capability, given in (("list_pending_actions", {}), ("discard_action", draft)):
+        several, words = {"draft_ids": [draft["draft_id"]]}, {"edits": {"text": "Mine"}}
+        for capability, given in (
+            ("list_pending_actions", {}), ("discard_action", draft), ("confirm_actions", several),
+            ("discard_actions", several), ("edit_action", draft | words), ("redraft_action", draft),
+            ("set_approval_policy", {}),
+        ):  # fmt: skip
             with pytest.raises(Denied) as refused:
                 await run.call(capability, given)
             assert refused.value.code == "not_granted"
+        with pytest.raises(Denied, match="a run does not edit what it asked for"):
+            await run.call("confirm_action", draft | words)
+        assert world[1].requests == []
     assert offered == {"act_on_integration", "confirm_action"}
 
 

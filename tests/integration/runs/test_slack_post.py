@@ -178,6 +178,22 @@ async def test_a_secret_that_is_not_there_is_named(world: World) -> None:
     assert world[1].requests == []
 
 
+async def test_a_step_that_names_no_token_posts_as_the_owner_s_bot_or_says_who_is_missing(
+    world: World,
+) -> None:
+    unnamed = {key: value for key, value in POST.items() if key != "token"}
+    run = await _run(world, unnamed)
+    assert run["status"] == "succeeded", run["error"]
+    bench = world[0]
+    await bench.house.vault.delete(bench.drawer, "slack_bot_token")
+    plan = {**_plan(unnamed, name="nobody"), **SENDS}
+    nobody = await bench.run(plan, inputs={"who": "Ada"})
+
+    assert (nobody["status"], nobody["error"]["code"]) == ("failed", "slack_not_connected")
+    assert "Connect Slack" in nobody["error"]["suggestion"]
+    assert len(world[1].messages) == 1
+
+
 async def test_a_private_slack_needs_the_operator_s_word(bench: Bench) -> None:
     await bench.house.vault.set(bench.drawer, "slack_bot_token", TOKEN)
     async with (

@@ -68,18 +68,22 @@ class Egress:
         self._limits = limits
         self._allow = frozenset(_exact_pair(entry) for entry in allow)
         self._own_resolver = SystemResolver() if resolve is None else None
-        backend = GuardedBackend(
+        self._backend = GuardedBackend(
             self._allow,
             resolve or self._own_resolver or SystemResolver(),
             dial or httpcore2.AnyIOBackend(),
             limits.http_response_bytes * WIRE_FACTOR + WIRE_SLACK,
         )
         self._pool = Pool(
-            backend,
+            self._backend,
             trust or _known_authorities(),
             most=CONNECTIONS,
             most_idle=IDLE_CONNECTIONS,
         )
+
+    async def dial(self, host: str, port: int) -> httpcore2.AsyncNetworkStream:
+        """A connection for a talk that is not HTTP; its address is judged like any other."""
+        return await self._backend.connect_tcp(host, port)
 
     async def send(
         self,

@@ -6,7 +6,8 @@ letter before anybody is dialled (``letter``), and the talk with the server foll
 can help (``replies``).
 
 The server is named by the operator and trusted by the operator, so a private address is
-fine and the guard on outbound requests has no part in this.
+fine and the guard on outbound requests has no part in this. A mailbox that is read (``imap``, in
+the words of ``imap_talk``) is named by a member, and there the guard has its part.
 """
 
 from mainspring.gate.mail.mailer import SmtpMailer

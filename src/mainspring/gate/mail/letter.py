@@ -19,7 +19,14 @@ from email.message import EmailMessage
 
 import idna
 
-from mainspring.contracts.context import MAIL_RECIPIENTS, MAIL_SUBJECT, Mail
+from mainspring.contracts.context import (
+    MAIL_FILE_BYTES,
+    MAIL_FILES,
+    MAIL_RECIPIENTS,
+    MAIL_SUBJECT,
+    Attachment,
+    Mail,
+)
 from mainspring.contracts.errors import Finding, Invalid
 
 MOST_HEADERS = 20
@@ -36,6 +43,8 @@ _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 _LABELS = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
 _NAMED = re.compile(r"([^<>]*)<([^<>]*)>\s*")
 _TOKEN = re.compile(r"[A-Za-z0-9-]{1,76}")
+_MIME = re.compile(r"([A-Za-z0-9!#$&^_.+-]{1,80})/([A-Za-z0-9!#$&^_.+-]{1,80})")
+LONGEST_FILENAME = 200
 # Control signs, the separators of lines and paragraphs, and halves of characters.
 _UNFIT = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _OF_THE_MAIL = frozenset(
@@ -106,7 +115,8 @@ def write_letter(mail: Mail, sender: Sender, *, key: str, at: datetime, most_byt
         )
     digest = hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
     message_id = f"<{digest}@{sender.domain}>"
-    recipients = {text: wire_address(text) or text for text in (*mail.to, *mail.cc)}
+    everybody = (*mail.to, *mail.cc, *mail.bcc)
+    recipients = {text: wire_address(text) or text for text in everybody}
     return Letter(message_id, recipients, _written(mail, sender, message_id, at))
 
 
@@ -123,8 +133,20 @@ def _written(mail: Mail, sender: Sender, message_id: str, at: datetime) -> bytes
     message.set_content(mail.text, cte=_encoding(mail.text))
     if mail.html is not None:
         message.add_alternative(mail.html, subtype="html", cte=_encoding(mail.html))
+    for file in mail.attachments:
+        _attach(message, file)
     lines = {"Subject": mail.subject, **mail.headers}
     return b"".join(_line(name, value) for name, value in lines.items()) + message.as_bytes()
+
+
+def _attach(message: EmailMessage, file: Attachment) -> None:
+    """Adds a file as bytes: a part that claims to be text or a mail is not taken apart."""
+    kind = _MIME.fullmatch(file.mime_type)
+    assert kind is not None
+    major, minor = kind[1].lower(), kind[2].lower()
+    if major in {"multipart", "message"}:
+        major, minor = "application", "octet-stream"
+    message.add_attachment(file.content, maintype=major, subtype=minor, filename=file.filename)
 
 
 def _line(name: str, value: str) -> bytes:
@@ -150,6 +172,7 @@ def _findings(mail: Mail, most_bytes: int) -> Iterator[Finding]:
     yield from _address_findings(mail)
     yield from _line_findings("/subject", mail.subject)
     yield from _header_findings(mail.headers)
+    yield from _file_findings(mail.attachments)
     size = 0
     for pointer, text in (("/text", mail.text), ("/html", mail.html or "")):
         try:
@@ -170,7 +193,7 @@ def _findings(mail: Mail, most_bytes: int) -> Iterator[Finding]:
 def _address_findings(mail: Mail) -> Iterator[Finding]:
     if not mail.to:
         yield Finding("/to", "A mail needs somebody to go to.", "mail_recipients")
-    count = len({*mail.to, *mail.cc})
+    count = len({*mail.to, *mail.cc, *mail.bcc})
     if count > MAIL_RECIPIENTS:
         yield Finding(
             "/to",
@@ -180,6 +203,7 @@ def _address_findings(mail: Mail) -> Iterator[Finding]:
         )
     lines = [(f"/to/{place}", text) for place, text in enumerate(mail.to)]
     lines += [(f"/cc/{place}", text) for place, text in enumerate(mail.cc)]
+    lines += [(f"/bcc/{place}", text) for place, text in enumerate(mail.bcc)]
     lines += [] if mail.reply_to is None else [("/reply_to", mail.reply_to)]
     for pointer, text in lines:
         if wire_address(text) is None:
@@ -222,6 +246,36 @@ def _header_findings(headers: Mapping[str, str]) -> Iterator[Finding]:
             )
         seen.add(lowered)
         yield from _line_findings(pointer, value)
+
+
+def _file_findings(files: tuple[Attachment, ...]) -> Iterator[Finding]:
+    if len(files) > MAIL_FILES:
+        yield Finding(
+            "/attachments", f"There are {len(files)} files; at most {MAIL_FILES} leave together.",
+            "mail_files",
+        )  # fmt: skip
+    for place, one in enumerate(files):
+        name = one.filename
+        if not name.strip() or len(name) > LONGEST_FILENAME or _unfit(name) or "/" in name:
+            yield Finding(
+                f"/attachments/{place}/filename",
+                f"A file has a name of one line, without a slash, of up to {LONGEST_FILENAME} "
+                "characters.",
+                "mail_files",
+            )
+        if len(one.content) > MAIL_FILE_BYTES:
+            yield Finding(
+                f"/attachments/{place}",
+                f"This file has {len(one.content)} bytes; at most {MAIL_FILE_BYTES} are sent.",
+                "mail_too_large",
+                "Send a link instead.",
+            )
+        if _MIME.fullmatch(one.mime_type) is None:
+            yield Finding(
+                f"/attachments/{place}/mime_type",
+                "This is not the kind of a file, such as application/pdf.",
+                "mail_files",
+            )
 
 
 def _unfit(text: str) -> bool:

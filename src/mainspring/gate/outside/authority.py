@@ -102,6 +102,12 @@ class Authority:
         self, url: str, form: Mapping[str, str], client: Mapping[str, str], secret: str | None
     ) -> Tokens:
         """Tokens for a grant; a Refusal if the server says no."""
+        return _tokens(await self.asked(url, form, client, secret))
+
+    async def asked(
+        self, url: str, form: Mapping[str, str], client: Mapping[str, str], secret: str | None
+    ) -> Any:
+        """What a server of tokens answers to a form; a Refusal if it says no."""
         headers: dict[str, str | SecretText] = {
             "Accept": "application/json",
             "Content-Type": "application/x-www-form-urlencoded",
@@ -117,7 +123,7 @@ class Authority:
             if secret is not None:
                 sent["client_secret"] = secret
         answer = await self._send("POST", url, headers, urlencode(sent).encode(), values)
-        return _tokens(_accepted(answer))
+        return _accepted(answer)
 
     async def _send(
         self,

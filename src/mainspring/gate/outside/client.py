@@ -26,8 +26,9 @@ from mainspring.gate.egress.transport import EgressTransport
 from mainspring.gate.outside.answers import CallAnswer
 from mainspring.gate.outside.authority import Authority
 from mainspring.gate.outside.looking_room import LookingRoom
+from mainspring.gate.outside.renewals import mark_of
 from mainspring.gate.outside.session import Session, ToolSeen
-from mainspring.gate.outside.tokens import ACCESS, TokenKeeper, mark_of
+from mainspring.gate.outside.tokens import ACCESS, TokenKeeper
 from mainspring.gate.outside.wire import SIGN_IN_NEEDED, Wire
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.workspace.connections import rows

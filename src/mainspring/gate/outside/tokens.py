@@ -10,18 +10,16 @@ who renew, and what a renewal of earlier tokens brings after that is dropped.
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
-from uuid import UUID
 
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.errors import Missing, Problem, TimedOut, Upstream
+from mainspring.contracts.errors import Missing, Problem, Upstream
 from mainspring.contracts.ids import new_id
-from mainspring.gate.outside.authority import SECONDS, Authority, Refusal, Tokens
+from mainspring.gate.outside.authority import Authority, Refusal, Tokens
+from mainspring.gate.outside.renewals import EARLY, Turns, mark_of
 from mainspring.gate.outside.wire import SIGN_IN_NEEDED, sign_in_needed
 from mainspring.store.database import Connection as DatabaseConnection
 from mainspring.store.database import Database
@@ -32,13 +30,8 @@ from mainspring.workspace.vault import Vault, connection_drawer, delete_secret
 ACCESS: Final = "access_token"
 REFRESH: Final = "refresh_token"
 CLIENT_SECRET: Final = "client_secret"  # noqa: S105
-# A token that ends while a call is under way would fail it.
-EARLY: Final = timedelta(seconds=60)
 # What is set before a renewal is asked for, and taken away with its answer.
 RENEWING: Final = "renewing"
-# Each renewal holds a connection to the database while it waits for the server of tokens.
-_AT_ONCE: Final = 4
-_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended('renew ' || $1, 0))"
 
 
 class TokenKeeper:
@@ -51,8 +44,7 @@ class TokenKeeper:
         self._vault = vault
         self._authority = authority
         self._clock = clock
-        self._busy = asyncio.Semaphore(_AT_ONCE)
-        self._locks: dict[UUID, asyncio.Lock] = {}
+        self._turns = Turns(database)
 
     async def reveal(self, connection: Connection, names: frozenset[str]) -> dict[str, str]:
         """What lets a connection in; nothing there means that somebody has to sign in."""
@@ -194,35 +186,9 @@ class TokenKeeper:
 
     @asynccontextmanager
     async def held(self, connection: Connection) -> AsyncIterator[DatabaseConnection]:
-        """Alone with a connection over all processes, for one renewal or one signing in.
-
-        In this process others wait before they take a connection to the database: whoever
-        renews needs a second one.
-        """
-        lock = self._locks.setdefault(connection.id, asyncio.Lock())
-        try:
-            async with lock, self._busy, self._database.transaction() as tx:
-                await _hold(tx, connection)
-                yield tx
-        finally:
-            if not lock.locked():
-                self._locks.pop(connection.id, None)
-
-
-def mark_of(token: str) -> str:
-    """By which two tokens are told apart without keeping either."""
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-async def _hold(tx: DatabaseConnection, connection: Connection) -> None:
-    try:
-        async with asyncio.timeout(2 * SECONDS):
-            await tx.execute(_HOLD, str(connection.id))
-    except TimeoutError:
-        raise TimedOut(
-            f"The token of {connection.alias} is being renewed elsewhere, and that takes long.",
-            code="timed_out",
-        ) from None
+        """Alone with a connection over all processes, for one renewal or one signing in."""
+        async with self._turns.held(connection.id, connection.alias) as tx:
+            yield tx
 
 
 def _waits(connection: Connection) -> Problem:

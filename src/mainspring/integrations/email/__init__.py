@@ -1,23 +1,40 @@
 """E-mail: an integration without an address of its own.
 
-It speaks through the mailer of the call's context, so it knows no server, no user and no
-password; these are the operator's.
+It sends through the mailer of the call's context and reads through its mailbox, so it knows no
+server, no user and no password. The way out is the operator's; a mailbox is a member's.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib import resources
 
+from mainspring.contracts.context import CallContext
 from mainspring.contracts.integration import Integration
 from mainspring.integrations.email.capabilities import SEND_EMAIL
+from mainspring.integrations.email.events import EVENTS
 from mainspring.integrations.email.notify_owner import NOTIFY_OWNER
 from mainspring.integrations.email.offers import SEND
+from mainspring.integrations.email.sources import email_poll, email_source
 
 
-def integration() -> Integration:
+def integration(addresses: Mapping[str, str]) -> Integration:
     """Everything this folder adds to an installation."""
+    del addresses
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
     return Integration(
-        manifest=json.loads(manifest), capabilities=(SEND_EMAIL, NOTIFY_OWNER), offers=(SEND,)
+        manifest=json.loads(manifest),
+        capabilities=(SEND_EMAIL, NOTIFY_OWNER),
+        events=EVENTS,
+        offers=(SEND,),
+        sources=(email_source(),),
+        polls=(email_poll(),),
+        account=_account,
     )
+
+
+async def _account(ctx: CallContext) -> str:
+    """The user of the mailbox, once it has let us in."""
+    async with ctx.mailbox():
+        return str(ctx.account.settings.get("user", "")) if ctx.account is not None else ""

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import binascii
+import mimetypes
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
-from mainspring.contracts.context import MAIL_RECIPIENTS, MAIL_SUBJECT, CallContext, Mail
+from mainspring.contracts.context import (
+    MAIL_FILE_BYTES,
+    MAIL_FILES,
+    MAIL_RECIPIENTS,
+    MAIL_SUBJECT,
+    Attachment,
+    CallContext,
+    Mail,
+)
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.integrations.email.shown import beginning, visible
 
 _TEXT = 500_000
 _SHOWN_RECIPIENTS = 3
+# Three bytes are four signs.
+_SIGNS = (MAIL_FILE_BYTES + 2) // 3 * 4
 _ADDRESS: dict[str, Any] = {
     "type": "string",
     "format": "idn-email",
@@ -30,6 +44,8 @@ async def _send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
         text=arguments["text"],
         html=arguments.get("html"),
         reply_to=arguments.get("reply_to"),
+        bcc=tuple(arguments.get("bcc", ())),
+        attachments=tuple(_attachments(arguments)),
     )
     receipt = await ctx.mail.send(mail, key=ctx.key)
     return {
@@ -41,19 +57,44 @@ async def _send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
     }
 
 
+def _attachments(arguments: Mapping[str, Any]) -> Iterator[Attachment]:
+    for place, one in enumerate(arguments.get("attachments", ())):
+        try:
+            content = base64.b64decode(one["content_base64"], validate=True)
+        except (binascii.Error, ValueError):
+            detail = "This is not base64."
+            where = f"/attachments/{place}/content_base64"
+            raise Invalid(
+                f"This mail cannot be sent: {detail}",
+                code="mail_invalid",
+                findings=[Finding(where, detail, "mail_files")],
+            ) from None
+        kind = one.get("mime_type") or mimetypes.guess_type(one["filename"])[0]
+        yield Attachment(one["filename"], content, kind or "application/octet-stream")
+
+
+def _everybody(arguments: Mapping[str, Any]) -> list[str]:
+    return [*arguments["to"], *arguments.get("cc", ()), *arguments.get("bcc", ())]
+
+
+def _with_files(arguments: Mapping[str, Any]) -> str:
+    names = [visible(str(one["filename"]))[:60] for one in arguments.get("attachments", ())]
+    return f" with {', '.join(names)}" if names else ""
+
+
 def preview(arguments: Mapping[str, Any]) -> str:
     """Who will get what, in one line: who first, as no text of the mail can push that away."""
-    everybody = [*arguments["to"], *arguments.get("cc", ())]
+    everybody = _everybody(arguments)
     named = ", ".join(visible(one) for one in everybody[:_SHOWN_RECIPIENTS])
     more = len(everybody) - _SHOWN_RECIPIENTS
     others = f" and {more} more" if more > 0 else ""
     subject, text = visible(arguments["subject"]), beginning(arguments["text"])
-    return f"Send to {named}{others} “{subject}”: {text}"
+    return f"Send to {named}{others}{_with_files(arguments)} “{subject}”: {text}"
 
 
 def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What a mail server answers that takes the mail for everybody."""
-    everybody = [*arguments["to"], *arguments.get("cc", ())]
+    everybody = _everybody(arguments)
     return {"message_id": "<not-sent@example.com>", "accepted": everybody, "refused": []}
 
 
@@ -76,6 +117,12 @@ _INPUT: dict[str, Any] = {
             "maxItems": MAIL_RECIPIENTS,
             "items": _ADDRESS,
         },
+        "bcc": {
+            "type": "array",
+            "description": "These get it too, and nobody else sees that; counted with to.",
+            "maxItems": MAIL_RECIPIENTS,
+            "items": _ADDRESS,
+        },
         "subject": {"type": "string", "minLength": 1, "maxLength": MAIL_SUBJECT},
         "text": {
             "type": "string",
@@ -89,6 +136,31 @@ _INPUT: dict[str, Any] = {
             "maxLength": _TEXT,
         },
         "reply_to": {**_ADDRESS, "description": "Where answers go; without it, to the sender."},
+        "attachments": {
+            "type": "array",
+            "description": f"Files that leave with it, each of up to {MAIL_FILE_BYTES} bytes.",
+            "maxItems": MAIL_FILES,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["filename", "content_base64"],
+                "properties": {
+                    "filename": {
+                        "type": "string",
+                        "maxLength": 200,
+                        "pattern": r"^[^/\x00-\x1f\x7f]*[^/\x00-\x20\x7f][^/\x00-\x1f\x7f]*$",
+                        "x-mainspring-says": "This must be the name of a file, without a slash.",
+                    },
+                    "content_base64": {"type": "string", "minLength": 1, "maxLength": _SIGNS},
+                    "mime_type": {
+                        "type": "string",
+                        "maxLength": 160,
+                        "pattern": r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$",
+                        "x-mainspring-says": "This must be a kind such as application/pdf.",
+                    },
+                },
+            },
+        },
     },
     "examples": [
         {"to": ["ada@example.com"], "subject": "Weekly report", "text": "All is well."},
@@ -99,6 +171,13 @@ _INPUT: dict[str, Any] = {
             "text": "{{ steps.report.text }}",
             "html": "<p>The report is <a href=\"{{ steps.report.url }}\">here</a>.</p>",
             "reply_to": "office@example.com",
+        },
+        {
+            "to": ["ada@example.com"],
+            "bcc": ["archive@example.com"],
+            "subject": "The numbers",
+            "text": "They are in the file.",
+            "attachments": [{"filename": "numbers.csv", "content_base64": "YSxiCjEsMgo="}],
         },
     ],
     "x-mainspring-anti-examples": [
@@ -129,6 +208,11 @@ _INPUT: dict[str, Any] = {
             "value": {"to": ["ada@example.com"], "from": "b@example.com", "subject": "x",
                       "text": "y"},
             "reason": "the operator says who mail is from",
+        },
+        {
+            "value": {"to": ["ada@example.com"], "subject": "x", "text": "y",
+                      "attachments": [{"filename": "../a.txt", "content_base64": "YQ=="}]},
+            "reason": "a file has a name and no path",
         },
     ],
 }  # fmt: skip
@@ -179,6 +263,16 @@ SEND_EMAIL = Capability(
     input_schema=_INPUT,
     output_schema=_OUTPUT,
     handler=_send,
-    write=Write(preview=preview, editable=("subject", "text", "html")),
-    annotations=Annotations(effect=Effect.SEND, seconds=2.0, stub=_pretended),
+    write=Write(
+        preview=preview,
+        editable=("to", "cc", "bcc", "subject", "text", "html"),
+        wording=("subject", "text", "html"),
+        family="email",
+    ),
+    annotations=Annotations(
+        effect=Effect.SEND,
+        seconds=2.0,
+        stub=_pretended,
+        arguments_bytes=MAIL_FILES * _SIGNS + 1_048_576,
+    ),
 )

@@ -49,4 +49,6 @@ def _schema() -> dict[str, Any]:
     }
 
 
-SEND: Final = Offer(SEND_EMAIL.id, _schema(), _arguments, _note)
+SEND: Final = Offer(
+    SEND_EMAIL.id, _schema(), _arguments, _note, editable=("to", "cc", "bcc", "subject", "body")
+)

@@ -1,4 +1,4 @@
-"""Slack: messages in the channels of a workspace, over its Web API.
+"""Slack: messages in the channels of a workspace, read and posted over its Web API.
 
 Where the API is reached is said once, when the integration is built; no step can change
 it, so a bot token goes to that host and to no other.
@@ -7,21 +7,35 @@ it, so a bot token goes to that host and to no other.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib import resources
 
+from mainspring.contracts.context import CallContext
 from mainspring.contracts.integration import Integration
+from mainspring.contracts.manifest import moved
 from mainspring.integrations.slack.capabilities import slack_post
 from mainspring.integrations.slack.client import Slack
+from mainspring.integrations.slack.events import EVENTS
 from mainspring.integrations.slack.offers import post_offer
+from mainspring.integrations.slack.polls import slack_poll
+from mainspring.integrations.slack.sources import slack_source
 
 
-def integration(base_url: str) -> Integration:
-    """Everything this folder adds to an installation whose Slack is at this address."""
+def integration(addresses: Mapping[str, str]) -> Integration:
+    """Everything this folder adds to an installation whose Slack is at its address."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
-    slack = Slack(base_url)
+    slack = Slack(addresses.get("slack", "https://slack.com/api"))
     post = slack_post(slack)
+
+    async def account(ctx: CallContext) -> str:
+        return await slack.who(ctx.http)
+
     return Integration(
-        manifest={**json.loads(manifest), "hosts": sorted(slack.hosts)},
+        manifest={**moved(json.loads(manifest), addresses), "hosts": sorted(slack.hosts)},
         capabilities=(post,),
+        events=EVENTS,
         offers=(post_offer(post),),
+        sources=(slack_source(slack),),
+        polls=(slack_poll(slack),),
+        account=account,
     )

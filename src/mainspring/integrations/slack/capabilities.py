@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect, Write
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect, Route, Write
 from mainspring.contracts.context import CallContext
-from mainspring.integrations.slack.client import Slack
+from mainspring.contracts.errors import Missing
+from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.integrations.slack.client import CONNECTED, Slack
+
+# The secret that posts where no step names one and nobody is connected.
+BOT: Final = SecretText((SecretRef("slack_bot_token"),))
 
 # Slack cuts longer messages off.
 _TEXT = 40_000
@@ -19,27 +24,41 @@ def slack_post(slack: Slack) -> Capability:
 
     async def post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         message = {key: arguments[key] for key in _SENT if key in arguments}
-        channel, ts = await slack.post_message(ctx.http, arguments["token"], message)
+        named = arguments.get("token")
+        token = named or (CONNECTED if ctx.account is not None else BOT)
+        try:
+            channel, ts = await slack.post_message(ctx.http, token, message)
+        except Missing as missing:
+            raise missing if named else _nobody() from None
         return {"channel": channel, "ts": ts}
 
     return Capability(
         id="slack_post",
         description="Post a message to Slack\n\n"
-        "Posts text into a channel or a thread, as the bot whose token the step names. "
-        "A person sees the message before it leaves.",
+        "Posts text into a channel or a thread, as the bot of the connection to Slack, or as the "
+        "bot whose token the step names. A person sees the message before it leaves.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=post,
-        write=Write(preview=preview, editable=("text",)),
+        write=Write(preview=preview, editable=("text",), wording=("text",), family="message"),
         annotations=Annotations(
             effect=Effect.SEND,
             seconds=2.0,
             secret_arguments=frozenset({"token"}),
             only_secrets=frozenset({"token"}),
             hosts=slack.hosts,
-            # Only a run has secrets to name.
+            route=Route("slack", slack.hosts, connection="used"),
+            # Only a run has secrets to name; others act on the integration.
             audience=Audience.RUNS,
         ),
+    )
+
+
+def _nobody() -> Missing:
+    return Missing(
+        "There is nobody to post as: Slack is not connected, and the step names no token.",
+        code="slack_not_connected",
+        suggestion="Connect Slack, or keep a bot token as the secret slack_bot_token.",
     )
 
 
@@ -57,7 +76,7 @@ _INPUT: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "additionalProperties": False,
-    "required": ["channel", "text", "token"],
+    "required": ["channel", "text"],
     "properties": {
         "channel": {
             "type": "string",
@@ -76,7 +95,8 @@ _INPUT: dict[str, Any] = {
         },
         "token": {
             "type": "string",
-            "description": "The bot token, as a secret: {{ secrets.slack_bot_token }}.",
+            "description": "A bot token, as a secret: {{ secrets.slack_bot_token }}. Left out: the "
+            "bot of the connection.",
             # How a secret is shown; the token itself may stand in no definition.
             "pattern": r"^\[secret [a-z0-9_]+\]$",
             "x-mainspring-says": "This must be a secret, such as {{ secrets.slack_bot_token }}.",
@@ -85,16 +105,11 @@ _INPUT: dict[str, Any] = {
         },
     },
     "examples": [
+        {"channel": "C0123456789", "text": "The build is green again."},
         {
-            "channel": "C0123456789",
-            "text": "The build is green again.",
-            "token": "{{ secrets.slack_bot_token }}",
-        },
-        {
-            "channel": "#{{ inputs.team }}",
+            "channel": "#releases",
             "text": "{{ steps.report.text }}",
             "thread_ts": "1503435956.000247",
-            "token": "{{ secrets.slack_bot_token }}",
         },
     ],
     "x-mainspring-anti-examples": [
@@ -102,7 +117,7 @@ _INPUT: dict[str, Any] = {
             "value": {"channel": "C0123", "text": "x", "token": "a-token-as-plain-text"},
             "reason": "a token stands in a definition by its name only",
         },
-        {"value": {"channel": "C0123", "text": "x"}, "reason": "nobody to post as"},
+        {"value": {"text": "x"}, "reason": "in which channel?"},
         {
             "value": {"channel": "C0123", "text": "", "token": "{{ secrets.slack }}"},
             "reason": "nothing to say",

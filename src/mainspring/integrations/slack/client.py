@@ -3,21 +3,34 @@
 Slack says 200 also when it refuses; what counts is ``ok`` in the body, and ``error`` says
 why. Each known refusal is told in a sentence, with whether another try can help. The API
 honours no idempotency key, so none is sent.
+
+It is spoken to as the bot of a connection, or with a secret that a step names. A connection that
+is not let in any more must be made again by a person; a secret is its owner's to mend.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
 
 import orjson
 
 from mainspring.contracts.base_address import read_base_address
 from mainspring.contracts.context import Http, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Invalid, Upstream
-from mainspring.contracts.secret import SecretText
+from mainspring.contracts.errors import Invalid, Missing, ReconnectNeeded, Upstream
+from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
+# The bot of the connection that the call goes over.
+CONNECTED: Final = SecretText((CONNECTION_TOKEN,))
+# Slack wraps messages in much that is not read, and an answer has a size.
+PAGE: Final = 30
+# As many channels as one workspace is looked through for a name.
+_CHANNEL_PAGES: Final = 20
+_CHANNELS_A_PAGE: Final = 200
+_REPLY_PAGES: Final = 4
 _SECONDS = 30.0
 _WORD = re.compile(r"[a-z0-9_]{1,80}")
 _WHOLE_SECONDS = re.compile(r"[0-9]{1,9}")
@@ -32,6 +45,13 @@ _TRY_AGAIN = frozenset(
 )  # fmt: skip
 # Slack broke off in the middle, and says that some of it may have been done.
 _IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
+# A person has to connect again: nobody is let in with this token, or not to this.
+_RECONNECT = frozenset(
+    {
+        "account_inactive", "invalid_auth", "missing_scope", "no_permission", "not_authed",
+        "not_allowed_token_type", "token_expired", "token_revoked",
+    }
+)  # fmt: skip
 # What Slack's own word means, and what to do about it.
 _REFUSALS: Mapping[str, tuple[str, str | None]] = {
     "account_inactive": ("The token belongs to an account that was switched off.", _KEEP_ONE),
@@ -41,7 +61,8 @@ _REFUSALS: Mapping[str, tuple[str, str | None]] = {
     ),
     "invalid_auth": ("Slack does not accept the token.", _KEEP_ONE),
     "is_archived": ("The channel is archived.", "Choose another channel, or open it again."),
-    "missing_scope": ("The token does not allow posting.", _KEEP_ONE),
+    "invalid_cursor": ("Slack does not know any more where the reading ended.", None),
+    "missing_scope": ("The token does not allow this.", _KEEP_ONE),
     "msg_too_long": ("The message is too long for Slack.", "Shorten it, or send a link."),
     "no_permission": ("The bot may not post in this workspace.", _KEEP_ONE),
     "no_text": ("The message is empty.", None),
@@ -52,6 +73,14 @@ _REFUSALS: Mapping[str, tuple[str, str | None]] = {
     "token_expired": ("The token has expired.", _KEEP_ONE),
     "token_revoked": ("The token was revoked.", _KEEP_ONE),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some messages of a channel, newest first, and where the older ones begin."""
+
+    messages: Sequence[Any]
+    following: str | None
 
 
 class Slack:
@@ -71,6 +100,86 @@ class Slack:
             _not_slack()
         return channel, ts
 
+    async def who(self, http: Http) -> str:
+        """Who the connection is over there, as bot @ workspace."""
+        answer = await self._read(http, "auth.test", {})
+        user, team = answer.get("user"), answer.get("team")
+        if not isinstance(user, str) or not isinstance(team, str):
+            _not_slack()
+        return one_line(f"{user} @ {team}")
+
+    async def channel_named(self, http: Http, name: str) -> str:
+        """The id of a channel by its name; ``Missing`` when the bot sees none of that name."""
+        following: str | None = ""
+        for _ in range(_CHANNEL_PAGES):
+            answer = await self._read(http, "conversations.list", {
+                "types": "public_channel,private_channel", "exclude_archived": "true",
+                "limit": str(_CHANNELS_A_PAGE), **({"cursor": following} if following else {}),
+            })  # fmt: skip
+            for one in _objects(answer, "channels"):
+                if one.get("name") == name and isinstance(one.get("id"), str):
+                    return str(one["id"])
+            following = _following(answer)
+            if following is None:
+                break
+        raise Missing(
+            f"The bot sees no channel #{name} in Slack.",
+            code="slack_channel_not_found",
+            suggestion="Check the name, and invite the bot into private channels.",
+        )
+
+    async def history(
+        self, http: Http, channel: str, *, oldest: str = "", page: str | None = None
+    ) -> Page:
+        """One page of a channel's messages that are newer than ``oldest``."""
+        asked = {"channel": channel, "limit": str(PAGE)}
+        asked |= {"oldest": oldest} if oldest else {}
+        asked |= {"cursor": page} if page else {}
+        answer = await self._read(http, "conversations.history", asked)
+        if not isinstance(answer.get("messages"), list):
+            _not_slack()
+        return Page(answer["messages"], _following(answer))
+
+    async def replies(self, http: Http, channel: str, ts: str) -> list[Mapping[str, Any]]:
+        """What was answered in a thread, oldest first, without the message that began it."""
+        found: list[Mapping[str, Any]] = []
+        following: str | None = ""
+        for _ in range(_REPLY_PAGES):
+            asked = {"channel": channel, "ts": ts, "limit": str(PAGE)}
+            answer = await self._read(
+                http,
+                "conversations.replies",
+                asked | ({"cursor": following} if following else {}),
+            )
+            found += [one for one in _objects(answer, "messages") if one.get("ts") != ts]
+            following = _following(answer)
+            if following is None:
+                break
+        return found
+
+    async def user_name(self, http: Http, user: str) -> str:
+        """What a member is called in Slack."""
+        answer = await self._read(http, "users.info", {"user": user})
+        told = answer.get("user")
+        told = told if isinstance(told, Mapping) else {}
+        profile = told.get("profile")
+        profile = profile if isinstance(profile, Mapping) else {}
+        names = (profile.get("display_name"), told.get("real_name"), told.get("name"))
+        return one_line(next((one for one in names if isinstance(one, str) and one), user), 80)
+
+    async def _read(self, http: Http, method: str, query: Mapping[str, str]) -> dict[str, Any]:
+        response = await http.send(
+            HttpRequest(
+                method="GET",
+                url=f"{self._base}/{method}",
+                headers={"Authorization": SecretText(("Bearer ", *CONNECTED.parts))},
+                query=query,
+                timeout_seconds=_SECONDS,
+                follow_redirects=False,
+            )
+        )
+        return _answer(response, CONNECTED)
+
     async def _call(
         self, http: Http, token: SecretText, method: str, body: Mapping[str, str]
     ) -> dict[str, Any]:
@@ -88,11 +197,29 @@ class Slack:
                 follow_redirects=False,
             )
         )
-        _check_status(response)
-        answer = _read(response.body)
-        if answer["ok"] is not True:
-            _refuse(answer.get("error"), response)
-        return answer
+        return _answer(response, token)
+
+
+def _answer(response: HttpResponse, token: SecretText) -> dict[str, Any]:
+    _check_status(response)
+    answer = _read(response.body)
+    if answer["ok"] is not True:
+        _refuse(answer.get("error"), response, connected=token == CONNECTED)
+    return answer
+
+
+def _following(answer: Mapping[str, Any]) -> str | None:
+    """Where the next page begins; Slack says nothing or an empty text where there is none."""
+    told = answer.get("response_metadata")
+    following = told.get("next_cursor") if isinstance(told, Mapping) else None
+    return following if isinstance(following, str) and following else None
+
+
+def _objects(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    found = answer.get(name)
+    if not isinstance(found, list):
+        _not_slack()
+    return [one for one in found if isinstance(one, Mapping)]
 
 
 def _checked(base_url: str) -> tuple[str, str]:
@@ -113,7 +240,7 @@ def _check_status(response: HttpResponse) -> None:
         return
     if status == 429:
         raise Upstream(
-            "Slack asks for a pause: too many messages in a short time.",
+            "Slack asks for a pause: too many requests in a short time.",
             code="slack_ratelimited",
             retry_after=_pause(response),
             unsent=True,
@@ -154,11 +281,17 @@ def _not_slack() -> NoReturn:
     )
 
 
-def _refuse(error: Any, response: HttpResponse) -> NoReturn:
+def _refuse(error: Any, response: HttpResponse, *, connected: bool) -> NoReturn:
     word = error if isinstance(error, str) and _WORD.fullmatch(error) else "unknown_error"
     later = word in _TRY_AGAIN
-    plain = (f"Slack refused the message: {word}.", None)
+    plain = (f"Slack refused it: {word}.", None)
     detail, suggestion = _REFUSALS.get(word, plain)
+    if connected and word in _RECONNECT:
+        raise ReconnectNeeded(
+            detail,
+            code=f"slack_{word}",
+            suggestion="Connect Slack again, and agree to everything that it asks for.",
+        )
     raise Upstream(
         detail,
         code=f"slack_{word}",

@@ -1,20 +1,16 @@
-"""``slack_post`` as act_on_integration takes it: without a token, which is the owner's secret."""
+"""``slack_post`` as act_on_integration takes it: without a token.
+
+It is posted by the bot of the connection, or by the one whose token the owner keeps as a secret.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
-
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.integration import Offer
-from mainspring.contracts.secret import SecretRef, SecretText
-
-# The secret that posts where no step names one.
-_BOT: Final = SecretText((SecretRef("slack_bot_token"),))
 
 
 def post_offer(post: Capability) -> Offer:
-    """The message alone; it is posted by the owner's bot."""
+    """The message alone."""
     own = post.input_schema
     asked = {
         "type": "object",
@@ -22,8 +18,4 @@ def post_offer(post: Capability) -> Offer:
         "required": [name for name in own["required"] if name != "token"],
         "properties": {name: one for name, one in own["properties"].items() if name != "token"},
     }
-    return Offer(post.id, asked, _arguments)
-
-
-def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {**given, "token": _BOT}
+    return Offer(post.id, asked, dict)

@@ -1,4 +1,4 @@
-"""Telegram: a word to the owner's own chat, over the Bot API.
+"""Telegram: a bot of one's own, to be nudged by, to write to and to say yes or no with.
 
 Where the API is reached is said once, when the integration is built; no step can change
 it, so a bot token goes to that host and to no other.
@@ -7,18 +7,38 @@ it, so a bot token goes to that host and to no other.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from importlib import resources
+from typing import Any
 
-from mainspring.contracts.integration import Integration
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.integration import Button, Integration, Prompter
 from mainspring.integrations.telegram.capabilities import telegram_push
-from mainspring.integrations.telegram.client import Telegram
+from mainspring.integrations.telegram.client import Telegram, linked_chat
+from mainspring.integrations.telegram.events import EVENTS
+from mainspring.integrations.telegram.polls import updates_poll
 
 
-def integration(base_url: str) -> Integration:
-    """Everything this folder adds to an installation whose Telegram is at this address."""
+def integration(addresses: Mapping[str, str]) -> Integration:
+    """Everything this folder adds to an installation whose Telegram is at its address."""
     manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
-    telegram = Telegram(base_url)
+    telegram = Telegram(addresses.get("telegram", "https://api.telegram.org"))
     return Integration(
         manifest={**json.loads(manifest), "hosts": sorted(telegram.hosts)},
         capabilities=(telegram_push(telegram),),
+        events=EVENTS,
+        polls=(updates_poll(telegram),),
+        prompter=_prompter(telegram),
+        account=telegram.account,
     )
+
+
+def _prompter(telegram: Telegram) -> Prompter:
+    async def send(ctx: CallContext, text: str, buttons: Sequence[Button]) -> Mapping[str, Any]:
+        chat = linked_chat({} if ctx.account is None else ctx.account.settings)
+        return {"chat_id": chat, "message_id": await telegram.show(ctx, chat, text, buttons)}
+
+    async def close(ctx: CallContext, place: Mapping[str, Any], text: str) -> None:
+        await telegram.rewrite(ctx, place["chat_id"], place["message_id"], text)
+
+    return Prompter(send, close)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
 from mainspring.contracts.context import CallContext
 from mainspring.integrations.telegram.client import Telegram
 
@@ -21,20 +21,26 @@ def telegram_push(telegram: Telegram) -> Capability:
     """The capability over one Telegram."""
 
     async def push(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return {"message_id": await telegram.send_message(ctx.http, arguments["text"])}
+        return {"message_id": await telegram.push(ctx, arguments["text"])}
 
     return Capability(
         id="telegram_push",
         description="Nudge the owner on Telegram\n\n"
         "Sends plain text to the owner's own chat with their bot, and to nobody else; called "
-        "without a run, to whoever calls. The bot's token and the chat are the owner's secrets "
+        "without a run, to whoever calls. The bot is that of the owner's connection and the chat "
+        "the one they linked; without a connection, both are the owner's secrets "
         "telegram_bot_token and telegram_chat_id. On the safe list: under auto_confirm_safe it "
         "leaves without a person.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=push,
-        write=Write(preview=preview, editable=("text",), safe=True),
-        annotations=Annotations(effect=Effect.SEND, seconds=2.0, hosts=telegram.hosts),
+        write=Write(preview=preview, editable=("text",), safe=True, family="message"),
+        annotations=Annotations(
+            effect=Effect.SEND,
+            seconds=2.0,
+            hosts=telegram.hosts,
+            route=Route("telegram", telegram.hosts, connection="used"),
+        ),
     )
 
 

@@ -1,28 +1,31 @@
 """Telegram's Bot API: the only place that knows its addresses and its answers.
 
-The bot's token stands in the path and the chat in the query, both as secrets that are put in
-when the request leaves; the body holds the text alone. Telegram says the same thing twice, in
-the status and in ``ok`` of the body, and explains a refusal in ``description``. The API
+The bot's token stands in the path as a secret that is put in when the request leaves, and so does
+the chat, in the query, where it is one of the owner's secrets. Telegram says the same thing twice,
+in the status and in ``ok`` of the body, and explains a refusal in ``description``. The API
 honours no idempotency key, so none is sent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 import orjson
 
 from mainspring.contracts.base_address import read_base_address
-from mainspring.contracts.context import Http, HttpRequest, HttpResponse
-from mainspring.contracts.errors import Invalid, Missing, Upstream
-from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
+from mainspring.contracts.errors import Clash, Invalid, Missing, ReconnectNeeded, Upstream
+from mainspring.contracts.integration import Button
+from mainspring.contracts.secret import CONNECTION_TOKEN, SecretRef, SecretText
 
 TOKEN: Final = SecretRef("telegram_bot_token")
 CHAT: Final = SecretRef("telegram_chat_id")
 
 _SECONDS = 30.0
+# As many as one answer of getUpdates holds.
+MOST_UPDATES: Final = 100
 _MOST_PAUSE = 86_400
 _SHOWN = 200
 # Telegram repeats the chat as a number, and what the door hides of it is no JSON any more.
@@ -53,16 +56,22 @@ _REFUSALS: Final[tuple[tuple[int, str, str, str, str | None], ...]] = (
 
 
 class Telegram:
-    """The Bot API at one address."""
+    """The Bot API at one address.
+
+    Over a connection the bot is that connection's, and the chat is the one that its owner has
+    linked; without one, both are secrets of the owner.
+    """
 
     def __init__(self, base_url: str) -> None:
         self._base, host = _checked(base_url)
         self.hosts = frozenset({host})
 
-    async def send_message(self, http: Http, text: str) -> int:
+    async def push(self, ctx: CallContext, text: str) -> int:
         """Sends one message to the owner's chat; answers with its number there."""
+        if ctx.account is not None:
+            return await self.show(ctx, linked_chat(ctx.account.settings), text, ())
         try:
-            response = await http.send(
+            response = await ctx.http.send(
                 HttpRequest(
                     method="POST",
                     url=SecretText((f"{self._base}/bot", TOKEN, "/sendMessage")),
@@ -75,11 +84,86 @@ class Telegram:
             )
         except Missing as missing:
             raise _not_set_up(missing) from None
-        result = _answer(response)
-        number = result.get("message_id") if isinstance(result, Mapping) else None
-        if not isinstance(number, int) or isinstance(number, bool):
+        return _number(_answer(response))
+
+    async def account(self, ctx: CallContext) -> str:
+        """The bot's own name."""
+        said = await self._ask(ctx, "getMe", {})
+        name = said.get("username") if isinstance(said, Mapping) else None
+        if not isinstance(name, str):
             _not_telegram()
-        return number
+        return f"@{name[:64]}"
+
+    async def updates(self, ctx: CallContext, offset: int, seconds: int) -> Sequence[Any]:
+        """What has come since; waits so long for the first of it."""
+        given = {
+            "offset": offset,
+            "limit": MOST_UPDATES,
+            "timeout": seconds,
+            "allowed_updates": ["message", "callback_query"],
+        }
+        said = await self._ask(ctx, "getUpdates", given, seconds=_SECONDS)
+        if not isinstance(said, list):
+            _not_telegram()
+        return said
+
+    async def show(
+        self, ctx: CallContext, chat: int | str, text: str, buttons: Sequence[Button]
+    ) -> int:
+        """A message with buttons under it, one row of them."""
+        given: dict[str, Any] = {"chat_id": chat, "text": text}
+        if buttons:
+            row = [{"text": one.label, "callback_data": one.data} for one in buttons]
+            given["reply_markup"] = {"inline_keyboard": [row]}
+        return _number(await self._ask(ctx, "sendMessage", given))
+
+    async def rewrite(self, ctx: CallContext, chat: int | str, message: int, text: str) -> None:
+        """Another text for a message that stands there; its buttons go."""
+        given = {"chat_id": chat, "message_id": message, "text": text}
+        await self._ask(ctx, "editMessageText", given)
+
+    async def _ask(
+        self, ctx: CallContext, method: str, given: Mapping[str, Any], *, seconds: float = _SECONDS
+    ) -> Any:
+        """One call over a connection."""
+        response = await ctx.http.send(
+            HttpRequest(
+                method="POST",
+                url=SecretText((f"{self._base}/bot", CONNECTION_TOKEN, f"/{method}")),
+                headers={"Content-Type": "application/json"},
+                query={},
+                body=orjson.dumps(given),
+                timeout_seconds=seconds,
+                follow_redirects=False,
+            )
+        )
+        if response.status == 404:
+            raise ReconnectNeeded(
+                "Telegram knows no bot with this token.",
+                code="telegram_unauthorized",
+                suggestion="Ask @BotFather for the bot's token, and connect it again.",
+            )
+        return _answer(response)
+
+
+def linked_chat(settings: Mapping[str, Any]) -> int | str:
+    """The chat that the owner of a connection has linked."""
+    chat = settings.get("chat_id")
+    if not isinstance(chat, (int, str)) or isinstance(chat, bool):
+        raise Clash(
+            "Telegram is connected, and your chat with the bot is not linked yet.",
+            code="telegram_not_linked",
+            suggestion="Link it on the page of integrations, or with "
+            "`mainspring call link_telegram`, and press Start in the chat.",
+        )
+    return chat
+
+
+def _number(result: Any) -> int:
+    number = result.get("message_id") if isinstance(result, Mapping) else None
+    if not isinstance(number, int) or isinstance(number, bool):
+        _not_telegram()
+    return number
 
 
 def _not_set_up(missing: Missing) -> Missing:

@@ -15,17 +15,20 @@ import typer
 
 from mainspring import __version__
 from mainspring.surfaces.cli import (
+    approvals_app,
     authoring_app,
     automations_app,
     boards_app,
     capabilities_app,
     connections_app,
+    integrations_app,
     messages_app,
     models_app,
     pages_app,
     people_app,
     proposals_app,
     runs_app,
+    scaffold_app,
     secrets_app,
 )
 from mainspring.surfaces.cli.desk import Desk, finish
@@ -103,6 +106,7 @@ def _add_commands(app: typer.Typer) -> None:
     automations_app.add_to(app)
     runs_app.add_to(app)
     messages_app.add_to(app)
+    approvals_app.add_to(app)
     boards_app.add_to(app)
     pages_app.add_to(app)
     capabilities_app.add_to(app)
@@ -123,6 +127,8 @@ def _add_commands(app: typer.Typer) -> None:
     app.add_typer(secrets_app.build(), name="secrets", rich_help_panel=_PANEL)
     models_app.add_to(app, _PANEL)
     connections_app.add_to(app, _PANEL)
+    integrations_app.add_to(app, _PANEL)
+    scaffold_app.add_to(app, _PANEL)
     people_app.add_to(app, _PANEL)
 
 

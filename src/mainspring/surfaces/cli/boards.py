@@ -38,7 +38,7 @@ async def _listed(rooms: Rooms, *, archived: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     after: dict[str, Any] = {}
     while True:
-        page = await _call(rooms, "list_boards", archived=archived, limit=500, **after)
+        page = await call_board(rooms, "list_boards", archived=archived, limit=500, **after)
         found += page["boards"]
         if page["next"] is None:
             return found
@@ -67,7 +67,7 @@ async def list_boards(desk: Desk, screen: Screen, *, archived: bool) -> int:
 
 async def create_board(desk: Desk, screen: Screen, arguments: dict[str, Any]) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        made = await _call(rooms, "create_board", **arguments)
+        made = await call_board(rooms, "create_board", **arguments)
         alone = screen.for_programs or await _is_alone(rooms, made["name"])
     if screen.for_programs:
         screen.answer(made)
@@ -82,18 +82,31 @@ async def create_board(desk: Desk, screen: Screen, arguments: dict[str, Any]) ->
 async def show_board(desk: Desk, screen: Screen, board: str, asked: dict[str, Any]) -> int:
     """What a board is, and a page of its rows."""
     async with desk.doors.open(desk.settings()) as rooms:
-        found = await _call(rooms, "get_board", **_meant(board), **asked)
+        found = await call_board(rooms, "get_board", **_meant(board), **asked)
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
     screen.say(f"{one_line(found['name'])}  {found['id']}", one_line(found["description"], 400))
+    filled = {one["dataset_name"]: one for link in found["links"] for one in link["recipes"]}
     for name, dataset in found["data"]["datasets"].items():
-        screen.say(f"{one_line(name)}: {count(dataset['total'], 'row')}")
+        screen.say(
+            f"{one_line(name)}: {count(dataset['total'], 'row')}" + freshness(filled.get(name))
+        )
         keys = [column["key"] for column in dataset["schema"]["columns"]][:6]
         keys = keys or list(dict.fromkeys(_keys(dataset["rows"])))[:6]
         if dataset["rows"]:
             screen.say(_table(dataset["rows"], keys))
     return exits.DONE
+
+
+def freshness(recipe: dict[str, Any] | None) -> str:
+    """How fresh a dataset is that is filled from a link, and what went wrong there."""
+    if recipe is None:
+        return ""
+    at, problem = recipe["last_refreshed_at"], recipe["last_error"]
+    fresh = f"refreshed {date_time(datetime.fromisoformat(at))}" if at else "not refreshed yet"
+    failed = f"; {one_line(str(problem.get('detail', '')), 200)}" if problem else ""
+    return f", {fresh}{failed}"
 
 
 def _table(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> Table:
@@ -117,10 +130,10 @@ async def append_rows(
     """Every batch is one call: taken whole, or not at all."""
     told = {"appended": 0, "skipped": 0, "batches": 0}
     async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await _board_id(rooms, board)
+        board_id = await board_id_of(rooms, board)
         for batch in batches(file, rooms.limits):
             try:
-                made = await _call(
+                made = await call_board(
                     rooms, "append_board_rows", board_id=board_id, rows=batch.rows, **more
                 )
             except Problem as problem:
@@ -140,10 +153,10 @@ async def update_rows(
     """Each row of the file has a row_id and the fields that change."""
     updated = 0
     async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await _board_id(rooms, board)
+        board_id = await board_id_of(rooms, board)
         for batch in batches(file, rooms.limits):
             try:
-                made = await _call(
+                made = await call_board(
                     rooms, "update_board_rows", board_id=board_id, rows=batch.rows, **more
                 )
             except Problem as problem:
@@ -159,8 +172,8 @@ async def delete_rows(
     desk: Desk, screen: Screen, board: str, row_ids: Sequence[str], more: dict[str, Any]
 ) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await _board_id(rooms, board)
-        made = await _call(
+        board_id = await board_id_of(rooms, board)
+        made = await call_board(
             rooms, "delete_board_rows", board_id=board_id, row_ids=list(row_ids), **more
         )
     rows = made["row_ids"] if made["deleted"] == 1 else ["ROW..."]
@@ -176,13 +189,13 @@ async def restore(
     """Deleted rows come back to their places; without rows, an archived board comes back."""
     async with desk.doors.open(desk.settings()) as rooms:
         if row_ids:
-            board_id, deed = await _board_id(rooms, board), "restore_board_rows"
-            made = await _call(rooms, deed, board_id=board_id, row_ids=list(row_ids), **more)
+            board_id, deed = await board_id_of(rooms, board), "restore_board_rows"
+            made = await call_board(rooms, deed, board_id=board_id, row_ids=list(row_ids), **more)
             number = made["restored"]
             said = f"{count(number, 'row')} restored." if number else "No row was restored."
         else:
-            board_id = await _board_id(rooms, board, archived=True)
-            made = await _call(rooms, "update_board", board_id=board_id, archived=False)
+            board_id = await board_id_of(rooms, board, archived=True)
+            made = await call_board(rooms, "update_board", board_id=board_id, archived=False)
             said = f"The board {one_line(made['name'])} is no longer archived."
     _say(screen, made, said)
     return exits.DONE
@@ -190,8 +203,8 @@ async def restore(
 
 async def archive_board(desk: Desk, screen: Screen, board: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
-        board_id = await _board_id(rooms, board)
-        made = await _call(rooms, "archive_board", board_id=board_id)
+        board_id = await board_id_of(rooms, board)
+        made = await call_board(rooms, "archive_board", board_id=board_id)
     back = hint("boards", "restore", board_id)
     _say(screen, made, f"The board {one_line(board)} is archived: it can be read.\n  {back}")
     return exits.DONE
@@ -204,7 +217,7 @@ async def export_rows(
     lines: list[str] = []
     written = 0
     async with desk.doors.open(desk.settings()) as rooms:
-        async for row in _every_row(rooms, await _board_id(rooms, board), dataset):
+        async for row in _every_row(rooms, await board_id_of(rooms, board), dataset):
             shown = row if whole else {k: v for k, v in row.items() if k not in _SERVER_KEYS}
             text = as_json(shown, indent=None)
             written += 1
@@ -223,7 +236,7 @@ async def export_rows(
 async def _every_row(rooms: Rooms, board_id: str, dataset: str) -> AsyncIterator[dict[str, Any]]:
     after: dict[str, Any] = {}
     while True:
-        found = await _call(rooms, "get_board", board_id=board_id, dataset=dataset, **after)
+        found = await call_board(rooms, "get_board", board_id=board_id, dataset=dataset, **after)
         rows = found["data"]["datasets"][dataset]["rows"]
         for row in rows:
             yield row
@@ -240,7 +253,8 @@ def _meant(board: str) -> dict[str, str]:
         return {"name": board}
 
 
-async def _board_id(rooms: Rooms, board: str, *, archived: bool = False) -> str:
+async def board_id_of(rooms: Rooms, board: str, *, archived: bool = False) -> str:
+    """The id of a board that is named, or given by its id."""
     meant = _meant(board)
     if "board_id" in meant:
         return meant["board_id"]
@@ -255,19 +269,20 @@ async def _board_id(rooms: Rooms, board: str, *, archived: bool = False) -> str:
                 code="ambiguous_name",
                 suggestion=_INSTEAD["ambiguous_name"],
             )
-    return str((await _call(rooms, "get_board", **meant, limit=1))["id"])
+    return str((await call_board(rooms, "get_board", **meant, limit=1))["id"])
 
 
 async def _is_alone(rooms: Rooms, name: str) -> bool:
     """Whether no other board has this name; unknown to a token that may not read counts as yes."""
     try:
-        await _call(rooms, "get_board", name=name, limit=1)
+        await call_board(rooms, "get_board", name=name, limit=1)
     except Problem as problem:
         return problem.code != "ambiguous_name"
     return True
 
 
-async def _call(rooms: Rooms, capability: str, **arguments: Any) -> dict[str, Any]:
+async def call_board(rooms: Rooms, capability: str, **arguments: Any) -> dict[str, Any]:
+    """Calls a capability of boards; its way out names commands instead of capabilities."""
     try:
         answer: dict[str, Any] = await rooms.gate.serve(
             await visitor_here(rooms), capability, arguments

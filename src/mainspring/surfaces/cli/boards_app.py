@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mainspring.surfaces.cli import board_links_app
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.options import KEPT, Json, at_desk, help_alone, make_group
 
@@ -26,11 +27,11 @@ KeyField = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Adds the group of commands about boards."""
-    group = make_group("Keep rows: list boards, show, fill, change and export them.")
+    group = make_group("Keep rows: list boards, show, fill, change, export and link them.")
 
     @group.callback(invoke_without_command=True)
     def boards(ctx: typer.Context) -> None:
-        """Keep rows: list boards, show, fill, change and export them."""
+        """Keep rows: list boards, show, fill, change, export and link them."""
         help_alone(ctx)
 
     group.command(name="list")(_list)
@@ -42,6 +43,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(name="restore")(_restore)
     group.command(name="export")(_export)
     group.command(name="archive")(_archive)
+    board_links_app.add_to(group)
     app.add_typer(group, name="boards", rich_help_panel=KEPT)
 
 

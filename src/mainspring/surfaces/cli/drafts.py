@@ -1,16 +1,19 @@
-"""``drafts``: the outside writes that were held for a person: shown, confirmed, discarded."""
+"""``drafts``: the outside writes that were held for a person: shown, edited, answered."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.gate.direct import Visitor
 from mainspring.gate.drafts import list_drafts
 from mainspring.gate.outside.quoted import quoted
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment, short_id
+from mainspring.surfaces.cli.draft_view import delivered, fields_of
 from mainspring.surfaces.cli.finding import find_one
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
     from mainspring.surfaces.rooms import Rooms
 
+# Fewer characters of a hash might be those of another one.
+_SHORTEST_HASH: Final = 8
+_HASH_DIGITS: Final = 64
+_HEX: Final = frozenset("0123456789abcdef")
 # What became of one that was confirmed, in a sentence.
 _CAME_TO: Final = {
     "sent": "It was sent.",
@@ -42,7 +49,11 @@ async def show_drafts(desk: Desk, screen: Screen, status: str | None, *, most: i
         screen.answer({"drafts": found})
     elif found:
         ways = (f"  {hint('drafts', way, 'DRAFT')}" for way in ("show", "confirm", "discard"))
-        screen.say(_table(found, screen), "", *ways)
+        for batch, drafts in _batches(found):
+            if batch is not None:
+                screen.say(f"batch {batch}: {hint('drafts', 'confirm-batch', str(batch))}")
+            screen.say(_table(drafts, screen), "")
+        screen.say(*ways)
     else:
         screen.say("There are no such drafts." if status else "There are no drafts.")
     return exits.DONE
@@ -58,17 +69,87 @@ async def show_draft(desk: Desk, screen: Screen, text: str) -> int:
     return exits.DONE
 
 
-async def confirm_draft(desk: Desk, screen: Screen, text: str) -> int:
+async def confirm_draft(
+    desk: Desk, screen: Screen, text: str, edits: Sequence[str] = (), seen: str | None = None
+) -> int:
     """Sends what a draft shows, or says what came of it before."""
     async with desk.doors.open(desk.settings()) as rooms:
         draft = await _found(rooms, text)
-        given = {"draft_id": str(draft["id"])}
+        given: dict[str, Any] = {"draft_id": str(draft["id"])}
+        if edits:
+            given["edits"] = edits_of(draft, edits)
+        if seen is not None:
+            given["hash"] = _whole(draft, seen)
         answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "confirm_action", given)
     if screen.for_programs:
         screen.answer(answer)
     else:
         screen.say(*_answered(draft, answer))
-    return exits.DONE if answer["status"] == "confirmed" else exits.FAILED
+    return exits.FAILED if answer["status"] == "failed" else exits.DONE
+
+
+async def edit_draft(desk: Desk, screen: Screen, text: str, edits: Sequence[str]) -> int:
+    """Gives a draft other words, and shows it in them."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        draft = await _found(rooms, text)
+        given = {"draft_id": str(draft["id"]), "edits": edits_of(draft, edits)}
+        answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "edit_action", given)
+        now = await _found(rooms, str(draft["id"]))
+    if screen.for_programs:
+        screen.answer(answer)
+    else:
+        screen.say(*_lines(now))
+    return exits.DONE
+
+
+async def repeat_draft(desk: Desk, screen: Screen, text: str) -> int:
+    """Makes a new draft of the same bytes."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        draft = await _found(rooms, text)
+        given = {"draft_id": str(draft["id"])}
+        answer = await rooms.gate.direct(Visitor(local_owner(rooms)), "redraft_action", given)
+    if screen.for_programs:
+        screen.answer(answer)
+    else:
+        screen.say("It is drafted again; nothing was sent.")
+        screen.say(f"  {hint('drafts', 'show', answer['draft_id'])}")
+    return exits.DONE
+
+
+def edits_of(draft: Mapping[str, Any], given: Sequence[str]) -> dict[str, Any]:
+    """Fields with their new values; one without a value is taken away.
+
+    A field that holds no text now is given as JSON, a list of texts also with commas.
+    """
+    fields, made = fields_of(draft), {}
+    for one in given:
+        name, sign, value = one.partition("=")
+        if not sign:
+            detail = f"{one!r} is not FIELD=VALUE."
+            raise Invalid(detail, code="usage", findings=[Finding("/edits", detail, "usage")])
+        made[name] = _read(value, fields.get(name))
+    return made
+
+
+def _read(text: str, before: Any) -> Any:
+    if not text:
+        return None
+    if before is None or isinstance(before, str):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        if isinstance(before, list):
+            return [part.strip() for part in text.split(",") if part.strip()]
+        raise Invalid(f"{text!r} is not JSON, which this field holds.", code="usage") from None
+
+
+def _whole(draft: Mapping[str, Any], seen: str) -> str:
+    """A hash by its first characters, if it is the one that the draft has now."""
+    now = draft["hash"] or ""
+    if len(seen) >= _SHORTEST_HASH and now.startswith(seen.lower()):
+        return str(now)
+    return seen.ljust(_HASH_DIGITS, "0") if set(seen.lower()) <= _HEX else seen
 
 
 async def discard_draft(desk: Desk, screen: Screen, text: str, reason: str | None) -> int:
@@ -97,10 +178,22 @@ def _answered(draft: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Text]
     from rich.text import Text
 
     said = [Text(one_line(draft["preview"], 400), style="bold")]
+    if answer["status"] == "approved":
+        said.append(Text(f"  {answer['approvals']} of {answer['needed']} have agreed."))
     said.append(Text(f"  {_CAME_TO[answer['outcome']]}"))
     if answer.get("error"):
         said.append(Text(f"  {one_line(str(answer['error'].get('detail', '')), 400)}"))
     return said
+
+
+def _batches(
+    drafts: Sequence[Mapping[str, Any]],
+) -> list[tuple[UUID | None, list[Mapping[str, Any]]]]:
+    """Drafts of one turn together, at the place of the newest; all others by themselves."""
+    groups: dict[UUID | None, list[Mapping[str, Any]]] = {}
+    for draft in drafts:
+        groups.setdefault(draft.get("batch_id"), []).append(draft)
+    return list(groups.items())
 
 
 def _table(drafts: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
@@ -127,11 +220,17 @@ def _lines(draft: Mapping[str, Any]) -> list[Text]:
         f"{draft['capability']}, asked for by {by} {date_time(draft['created_at'])}",
         f"draft {draft['id']}",
     ]
+    if draft.get("hash"):
+        edited = f", edited {draft['revision'] - 1} times" if draft["revision"] > 1 else ""
+        facts.append(f"hash {draft['hash']}{edited}")
+    if draft.get("editable"):
+        facts.append(f"may be edited: {', '.join(draft['editable'])}")
     head = Text(one_line(draft["preview"], 400), style="bold")
     # Whole, however long: this is what somebody agrees to.
     given = quoted(draft["arguments"], indent=2).splitlines()
     shown = [Text("  arguments"), *(Text(f"    {line}") for line in given)]
-    return [head, *(Text(f"  {fact}") for fact in facts), *shown, *_next(draft)]
+    told = (Text(f"  {fact}") for fact in facts)
+    return [head, *told, *delivered(draft), *shown, *_next(draft)]
 
 
 def _next(draft: Mapping[str, Any]) -> list[Text]:
@@ -139,8 +238,12 @@ def _next(draft: Mapping[str, Any]) -> list[Text]:
     from rich.text import Text
 
     if draft["status"] == "pending":
-        ways = (hint("drafts", way, str(draft["id"])) for way in ("confirm", "discard"))
+        sure = ("--hash", draft["hash"][:16]) if draft.get("revision", 1) > 1 else ()
+        ways = [hint("drafts", "confirm", str(draft["id"]), *sure)]
+        ways.append(hint("drafts", "discard", str(draft["id"])))
         return [Text(), *(Text(f"  {way}") for way in ways)]
+    if draft["status"] in ("expired", "discarded"):
+        return [Text(), Text(f"  {hint('drafts', 'redraft', str(draft['id']))}")]
     if draft["outcome"] is None:
         return []
     return [Text(), Text(f"  {_CAME_TO[draft['outcome']]}")]

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from mainspring.surfaces.cli import drafts_app
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.options import Json, Limit, at_desk, make_group
 
 _PANEL = "Events and messages"
-
-
-class DraftState(StrEnum):
-    """What became of a draft."""
-
-    PENDING = "pending"
-    EXPIRED = "expired"
-    SENDING = "sending"
-    CONFIRMED = "confirmed"
-    FAILED = "failed"
-    DISCARDED = "discarded"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(_events(), name="events", rich_help_panel=_PANEL)
     app.command(name="publish", rich_help_panel=_PANEL)(_publish)
     app.add_typer(_inbox(), name="inbox", rich_help_panel=_PANEL)
-    app.add_typer(_drafts(), name="drafts", rich_help_panel=_PANEL)
+    app.add_typer(drafts_app.build(), name="drafts", rich_help_panel=_PANEL)
 
 
 EventId = Annotated[
@@ -115,7 +104,16 @@ def _inbox() -> typer.Typer:
         return finish(show_inbox(desk, screen, unread=unread, most=limit))
 
     group.command(name="read")(_read_message)
+    group.command(name="prompts")(_prompts)
     return group
+
+
+def _prompts(ctx: typer.Context, limit: Limit = 20, for_programs: Json = False) -> int:
+    """Print what waits for you, each with a marker, as a session begins with it."""
+    from mainspring.surfaces.cli.inbox_prompts import show_prompts
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(show_prompts(desk, screen, most=limit))
 
 
 def _read_message(
@@ -132,65 +130,3 @@ def _read_message(
 
     desk, screen = at_desk(ctx, for_programs)
     return finish(read_messages(desk, screen, message, everything=everything))
-
-
-def _drafts() -> typer.Typer:
-    group = make_group("List the outside writes that were held; show, confirm or discard one.")
-
-    @group.callback(invoke_without_command=True)
-    def drafts(
-        ctx: typer.Context,
-        status: Annotated[
-            DraftState | None, typer.Option("--status", help="Only drafts in this status.")
-        ] = None,
-        limit: Limit = 20,
-        for_programs: Json = False,
-    ) -> int:
-        """List the outside writes that were held; show, confirm or discard one."""
-        if ctx.invoked_subcommand is not None:
-            return 0
-        from mainspring.surfaces.cli.drafts import show_drafts
-
-        desk, screen = at_desk(ctx, for_programs)
-        return finish(show_drafts(desk, screen, status and status.value, most=limit))
-
-    group.command(name="show")(_show_draft)
-    group.command(name="confirm")(_confirm_draft)
-    group.command(name="discard")(_discard_draft)
-    return group
-
-
-DraftId = Annotated[
-    str, typer.Argument(metavar="DRAFT", help="A draft's id, or its first characters.")
-]
-
-
-def _show_draft(ctx: typer.Context, draft: DraftId, for_programs: Json = False) -> int:
-    """Show a draft: what would happen, and with which arguments."""
-    from mainspring.surfaces.cli.drafts import show_draft
-
-    desk, screen = at_desk(ctx, for_programs)
-    return finish(show_draft(desk, screen, draft))
-
-
-def _confirm_draft(ctx: typer.Context, draft: DraftId, for_programs: Json = False) -> int:
-    """Send what a draft shows, once."""
-    from mainspring.surfaces.cli.drafts import confirm_draft
-
-    desk, screen = at_desk(ctx, for_programs)
-    return finish(confirm_draft(desk, screen, draft))
-
-
-def _discard_draft(
-    ctx: typer.Context,
-    draft: DraftId,
-    reason: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Why, for whoever asks later.")
-    ] = None,
-    for_programs: Json = False,
-) -> int:
-    """Let go of a draft; nothing is sent."""
-    from mainspring.surfaces.cli.drafts import discard_draft
-
-    desk, screen = at_desk(ctx, for_programs)
-    return finish(discard_draft(desk, screen, draft, reason))

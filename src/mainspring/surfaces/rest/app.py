@@ -42,8 +42,10 @@ from mainspring.surfaces.rest.routes import (
     forecasts,
     health,
     inbox,
+    integrations,
     members,
     proposals,
+    questions,
     runs,
     schemas,
     secrets,
@@ -64,8 +66,8 @@ from mainspring.surfaces.rooms import Rooms
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
-    boards, page_routes, audit, usage, capabilities, connections, secrets, session, account,
-    members, tokens, workspaces, administration, asked_models, proposals,
+    questions, boards, page_routes, audit, usage, capabilities, connections, integrations, secrets,
+    session, account, members, tokens, workspaces, administration, asked_models, proposals,
     schemas, health,
 )  # fmt: skip
 

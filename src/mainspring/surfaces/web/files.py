@@ -23,8 +23,9 @@ _STYLE: Final = "text/css; charset=utf-8"
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 _SCRIPTS: Final = (
     "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
-    "runs", "agent", "inbox", "new", "proposing", "changing", "proposal", "questions", "review",
-    "showing", "activating", "editor", "fields", "palette", "schema", "pointers",
+    "runs", "agent", "inbox", "integrations", "delivering", "editing", "new", "proposing",
+    "changing", "proposal", "questions", "review", "showing", "activating", "editor", "fields",
+    "palette", "schema", "pointers",
 )  # fmt: skip
 
 FILES: Final = (
@@ -34,6 +35,9 @@ FILES: Final = (
     # The page of every automation is the same file; which one it shows stands in its address.
     File("/automations/{automation_id:uuid}", "automation.html", _PAGE),
     File("/inbox", "inbox.html", _PAGE),
+    # The page of every integration is the same file too.
+    File("/integrations", "integrations.html", _PAGE),
+    File("/integrations/{source}", "integrations.html", _PAGE),
     File("/new", "new.html", _PAGE),
     File("/proposals/{proposal_id:uuid}", "proposal.html", _PAGE),
     *(File(f"/assets/{name}.js", f"{name}.js", _SCRIPT) for name in _SCRIPTS),

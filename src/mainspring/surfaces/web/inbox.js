@@ -1,11 +1,14 @@
 // The inbox: outside writes that wait for a person, with exactly what would be sent, and messages.
 
 import { arrive, ask, byId, isAtLeast, onPress, sentence } from "./page.js";
-import { badge, el, json, link, runAddress, tell } from "./parts.js";
-import { away, moment, plain, span, visible } from "./words.js";
+import { badge, el, link, runAddress, tell } from "./parts.js";
+import { away, moment, span, visible } from "./words.js";
+import { delivered } from "./delivering.js";
+import { editForm } from "./editing.js";
 
 const LOOK_AGAIN = 10000;
 const DECIDED = 25;
+const MOST_AT_ONCE = 50;
 let who;
 let next = null;
 let shownDrafts = "";
@@ -15,22 +18,6 @@ const runs = new Map();
 async function runOf(id) {
   if (!runs.has(id)) runs.set(id, await ask("GET", `/runs/${id}`).catch(() => null));
   return runs.get(id);
-}
-
-function value(given) {
-  if (typeof given === "string") {
-    return given.includes("\n") ? el("pre", { class: "data" }, visible(given)) : visible(given);
-  }
-  const short = Array.isArray(given) && given.every((one) => typeof one === "string");
-  if (!short) return json(given);
-  return el("span", {}, ...given.flatMap((one, place) => [place ? ", " : "", el("bdi", {}, visible(one))]));
-}
-
-function sent(given) {
-  const parts = Object.entries(given).flatMap(([name, one]) => [
-    el("dt", {}, plain(name)), el("dd", {}, value(one)),
-  ]);
-  return el("dl", {}, ...parts);
 }
 
 function asker(draft) {
@@ -55,35 +42,70 @@ function left(draft) {
 const DEEDS = {
   confirm: "Confirmed. It goes out exactly as it was shown.",
   discard: "Discarded. Nothing was sent.",
+  redraft: "Drafted again. It waits for a yes.",
 };
+const DECISIONS = { confirm: "approved", discard: "declined" };
 
-function deed(draft, verb, words, look, problem) {
-  const button = el("button", { type: "button", class: look, "aria-label": `${words}: ${visible(draft.preview)}` }, words);
+// What was decided here is on record as well; the decision itself does not wait for that.
+function acknowledge(id, verb) {
+  if (!DECISIONS[verb]) return;
+  ask("POST", `/inbox/${id}/ack`, { decision: DECISIONS[verb] }).catch(() => {});
+}
+
+// A button for one deed; all buttons beside it rest meanwhile.
+function pressed(words, look, problem, label, work) {
+  const button = el("button", { type: "button", class: look, "aria-label": label }, words);
   button.addEventListener("click", async () => {
-    const pair = button.parentElement.querySelectorAll("button");
-    for (const one of pair) one.disabled = true;
+    const beside = button.parentElement.querySelectorAll("button");
+    for (const one of beside) one.disabled = true;
     problem.hidden = true;
     try {
-      const answer = await ask("POST", `/drafts/${draft.id}/${verb}`);
-      tell(told(answer, verb));
+      tell(await work());
       byId("waiting-title").focus();
       await fillDrafts();
     } catch (refusal) {
       problem.textContent = sentence(refusal);
       problem.hidden = false;
     } finally {
-      for (const one of pair) one.disabled = false;
+      for (const one of beside) one.disabled = false;
     }
   });
   return button;
 }
 
+function deed(draft, verb, words, look, problem) {
+  return pressed(words, look, problem, `${words}: ${visible(draft.preview)}`, async () => {
+    // What is agreed to is what stands here, and nothing else.
+    const body = verb === "confirm" ? { hash: draft.hash } : {};
+    const answer = await ask("POST", `/drafts/${draft.id}/${verb}`, body);
+    acknowledge(draft.id, verb);
+    return told(answer, verb);
+  });
+}
+
 function told(answer, verb) {
+  if (answer && answer.status === "approved") {
+    return `You have agreed. ${answer.approvals} of ${answer.needed} have; nothing was sent yet.`;
+  }
   const failed = answer && answer.error && answer.error.detail;
   if (!failed) return DEEDS[verb];
   return answer.outcome === "unknown"
     ? `It was confirmed, and it is not known whether it has left: ${failed}`
     : `It was confirmed and could not be sent: ${failed}`;
+}
+
+function count(results, status) {
+  return results.filter((one) => one.status === status).length;
+}
+
+function batchTold({ results }, verb) {
+  const done = count(results, verb === "confirm" ? "confirmed" : "discarded");
+  const agreed = count(results, "approved");
+  const failed = results.find((one) => one.status === "failed");
+  const words = [`${done} of ${results.length} ${verb === "confirm" ? "were sent" : "were discarded"}.`];
+  if (agreed) words.push(`${agreed} wait for others to agree.`);
+  if (failed) words.push(`The first that was not: ${failed.error.detail}`);
+  return words.join(" ");
 }
 
 function became(draft) {
@@ -97,40 +119,92 @@ function became(draft) {
 
 function draftCard(draft) {
   const waits = draft.status === "pending";
+  const may = isAtLeast(who, "operator");
   const problem = el("p", { class: "problem", role: "alert", hidden: true });
   const parts = [
     el("div", { class: "head" }, el("strong", { class: "preview" }, visible(draft.preview)), waits ? null : badge(draft.status)),
     el("p", { class: "soft" }, "Asked for by ", asker(draft), ` ${away(draft.created_at)}. `,
+      draft.revision > 1 ? "It was edited since. " : "",
+      waits && draft.approvals ? `${draft.approvals} agreed to these words. ` : "",
       waits ? el("span", { class: "left", "data-until": draft.expires_at }, `It ${left(draft)}.`) : ""),
   ];
   const what = el("details", { open: waits }, el("summary", {},
-    waits ? "What exactly would be sent, by " : "What it was, by ", el("code", {}, draft.capability)), sent(draft.arguments));
+    waits ? "What exactly would be sent, by " : "What it was, by ", el("code", {}, draft.action)),
+    delivered(draft), draft.hash ? el("p", { class: "soft" }, "Hash ", el("code", {}, draft.hash.slice(0, 12))) : null);
   parts.push(what);
   if (draft.error && draft.error.detail) parts.push(el("p", { class: "problem" }, draft.error.detail));
   if (!waits) parts.push(el("p", { class: "soft" }, became(draft)));
-  if (waits && isAtLeast(who, "operator")) {
-    parts.push(problem, el("div", { class: "deeds" },
-      deed(draft, "confirm", "Confirm", "", problem),
+  if (waits && may) {
+    const form = draft.editable.length ? editForm(draft, async () => {
+      tell("The draft has other words now. Nothing was sent.");
+      await fillDrafts();
+    }) : null;
+    parts.push(problem, form, el("div", { class: "deeds" },
+      deed(draft, "confirm", "Confirm", "", problem), form && editButton(draft, form),
       deed(draft, "discard", "Discard", "second", problem)));
   } else if (waits) {
     parts.push(el("p", { class: "hint" }, `Your role here (${who.role}) may look; answering takes operator or more.`));
+  } else if (may && (draft.status === "expired" || draft.status === "discarded")) {
+    parts.push(problem, el("div", { class: "deeds" }, deed(draft, "redraft", "Draft again", "second", problem)));
   }
   return el("li", {}, ...parts);
 }
 
+function editButton(draft, form) {
+  const button = el("button", { type: "button", class: "second", "aria-expanded": "false", "aria-label": `Edit: ${visible(draft.preview)}` }, "Edit");
+  button.addEventListener("click", () => {
+    form.hidden = !form.hidden;
+    button.setAttribute("aria-expanded", String(!form.hidden));
+  });
+  return button;
+}
+
+// Drafts of one turn stand together and can be answered as a set.
+function grouped(drafts) {
+  const groups = new Map();
+  for (const draft of drafts) {
+    const key = draft.batch_id || draft.id;
+    groups.set(key, [...(groups.get(key) || []), draft]);
+  }
+  return [...groups.values()].flatMap((set) => (set.length > 1 ? [batchCard(set)] : set.map(draftCard)));
+}
+
+function batchCard(set) {
+  const problem = el("p", { class: "problem", role: "alert", hidden: true });
+  const body = { draft_ids: set.map((one) => one.id) };
+  const hashes = Object.fromEntries(set.filter((one) => one.hash).map((one) => [one.id, one.hash]));
+  const all = (verb, words, look, given) =>
+    pressed(words, look, problem, `${words} of this batch`, async () => {
+      const answer = await ask("POST", `/drafts/${verb}`, given);
+      for (const one of answer.results) if (one.status !== "failed") acknowledge(one.draft_id, verb);
+      return batchTold(answer, verb);
+    });
+  const deeds = isAtLeast(who, "operator") && set.length <= MOST_AT_ONCE
+    ? el("div", { class: "deeds" },
+      all("confirm", `Approve all ${set.length}`, "", { ...body, hashes }),
+      all("discard", `Discard all ${set.length}`, "second", body))
+    : null;
+  return el("li", { class: "batch" },
+    el("div", { class: "head" }, el("strong", {}, `${set.length} drafts of one turn`)),
+    problem, deeds, el("ul", { class: "drafts" }, ...set.map(draftCard)));
+}
+
 async function fillDrafts() {
-  const [waiting, all] = await Promise.all([
+  const [waiting, expired, all] = await Promise.all([
     ask("GET", "/drafts?status=pending&limit=50"),
+    ask("GET", `/drafts?status=expired&limit=${DECIDED}`),
     ask("GET", `/drafts?limit=${DECIDED}`),
   ]);
-  const decided = all.items.filter((one) => one.status !== "pending");
-  const now = JSON.stringify([waiting.items, decided]);
+  const decided = all.items.filter((one) => one.status !== "pending" && one.status !== "expired");
+  const now = JSON.stringify([waiting.items, expired.items, decided]);
   // What is on the page already stays, with whatever somebody opened or is pressing.
   if (now === shownDrafts) return;
   shownDrafts = now;
-  byId("waiting").replaceChildren(...waiting.items.map(draftCard));
+  byId("waiting").replaceChildren(...grouped(waiting.items));
+  byId("expired").replaceChildren(...expired.items.map(draftCard));
   byId("decided").replaceChildren(...decided.map(draftCard));
   byId("no-drafts").hidden = waiting.items.length > 0;
+  byId("no-expired").hidden = expired.items.length > 0;
   byId("no-decided").hidden = decided.length > 0;
 }
 

@@ -71,7 +71,7 @@ def append_handler(limits: Limits) -> CapabilityHandler:
         given = arguments.get("dedupe_key_field")
         written = _checked(rows, dataset, given, limits)
         chosen, keys = await _new_ones(ctx, dataset, given, rows)
-        _check_room(dataset, len(chosen), limits)
+        check_room(dataset, len(chosen), limits)
         row_ids = [new_id() for _ in chosen]
         told = {
             "board_id": str(board.id),
@@ -83,7 +83,9 @@ def append_handler(limits: Limits) -> CapabilityHandler:
         }
         if not chosen:
             return Unchanged(told)
-        await _write(ctx, dataset, row_ids, [written[n] for n in chosen], [keys[n] for n in chosen])
+        await write_rows(
+            ctx, dataset, row_ids, [written[n] for n in chosen], [keys[n] for n in chosen]
+        )
         await tell(ctx, board, "rows_appended", dataset=dataset.name, row_ids=row_ids)
         return told
 
@@ -145,7 +147,8 @@ def _fresh(chosen: Sequence[int], keys: Sequence[str | None], seen: set[str]) ->
     return found
 
 
-def _check_room(dataset: Dataset, more: int, limits: Limits) -> None:
+def check_room(dataset: Dataset, more: int, limits: Limits) -> None:
+    """Refuses more rows than a dataset ever takes."""
     if dataset.appended + more > limits.board_rows:
         raise Exhausted(
             f"The dataset {dataset.name!r} has room for {limits.board_rows:,} rows, deleted ones "
@@ -156,16 +159,18 @@ def _check_room(dataset: Dataset, more: int, limits: Limits) -> None:
         )
 
 
-async def _write(
+async def write_rows(
     ctx: CallContext,
     dataset: Dataset,
     row_ids: Sequence[UUID],
     rows: Sequence[WrittenRow],
     keys: Sequence[str | None],
+    src: str | None = None,
 ) -> None:
+    """Puts rows that were judged behind the last one of a held dataset."""
     space = ctx.actor.workspace_id
     await ctx.tx.execute(
         _APPEND, space, dataset.id, dataset.appended, row_ids, [row.text for row in rows],
-        [row.bytes for row in rows], keys, f"{ctx.actor.kind}:{ctx.actor.id}",
+        [row.bytes for row in rows], keys, src or f"{ctx.actor.kind}:{ctx.actor.id}",
     )  # fmt: skip
     await ctx.tx.execute(_COUNT, space, dataset.id, len(rows))

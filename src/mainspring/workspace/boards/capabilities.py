@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.limits import Limits
+from mainspring.workspace.boards.link_shapes import LINKS
 from mainspring.workspace.boards.managing import (
     DEFAULT_BOARDS,
     MOST_BOARDS,
@@ -224,6 +225,10 @@ def _board_shape() -> Schema:
         "skills": {"type": "array", "items": part},
         "forms": {"type": "array", "items": part},
         "dashboard": {**dashboard, "type": ["object", "null"]},
+        "links": {
+            "description": "What its datasets are filled from, and how the last refresh went.",
+            **LINKS,
+        },
     }
     example = {
         **SOME_FIELDS,
@@ -232,6 +237,7 @@ def _board_shape() -> Schema:
         "skills": [],
         "forms": [],
         "dashboard": None,
+        "links": [],
     }
     return asked(properties, list(properties), [example], ({"rows": []}, "rows are in a dataset"))
 

@@ -107,12 +107,7 @@ def update_handler(limits: Limits) -> CapabilityHandler:
             return Unchanged(told)
         places = [f"/rows/{n}" for n, one in enumerate(patches) if one in changed]
         keys = await _new_keys(ctx, dataset, before, changed, places)
-        await ctx.tx.execute(
-            _CHANGE, ctx.actor.workspace_id, dataset.id, list(changed),
-            [row.text for _, row in changed.values()], [row.bytes for _, row in changed.values()],
-            keys,
-        )  # fmt: skip
-        await ctx.tx.execute(_TOUCH, ctx.actor.workspace_id, dataset.id)
+        await change_rows(ctx, dataset, list(changed), [row for _, row in changed.values()], keys)
         await tell(ctx, board, "rows_updated", dataset=dataset.name, row_ids=list(changed))
         return told
 
@@ -128,8 +123,7 @@ def delete_handler() -> CapabilityHandler:
         told = _moved(board, dataset, "deleted", going, dataset.live - len(going))
         if not going:
             return Unchanged(told)
-        rows = await ctx.tx.fetch(_DELETE, ctx.actor.workspace_id, dataset.id, going)
-        await _count(ctx, dataset, rows, 1)
+        await take_away(ctx, dataset, going)
         await tell(ctx, board, "rows_deleted", dataset=dataset.name, row_ids=going)
         return told
 
@@ -149,12 +143,38 @@ def restore_handler() -> CapabilityHandler:
         first = {one: number for number, one in reversed(list(enumerate(named)))}
         places = [f"/row_ids/{first[one]}" for one in coming]
         await _check_free(ctx, dataset, coming, keys, places)
-        rows = await ctx.tx.fetch(_RESTORE, ctx.actor.workspace_id, dataset.id, coming)
-        await _count(ctx, dataset, rows, -1)
+        await bring_back(ctx, dataset, coming)
         await tell(ctx, board, "rows_restored", dataset=dataset.name, row_ids=coming)
         return told
 
     return restore
+
+
+async def change_rows(
+    ctx: CallContext,
+    dataset: Dataset,
+    row_ids: Sequence[UUID],
+    rows: Sequence[WrittenRow],
+    keys: Sequence[str | None],
+) -> None:
+    """Gives rows of a held dataset other values; whoever calls has judged them."""
+    await ctx.tx.execute(
+        _CHANGE, ctx.actor.workspace_id, dataset.id, list(row_ids), [row.text for row in rows],
+        [row.bytes for row in rows], list(keys),
+    )  # fmt: skip
+    await ctx.tx.execute(_TOUCH, ctx.actor.workspace_id, dataset.id)
+
+
+async def take_away(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> None:
+    """Deletes live rows of a held dataset."""
+    rows = await ctx.tx.fetch(_DELETE, ctx.actor.workspace_id, dataset.id, list(row_ids))
+    await _count(ctx, dataset, rows, 1)
+
+
+async def bring_back(ctx: CallContext, dataset: Dataset, row_ids: Sequence[UUID]) -> None:
+    """Restores deleted rows of a held dataset; nobody has their keys."""
+    rows = await ctx.tx.fetch(_RESTORE, ctx.actor.workspace_id, dataset.id, list(row_ids))
+    await _count(ctx, dataset, rows, -1)
 
 
 async def _held(ctx: CallContext, arguments: Mapping[str, Any]) -> tuple[Board, Dataset]:

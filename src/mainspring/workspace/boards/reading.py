@@ -25,6 +25,7 @@ from mainspring.workspace.boards.finding import (
     no_board,
     no_dataset,
 )
+from mainspring.workspace.boards.links import links_of_board
 from mainspring.workspace.boards.parts import shown_parts
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def get_handler(limits: Limits) -> CapabilityHandler:
             "schema": {"version": 2, "datasets": [one.schema() for one in datasets]},
             "data": {"datasets": shown},
             **await shown_parts(ctx, board),
+            "links": await links_of_board(ctx.tx, ctx.actor.workspace_id, board.id),
         }
 
     return get

@@ -8,27 +8,26 @@ sealed meanwhile.
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import orjson
-from cryptography.exceptions import InvalidTag
-
-from mainspring.contracts.errors import Expired, Missing
 from mainspring.store.turns import in_batches
+from mainspring.workspace.away import (
+    LIFETIME,
+    hash_of_state,
+    never_left,
+    open_leaving,
+    seal_leaving,
+)
 from mainspring.workspace.vault import Vault
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.store.database import Database
 
-LIFETIME: Final = timedelta(minutes=10)
-_PURPOSE: Final = b"mainspring sign in v1\0"
 _TIDY = """
     DELETE FROM mcp_sign_ins WHERE workspace_id = $1
         AND (expires_at < now() OR (connection_id = $2 AND member_id = $3))
@@ -70,19 +69,13 @@ async def leave(
 
     Somebody who begins again comes back from the later beginning alone.
     """
-    state = secrets.token_urlsafe(32)
-    hashed = _hash(state)
-    # The first key there is may have to be made for this.
-    await vault.derived_key(_PURPOSE)
-    key = (await vault.keyring.keys()).sealing
-    assert key is not None
-    place = _place(workspace_id, member_id, hashed)
-    nonce, sealed = key.seal(orjson.dumps(dict(kept)).decode(), place)
+    left = await seal_leaving(vault, workspace_id, member_id, kept)
     await tx.execute(_TIDY, workspace_id, connection_id, member_id)
     await tx.execute(
-        _ADD, workspace_id, hashed, connection_id, member_id, nonce, sealed, key.id, LIFETIME
-    )
-    return state
+        _ADD, workspace_id, left.hashed, connection_id, member_id, left.nonce, left.sealed,
+        left.key_id, LIFETIME,
+    )  # fmt: skip
+    return left.state
 
 
 async def come_back(
@@ -94,23 +87,11 @@ async def come_back(
     state: str,
 ) -> SignIn:
     """What was kept for this state, once, for whoever left with it and comes back there."""
-    hashed = _hash(state)
+    hashed = hash_of_state(state)
     row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
     if row is None or row["connection_id"] != connection_id:
-        raise Missing(
-            "This signing in was not begun here by you, or it has been used already.",
-            code="sign_in_unknown",
-            suggestion="Begin to sign in again, and finish it in the same browser.",
-        )
-    key = (await vault.keyring.keys()).named(row["key_id"])
-    if key is None or not row["in_time"]:
-        raise _too_late()
-    try:
-        place = _place(workspace_id, member_id, hashed)
-        kept = orjson.loads(key.open(row["nonce"], row["verifier"], place))
-    except InvalidTag:
-        raise _too_late() from None
-    return SignIn(connection_id, kept)
+        raise never_left()
+    return SignIn(connection_id, await open_leaving(vault, workspace_id, member_id, hashed, row))
 
 
 async def expire_sign_ins(database: Database, now: datetime) -> int:
@@ -120,19 +101,3 @@ async def expire_sign_ins(database: Database, now: datetime) -> int:
         return len(await tx.fetch(_EXPIRED, now, most))
 
     return await in_batches(database, batch)
-
-
-def _too_late() -> Expired:
-    return Expired(
-        "Signing in took too long.",
-        code="sign_in_expired",
-        suggestion="Begin to sign in again; there are ten minutes for it.",
-    )
-
-
-def _hash(state: str) -> bytes:
-    return hashlib.sha256(state.encode("utf-8", "replace")).digest()
-
-
-def _place(workspace_id: UUID, member_id: UUID, hashed: bytes) -> bytes:
-    return _PURPOSE + workspace_id.bytes + member_id.bytes + hashed

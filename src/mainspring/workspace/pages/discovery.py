@@ -2,32 +2,55 @@
 
 Each action of an installed integration has one, of a type of its own. They are written when
 somebody first asks for that type, and again when what they say has changed: a workspace in
-which nobody asks has none.
+which nobody asks has none. What needs a connection that no member here has is not offered; its
+page goes, and comes back with the connection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.workspace.pages.content import Writing
-from mainspring.workspace.pages.keep import Writer, ingest
+from mainspring.workspace.pages.keep import Writer, delete, ingest, restore
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.context import CallContext, Transaction
 
 ACTION_TYPE: Final = "integration_action"
 # Nobody in particular wrote them.
 _HOUSE: Final = UUID(int=0)
+_ENGINE: Final = "engine"
 
+# Who deleted it last tells whether it comes back: what a person took away stays away.
 _KNOWN = """
-    SELECT slug, content_hash FROM pages
+    SELECT id, slug, content_hash, deleted_at IS NOT NULL AS deleted,
+        (SELECT t.actor_kind FROM page_timeline t
+         WHERE t.workspace_id = p.workspace_id AND t.page_id = p.id AND t.action = 'deleted'
+         ORDER BY t.id DESC LIMIT 1) AS deleted_by
+    FROM pages p
     WHERE workspace_id = $1 AND type = $2 AND slug = ANY($3::text[])
+"""
+_CONNECTED = """
+    SELECT DISTINCT integration FROM integration_connections
+    WHERE workspace_id = $1 AND state <> 'sign_in'
 """
 
 
-def action_page(install_id: UUID, integration: str, action: str, body: str) -> Writing:
+@dataclass(frozen=True, slots=True)
+class ActionPage:
+    """The page of one action, and the integration that somebody must have connected for it."""
+
+    page: Writing
+    needs: str | None = None
+
+
+def action_page(
+    install_id: UUID, integration: str, action: str, body: str,
+    more: Mapping[str, Any] | None = None,
+) -> Writing:  # fmt: skip
     """The page of one action; its slug holds the id of the install."""
     return Writing(
         slug=f"integration-action.{install_id}.{action}",
@@ -38,6 +61,7 @@ def action_page(install_id: UUID, integration: str, action: str, body: str) -> W
             "install_id": str(install_id),
             "integration": integration,
             "action_name": action,
+            **(more or {}),
         },
         source_ref=f"install:{install_id}:{action}",
         named=True,
@@ -47,17 +71,29 @@ def action_page(install_id: UUID, integration: str, action: str, body: str) -> W
 class Discovery:
     """The pages of this installation's actions."""
 
-    def __init__(self, pages: Sequence[Writing] = ()) -> None:
-        self._pages = {page.slug: page for page in pages}
+    def __init__(self, pages: Sequence[ActionPage] = ()) -> None:
+        self._pages = {one.page.slug: one for one in pages}
 
     async def ensure(self, ctx: CallContext, wanted: object) -> None:
         """Writes what is missing or says something else now, if somebody asks for that type."""
         if wanted != ACTION_TYPE or not self._pages:
             return
-        space = ctx.actor.workspace_id
-        rows = await ctx.tx.fetch(_KNOWN, space, ACTION_TYPE, list(self._pages))
-        known = {row["slug"]: row["content_hash"] for row in rows}
-        by = Writer(space, "engine", _HOUSE, "mainspring")
-        for slug, page in self._pages.items():
-            if known.get(slug) != page.hash:
-                await ingest(ctx.tx, page, by)
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        rows = await tx.fetch(_KNOWN, space, ACTION_TYPE, list(self._pages))
+        known = {row["slug"]: row for row in rows}
+        connected = {row["integration"] for row in await tx.fetch(_CONNECTED, space)}
+        by = Writer(space, _ENGINE, _HOUSE, "mainspring")
+        for slug, one in self._pages.items():
+            if one.needs is None or one.needs in connected:
+                await _offer(tx, one.page, known.get(slug), by)
+            elif slug in known and not known[slug]["deleted"]:
+                await delete(tx, known[slug]["id"], by)
+
+
+async def _offer(tx: Transaction, page: Writing, row: Any, by: Writer) -> None:
+    if row is not None and row["deleted"]:
+        if row["deleted_by"] != _ENGINE:
+            return
+        await restore(tx, row["id"], by)
+    if row is None or row["content_hash"] != page.hash:
+        await ingest(tx, page, by)

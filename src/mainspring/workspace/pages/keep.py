@@ -194,7 +194,7 @@ async def _keep(
     if became == "updated":
         await change(tx, kept.id, page, by)
     row = await tx.fetchrow(
-        _ARRIVE, by.workspace_id, kept.id, _provenance(page, by), page.source_ref
+        _ARRIVE, by.workspace_id, kept.id, provenance_of(page, by), page.source_ref
     )
     if found["deleted_at"] is not None:
         await note(tx, kept.id, "restored", by)
@@ -213,7 +213,7 @@ async def _create(tx: Transaction, page: Writing, by: Writer) -> Kept:
     kept = Kept(new_id(), page.slug, "created")
     row = await tx.fetchrow(
         _ADD, by.workspace_id, kept.id, page.slug, page.type, page.title, page.head, page.body,
-        dict(page.frontmatter), page.source_ref, by.source, _provenance(page, by), page.hash,
+        dict(page.frontmatter), page.source_ref, by.source, provenance_of(page, by), page.hash,
         *event_times(page.frontmatter if page.type == "calendar_event" else {}), by.id, by.run_id,
     )  # fmt: skip
     await note(tx, kept.id, "created", by, {"bytes": len(page.body.encode())})
@@ -221,7 +221,7 @@ async def _create(tx: Transaction, page: Writing, by: Writer) -> Kept:
     return kept
 
 
-def _provenance(page: Writing, by: Writer) -> dict[str, Any]:
+def provenance_of(page: Writing, by: Writer) -> dict[str, Any]:
     """What the writer says of the origin, and what is known of the writer."""
     known = {"source": by.source, f"{by.kind}_id": str(by.id)}
     if by.automation_id is not None:
@@ -265,6 +265,11 @@ async def note(
 
 
 async def _tell(tx: Transaction, kept: Kept, page: Writing, by: Writer, at: datetime) -> None:
+    await append_events(tx, [told_of(kept, page, by, at)])
+
+
+def told_of(kept: Kept, page: Writing, by: Writer, at: datetime) -> EventRow:
+    """The event of a page that came in."""
     payload: dict[str, Any] = {
         "page_id": str(kept.id),
         "slug": kept.slug,
@@ -278,5 +283,4 @@ async def _tell(tx: Transaction, kept: Kept, page: Writing, by: Writer, at: date
     if by.automation_id is not None:
         payload["automation_id"] = str(by.automation_id)
     text = orjson.dumps(payload).decode()
-    made = EventRow(by.workspace_id, new_id(), PAGE_INGESTED.type, str(kept.id), text, by.run_id)
-    await append_events(tx, [made])
+    return EventRow(by.workspace_id, new_id(), PAGE_INGESTED.type, str(kept.id), text, by.run_id)

@@ -89,7 +89,7 @@ async def test_a_draft_shows_all_that_would_leave_whatever_its_fields_are_called
     of_run = run["steps"][0]["output"]
     listed = (await shop.ask("GET", "/drafts"))["items"]
     one = await shop.ask("GET", f"/drafts/{held['draft_id']}")
-    waiting = (await shop.call("list_pending_actions"))["actions"]
+    waiting = (await shop.call("list_pending_actions"))["drafts"]
 
     shown = {one["id"]: one["arguments"] for one in (*listed, one)}
     assert held["payload"] == of_run["payload"] == given

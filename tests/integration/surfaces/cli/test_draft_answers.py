@@ -11,20 +11,31 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.errors import Clash, Invalid, Missing
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import Doors, exits
 from mainspring.surfaces.cli.desk import Desk
-from mainspring.surfaces.cli.drafts import confirm_draft, discard_draft, show_draft
+from mainspring.surfaces.cli.draft_batches import answer_batch
+from mainspring.surfaces.cli.drafts import (
+    confirm_draft,
+    discard_draft,
+    edit_draft,
+    repeat_draft,
+    show_draft,
+    show_drafts,
+)
+from mainspring.surfaces.cli.inbox_prompts import show_prompts
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench
+from tests.kit.letters import letter_box
 from tests.kit.sending import outside_bench
 
+FILE = {"filename": "a.txt", "content_base64": "aGVsbG8="}
 MAIL = {"to": ["ada@example.com"], "subject": "Hello", "text": "Hi."}
 
 
@@ -82,3 +93,59 @@ async def test_what_could_not_be_sent_is_told_and_not_tried_again(
     said, _, shown = capsys.readouterr().out.partition("{")
     assert "Nothing was sent." in said
     assert json.loads("{" + shown)["error"]["code"] == "mail_invalid"
+
+
+async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
+    batch = "01900000-0000-7000-8000-0000000000e1"
+    plain, programs = Screen(for_programs=False), Screen(for_programs=True)
+    async with letter_box(bench) as box:
+
+        @asynccontextmanager
+        async def enter(settings: Settings) -> AsyncIterator[Rooms]:
+            del settings
+            yield rooms_of(box.house)
+
+        desk = Desk(Doors(enter, build_registry))
+        draft = (await box.draft("Hello", attachments=[FILE]))["draft_id"]
+        with pytest.raises(Invalid):
+            await edit_draft(desk, plain, draft, ["body"])
+        with pytest.raises(Invalid):
+            await edit_draft(desk, plain, draft, ["seal=x"])
+        assert await edit_draft(desk, plain, draft, ["body=Hi=you", "to=b@x.org, c@x.org"]) == 0
+        said = capsys.readouterr().out
+        for words in ("to: b@x.org, c@x.org", "| Hi=you", "file a.txt: text/plain, 5 B", "hash "):
+            assert words in said, words
+        with pytest.raises(Clash) as refused:
+            await confirm_draft(desk, plain, draft)
+        assert refused.value.code == "draft_edited"
+        with pytest.raises(Clash):
+            await confirm_draft(desk, plain, draft, seen="abababab")
+        now = (await box.row({"draft_id": draft}))["bound_hash"].hex()
+        assert await confirm_draft(desk, plain, draft, seen=now[:12]) == exits.DONE
+        assert box.sent[0]["to"] == ["b@x.org", "c@x.org"]
+
+        for body in ("First", "Second"):
+            await box.draft(body, batch_id=batch)
+        capsys.readouterr()
+        assert await show_prompts(desk, plain, most=20) == exits.DONE
+        said = capsys.readouterr().out
+        assert said.count("<!-- mainspring:action ") == 2
+        assert "prompt: " in said
+        await show_drafts(desk, plain, "pending", most=20)
+        assert f"batch {batch}" in capsys.readouterr().out
+        with pytest.raises(Missing):
+            await answer_batch(desk, plain, draft, sends=True, reason=None)
+        assert await answer_batch(desk, plain, batch, sends=True, reason=None) == exits.DONE
+        assert [one["body"] for one in box.sent] == ["Hi=you", "First", "Second"]
+        dropped = (await box.draft("Late", batch_id=batch))["draft_id"]
+        assert await answer_batch(desk, plain, batch, sends=False, reason="No.") == exits.DONE
+        capsys.readouterr()
+        assert await repeat_draft(desk, programs, dropped) == exits.DONE
+        again = json.loads(capsys.readouterr().out)
+        assert (again["redraft_of"], again["status"]) == (dropped, "pending")
+        assert await confirm_draft(desk, plain, again["draft_id"], ["body=Later"]) == exits.DONE
+        assert box.sent[-1]["body"] == "Later"

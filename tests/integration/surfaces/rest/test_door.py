@@ -42,6 +42,8 @@ PUBLIC = {
     ("GET", "/automations"),
     ("GET", "/automations/{automation_id:uuid}"),
     ("GET", "/inbox"),
+    ("GET", "/integrations"),
+    ("GET", "/integrations/{source}"),
     ("GET", "/new"),
     ("GET", "/proposals/{proposal_id:uuid}"),
     ("GET", "/assets/activating.js"),
@@ -55,6 +57,7 @@ PUBLIC = {
     ("GET", "/assets/fields.js"),
     ("GET", "/assets/home.js"),
     ("GET", "/assets/inbox.js"),
+    ("GET", "/assets/integrations.js"),
     ("GET", "/assets/new.js"),
     ("GET", "/assets/page.css"),
     ("GET", "/assets/page.js"),
@@ -73,6 +76,7 @@ PUBLIC = {
     ("GET", "/assets/words.js"),
     # Whoever comes back from signing in elsewhere: it works once, for the member who left.
     ("GET", "/api/v1/connections/{connection_id}/sign-in/callback"),
+    ("GET", "/api/v1/integrations/callback/{provider}"),
     # What a script imports, which tells of no workspace.
     ("GET", "/sdks/automation-sdk-v1.ts"),
     ("GET", "/sdks/automation-sdk-v1.sha256"),
@@ -209,7 +213,7 @@ async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) ->
 
     answered = await _statuses(api, own)
 
-    assert len(answered) == 4
+    assert len(answered) == 5
     assert {status for *_, status in answered} <= {401, 404}
 
 

@@ -14,9 +14,12 @@ async def test_a_draft_is_confirmed_and_discarded_by_post_alone(bench: Bench) ->
         sent, dropped = await here.nudge("yes"), await here.nudge("no")
         drafts = "/api/v1/drafts"
         for method in ("GET", "HEAD", "PUT", "DELETE"):
-            for deed in ("confirm", "discard"):
+            for deed in ("confirm", "discard", "edit", "redraft"):
                 answer = await api.client.request(method, f"{drafts}/{sent}/{deed}")
                 assert answer.status_code == 405, (method, deed)
+        for several in ("confirm", "discard"):
+            got = await api.client.get(f"{drafts}/{several}", params={"draft_ids": sent})
+            assert got.status_code in (405, 422), several
         assert (await api.stranger.post(f"{drafts}/{sent}/confirm")).status_code == 401
         bad = await api.client.post(f"{drafts}/nothing/confirm")
         assert (bad.status_code, bad.json()["errors"][0]["pointer"]) == (422, "/draft_id")
@@ -43,3 +46,23 @@ async def test_a_draft_is_confirmed_and_discarded_by_post_alone(bench: Bench) ->
         listed = (await api.client.get(drafts, params={"status": "discarded"})).json()["items"]
         assert [(one["id"], one["reason"]) for one in listed] == [(dropped, "No.")]
         assert [message["text"] for message in here.telegram.messages] == ["yes"]
+
+        third = (await api.client.post(f"{drafts}/{dropped}/redraft")).json()
+        place = f"{drafts}/{third['draft_id']}"
+        edited = (await api.client.post(f"{place}/edit", json={"edits": {"text": "maybe"}})).json()
+        bare = await api.client.post(f"{place}/confirm")
+        assert (bare.status_code, bare.json()["code"]) == (409, "draft_edited")
+        row = (await api.client.get(place)).json()
+        assert (row["hash"], row["revision"], row["editable"]) == (edited["hash"], 2, ["text"])
+        both = {"draft_ids": [third["draft_id"], AN_ID], "hashes": {row["id"]: row["hash"]}}
+        results = (await api.client.post(f"{drafts}/confirm", json=both)).json()["results"]
+        assert [one["status"] for one in results] == ["confirmed", "failed"]
+        acked = await api.client.post(
+            f"/api/v1/inbox/{row['id']}/ack", json={"decision": "approved"}
+        )
+        assert acked.json()["recorded"] is True
+        policy = "/api/v1/approval-policy"
+        locked = await api.client.put(policy, json={"approvers": 5})
+        assert (locked.status_code, locked.json()["errors"][0]["pointer"]) == (422, "/approvers")
+        assert (await api.client.get(policy)).json()["approvers"] == 1
+        assert [message["text"] for message in here.telegram.messages] == ["yes", "maybe"]

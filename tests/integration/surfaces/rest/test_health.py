@@ -11,6 +11,8 @@ from mainspring.surfaces.rest.routes import health as routes
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
 
+# What was seen of one house must not be told of the next.
+pytestmark = pytest.mark.own_app
 PLAN = step("one", "transform_data", {"output": 1})
 SCHEDULE = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
 SAMPLE = re.compile(r'(\w+)(?:\{status="(\w+)"\})? (\S+)')

@@ -19,6 +19,7 @@ AN_ID = "01900000-0000-7000-8000-0000000000ff"
 PAGES = {
     "/": "home", "/automations": "automations", f"/automations/{AN_ID}": "automation",
     "/inbox": "inbox", "/new": "new", f"/proposals/{AN_ID}": "proposal",
+    "/integrations": "integrations", "/integrations/gmail": "integrations",
 }  # fmt: skip
 TEXTS = {file.path: read_file(file).decode() for file in FILES}
 KNOWN = {*TEXTS, "data:,"}

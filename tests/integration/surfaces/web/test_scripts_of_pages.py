@@ -210,3 +210,48 @@ def test_who_is_not_signed_in_goes_to_sign_in_and_comes_back_to_pages_of_ours_al
     assert told["ours"] == ["/automations", "/inbox", "/new", f"/proposals/{AN_ID}"]
     assert told["stale"] == "/"
     assert set(told["foreign"]) == {"/"}
+
+
+def test_a_draft_is_shown_as_it_arrives_and_edited_field_by_field(tmp_path: Path) -> None:
+    file = {"filename": "a.pdf", "mime_type": "application/pdf", "bytes": 17, "sha256": "00"}
+    letter = {"to": ["ada@x.org", "b@x.org"], "subject": "Hi", "body": "One\nTwo", "odd": "\u202e"}
+    drafts = {
+        "mail": {"family": "email", "within": "input", "arguments": {
+            "input": {**letter, "attachments": [file]}, "install_id": "here"}},
+        "event": {"family": "event", "within": "", "arguments": {
+            "summary": "Lunch", "start": "2026-08-01", "end": "2026-08-02"}},
+        "other": {"family": "", "within": "", "arguments": {"n": 1}},
+    }  # fmt: skip
+    told = worked_out(
+        f"""
+        {PAPER}
+        const {{ delivered }} = await import("@/delivering.js");
+        const {{ changes, editsOf }} = await import("@/editing.js");
+        const drafts = {json.dumps(drafts)};
+        const before = {{ to: ["a@x.org"], body: "x", cc: ["c@x.org"], n: {{ a: 1 }} }};
+        const spelt = JSON.stringify(before.n, null, 2);
+        const same = {{ to: "a@x.org", body: "x", cc: "c@x.org", n: spelt }};
+        const more = {{ cc: " ", bcc: "d", n: '{{"a": 2}}' }};
+        const written = {{ to: "b@x.org, c@x.org", body: "y", ...more }};
+        let broken = false;
+        try {{ changes(before, {{ n: "{{" }}); }} catch {{ broken = true; }}
+        const shown = ([name, one]) => [name, delivered(one).text];
+        console.log(JSON.stringify({{
+          shown: Object.fromEntries(Object.entries(drafts).map(shown)),
+          same: changes(before, same).length,
+          edits: editsOf(changes(before, written)),
+          broken,
+        }}));
+        """,
+        tmp_path,
+    )
+    for words in ("ada@x.org, b@x.org", "Hi", "One\nTwo", "a.pdf, application/pdf, 17", "here"):
+        assert words in told["shown"]["mail"], words
+    assert "\u202e" not in told["shown"]["mail"]
+    assert "Lunch" in told["shown"]["event"]
+    assert "1" in told["shown"]["other"]
+    assert told["same"] == 0
+    assert told["edits"] == {
+        "to": ["b@x.org", "c@x.org"], "body": "y", "cc": None, "bcc": "d", "n": {"a": 2},
+    }  # fmt: skip
+    assert told["broken"]

@@ -44,9 +44,9 @@ async def test_a_value_that_is_asked_for_may_be_missing_and_is_chosen_among_what
 
 
 async def test_a_value_that_is_missing_and_not_asked_for_is_wrong() -> None:
-    made = await handed()
+    made = await handed(plan=[{**POST, "config": {"text": "Hi"}}])
     assert made.sketch is None
-    assert "/plan/0/config/token" in made.refused[0]
+    assert "/plan/0/config/channel" in made.refused[0]
 
 
 async def test_a_placeholder_is_taken_out_where_a_question_asks_for_the_value() -> None:

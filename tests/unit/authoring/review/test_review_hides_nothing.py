@@ -13,6 +13,7 @@ from mainspring.authoring.review.flags import find_flags, with_warnings
 from mainspring.authoring.review.impact import impact_of
 from mainspring.authoring.review.wording import MOST_FLAGS
 from mainspring.authoring.shapes import Flag
+from mainspring.contracts.capability import Effect
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
@@ -199,21 +200,22 @@ def test_a_program_that_is_longer_than_programs_are_is_said_not_to_be_read() -> 
 
 
 def test_every_tool_of_an_agent_counts() -> None:
-    reading = [
+    staying = [
         name
-        for name in sorted(WORDS.capabilities)
+        for name, known in sorted(WORDS.capabilities.items())
         if validate(document(agent(tools=[name])), WORDS, Limits()).ok
-        and name not in ("send_email", "evil.hide", "evil.look")
+        and known.annotations.effect is not Effect.SEND
+        and name not in ("evil.hide", "evil.look")
     ][:60]
-    assert len(reading) > 44
-    made = document(agent(tools=[*reading, "send_email"]), goal="Look around.", name="Look")
+    assert len(staying) > 44
+    made = document(agent(tools=[*staying, "send_email"]), goal="Look around.", name="Look")
     report = validate(made, WORDS, Limits())
     assert report.ok
     found = impact_of(made, report.grants, WORDS)
     assert "send_email" in {one["capability"] for one in found["people"]}
     assert ("E-mail", "send") in {(one["system"], one["effect"]) for one in found["outside"]}
     told_of = find_flags(made, report.grants, WORDS, Facts(used=frozenset()))
-    at = f"/plan/0/config/tools/{len(reading)}"
+    at = f"/plan/0/config/tools/{len(staying)}"
     assert ("first_use", at) in {(flag.code, flag.pointer) for flag in told_of}
     assert "agent_may_send" in {flag.code for flag in told_of}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.definition.grants import effective
 from mainspring.definition.tool_patterns import grants_of_agent
 from mainspring.definition.validate import Report, validate
@@ -14,7 +16,24 @@ from mainspring.vocabulary import build_registry
 from tests.kit.house import document, step
 
 LIMITS = Limits()
-WORDS = build_registry(LIMITS)
+
+
+def _with_a_tool_that_needs_a_secret(words: Vocabulary) -> Registry:
+    """The same words, and ``chat.post``, which posts with the token that is named or not at all."""
+    slack = words.capabilities["slack_post"]
+    takes = {**slack.input_schema, "required": [*slack.input_schema["required"], "token"]}
+    return Registry(
+        actions=words.actions.values(),
+        capabilities=[
+            *words.capabilities.values(),
+            replace(slack, id="chat.post", input_schema=takes),
+        ],
+        triggers=words.triggers.values(),
+        events=words.events.values(),
+    )
+
+
+WORDS = _with_a_tool_that_needs_a_secret(build_registry(LIMITS))
 SHAPE = {"type": "object", "properties": {}}
 
 
@@ -41,7 +60,7 @@ def _granted(report: Report) -> set[str]:
         (["admin_*"], "/tools/0", "unknown_capability", None),
         (["*" * 9 + "Z"], "/tools/0", "pattern_stars", "fewer"),
         (["{{ inputs.tool }}"], "/tools/0", None, None),
-        (["slack_post"], "/tools/0", "tool_needs_secret", "secrets.NAME"),
+        (["chat.post"], "/tools/0", "tool_needs_secret", "secrets.NAME"),
         ([{"tool": "get_board", "params": {"nam": "a"}}], "/tools/0/params", "unknown_argument",
          "name"),
         ([{"tool": "search_space.*", "params": {"a": 1}}], "/tools/0/params", "params_of_pattern",
@@ -79,7 +98,7 @@ def test_a_pattern_is_settled_into_the_names_there_are() -> None:
 def test_a_pattern_for_everything_leaves_out_what_needs_a_word_of_its_own() -> None:
     granted = _granted(_judged({"tools": ["*"]}))
     assert "get_board" in granted
-    assert not granted & {"http_fetch", "slack_post", "admin_list_users", "connect_model"}
+    assert not granted & {"http_fetch", "chat.post", "admin_list_users", "connect_model"}
     assert all(WORDS.capabilities[name].grantable for name in granted)
 
 

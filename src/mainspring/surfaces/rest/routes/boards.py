@@ -1,4 +1,4 @@
-"""Boards: their rows, columns, skills, forms, dashboard and versions."""
+"""Boards: their rows, columns, skills, forms, dashboard, versions and links."""
 
 from __future__ import annotations
 
@@ -40,6 +40,22 @@ FACES: Final = (
     Face("PUT", f"{_ONE}/dashboard", "set_board_dashboard", "Keep its dashboard"),
     Face("GET", f"{_ONE}/versions", "list_board_versions", "List what its parts were"),
     Face("POST", f"{_ONE}/revert", "revert_board_part", "Bring back an earlier version of a part"),
+    Face("POST", f"{_ONE}/links", "create_board_link", "Link it to something outside", 201),
+    Face("GET", f"{_ONE}/links", "list_board_links", "List its links and their recipes"),
+    Face("DELETE", "/board-links/{link_id}", "delete_board_link", "Delete a link"),
+    Face(
+        "POST", "/board-links/{link_id}/recipes", "create_dataset_recipe",
+        "Fill a dataset from a link", 201,
+    ),
+    Face(
+        "POST", "/dataset-recipes/{recipe_id}/refresh", "refresh_dataset",
+        "Refresh a dataset from its link",
+    ),
+    Face(
+        "DELETE", "/dataset-recipes/{recipe_id}", "delete_dataset_recipe",
+        "Stop filling a dataset from a link",
+    ),
+    Face("POST", "/adapters/query", "adapter_query", "Read rows from outside once"),
 )  # fmt: skip
 
 

@@ -1,24 +1,19 @@
 """Connections: the servers of tools of a workspace, and coming back from signing in at one.
 
-Whoever comes back is sent by another site, and then a browser does not show who is signed in
-here. So the first answer is a page of ours that leads to the same address once more: now it is
-we who ask, and the browser shows its session. Only the member who left may come back, to the
-place of the connection they left for.
+Only the member who left may come back, to the place of the connection they left for.
 """
 
 from __future__ import annotations
 
-import html
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
-from mainspring.contracts.errors import Missing, Problem, Unauthenticated
+from mainspring.contracts.errors import Missing, Problem
 from mainspring.contracts.roles import Permission
 from mainspring.gate.outside.switchboard import CALLBACK
 from mainspring.store.audit import entry_by
@@ -27,6 +22,14 @@ from mainspring.surfaces.rest.door import check_role, person_of
 from mainspring.surfaces.rest.faces import Face, add_faces
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import public
+from mainspring.surfaces.rest.returning import (
+    AGAIN,
+    brought,
+    not_signed_in,
+    once_more,
+    page,
+    problem_page,
+)
 from mainspring.surfaces.rooms import Rooms
 
 _FACES: Final = (
@@ -47,17 +50,6 @@ _FACES: Final = (
     Face("DELETE", "/connections/{connection_id}", "disconnect_mcp_server",
          "Disconnect from a server of tools"),
 )  # fmt: skip
-_MOST: Final = 4_096
-_AGAIN: Final = "again"
-_HTML: Final = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-    '<meta name="viewport" content="width=device-width">{head}'
-    "<title>{title}</title></head><body>{body}</body></html>"
-)
-_HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
 
 
 def routes(rooms: Rooms) -> APIRouter:
@@ -79,11 +71,11 @@ def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
     @public
     async def come_back(request: Request) -> Response:
         plain = browsers.shown(request.headers)
-        if plain is None and _AGAIN not in request.query_params:
-            return _once_more(request)
+        if plain is None and AGAIN not in request.query_params:
+            return once_more(request)
         try:
             if plain is None:
-                raise _not_signed_in()
+                raise not_signed_in()
             caller = await person_of(rooms.database, plain)
             check_role(caller, Permission.CONNECT)
             found, failed = await rooms.switchboard.finish_sign_in(
@@ -94,10 +86,10 @@ def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
                 tell=lambda: [entry_by(caller.actor, "signed_in_at", found.alias)],
             ).note()
         except Problem as problem:
-            return _page(problem.title, problem.detail, problem.suggestion, problem.status)
+            return problem_page(problem)
         if failed is not None:
-            return _page(f"{found.alias} is signed in", failed.detail, failed.suggestion)
-        return _page(f"{found.alias} is connected", "You can close this page.")
+            return page(f"{found.alias} is signed in", failed.detail, failed.suggestion)
+        return page(f"{found.alias} is connected", "You can close this page.")
 
     return come_back
 
@@ -110,40 +102,5 @@ def _connection(request: Request) -> UUID:
 
 
 def _brought(request: Request) -> dict[str, Any]:
-    """What the other server sent along; of what comes twice, nothing is believed."""
-    given = request.query_params
-    found: dict[str, str | None] = {}
-    for name in ("state", "code", "iss", "error"):
-        values = given.getlist(name)
-        found[name] = values[0] if len(values) == 1 and len(values[0]) <= _MOST else None
+    found = brought(request, "state", "code", "iss", "error")
     return {**found, "state": found["state"] or ""}
-
-
-def _once_more(request: Request) -> Response:
-    """A page that leads to this very address, asked by us."""
-    query = urlencode([*request.query_params.multi_items(), (_AGAIN, "1")])
-    link = html.escape(f"?{query}", quote=True)
-    return HTMLResponse(
-        _HTML.format(
-            head=f'<meta http-equiv="refresh" content="0;url={link}">',
-            title="One moment",
-            body=f'<p><a href="{link}">Go on</a></p>',
-        ),
-        headers=_HEADERS,
-    )
-
-
-def _page(title: str, detail: str, suggestion: str | None = None, status: int = 200) -> Response:
-    lines = "".join(f"<p>{html.escape(line)}</p>" for line in (detail, suggestion) if line)
-    shown = html.escape(title)
-    return HTMLResponse(
-        _HTML.format(head="", title=shown, body=f"<h1>{shown}</h1>{lines}"), status, _HEADERS
-    )
-
-
-def _not_signed_in() -> Unauthenticated:
-    return Unauthenticated(
-        "This browser is not signed in to Mainspring.",
-        code="unknown_session",
-        suggestion="Sign in at /sign-in, and begin to sign in to the server again.",
-    )

@@ -61,11 +61,30 @@ class DraftShape(BaseModel):
     reason: str | None = Field(description="Why it was discarded, if that was said.")
     result: Any = Field(description="What the capability answered.")
     error: dict[str, Any] | None = Field(description="Why it failed.")
+    revision: int = Field(description="More than 1: it was edited after it was made.")
+    hash: str | None = Field(description="Of all that is shown here; it is confirmed with this.")
+    approved_hash: str | None = Field(description="Of the wording that was agreed to.")
+    approvals: int = Field(description="How many people have agreed to this wording.")
+    batch_id: UUID | None = Field(description="Drafts of one turn have the same.")
+    notify: list[str] = Field(description="Where people are told of it.")
+    source: str | None = Field(description="The integration, where it is one.")
+    action: str
+    redraft_of: UUID | None = Field(description="The draft that it repeats.")
+    family: str = Field(description="What it is like where it arrives, such as email; or empty.")
+    within: str = Field(description="The argument whose fields may be edited; empty: all of them.")
+    editable: list[str] = Field(description="The fields that a person may still change.")
 
 
 FACES: Final = (
     Face("POST", "/drafts/{draft_id}/confirm", "confirm_action", "Send a draft, once"),
+    Face("POST", "/drafts/{draft_id}/edit", "edit_action", "Give a draft other words"),
     Face("POST", "/drafts/{draft_id}/discard", "discard_action", "Discard a draft"),
+    Face("POST", "/drafts/{draft_id}/redraft", "redraft_action", "Draft it again"),
+    Face("POST", "/drafts/confirm", "confirm_actions", "Send several drafts, each once"),
+    Face("POST", "/drafts/discard", "discard_actions", "Discard several drafts"),
+    Face("POST", "/inbox/{id}/ack", "ack_inbox_action", "Record what was decided about a prompt"),
+    Face("GET", "/approval-policy", "get_approval_policy", "Read who may approve drafts"),
+    Face("PUT", "/approval-policy", "set_approval_policy", "Say who may approve drafts"),
 )
 
 

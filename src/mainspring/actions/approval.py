@@ -1,0 +1,151 @@
+"""approval: the plan asks a person, and goes on with what they answered.
+
+While it waits the run holds no worker. The answer has the shape that the step's form says, and
+it is judged when it is given, not later. When the time is over, the answer that the step names
+for that case is taken; without one the step fails and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.context import StepContext
+from mainspring.contracts.errors import Finding
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Wait
+from mainspring.contracts.roles import Role
+from mainspring.definition.json_schema import check_schema, compile_schema
+
+ASK: Final = "approval.ask"
+_DAY: Final = 86_400
+_LIMITS: Final = Limits()
+
+
+async def approval(ctx: StepContext, config: Mapping[str, Any]) -> Any:
+    asked = await ctx.call(ASK, dict(config))
+    if asked["approval_id"] is None:
+        # A trial asks nobody: it goes on with the answer for nobody being there.
+        return {"approved": True, "answer": asked["answer"], "answered_by": None,
+                "timed_out": False}  # fmt: skip
+    until = datetime.fromisoformat(asked["expires_at"])
+    return Wait(until, {"approval_id": asked["approval_id"], "expires_at": asked["expires_at"]})
+
+
+def _uses(config: Mapping[str, Any]) -> tuple[Grant, ...]:
+    del config
+    return (Grant(ASK),)
+
+
+def _check(config: Mapping[str, Any], capabilities: Mapping[str, Capability]) -> Sequence[Finding]:
+    """The form is a schema that can be judged by, and the answer for silence fits it."""
+    del capabilities
+    form = config.get("form")
+    if not isinstance(form, Mapping):
+        return ()
+    wrong = [
+        Finding(f"/form{one.pointer}", one.detail, one.code, one.suggestion)
+        for one in check_schema(form, _LIMITS)
+    ]
+    if wrong or "default" not in config:
+        return wrong
+    return compile_schema(form, _LIMITS).findings(config["default"], "/default")
+
+
+CONFIG: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["title"],
+    "additionalProperties": False,
+    "properties": {
+        "title": {"type": "string", "minLength": 1, "maxLength": 200},
+        "message": {
+            "type": "string",
+            "description": "What the person should know before they answer.",
+            "maxLength": 20_000,
+        },
+        "form": {
+            "type": "object",
+            "description": "The JSON Schema of the answer; left out, yes or no is all there is.",
+            "x-mainspring-scope": "none",
+        },
+        "timeout_seconds": {
+            "type": "integer",
+            "description": "How long it waits for somebody.",
+            "minimum": 60,
+            "maximum": 2_592_000,
+            "default": _DAY,
+        },
+        "default": {
+            "description": "The answer when nobody gave one in time; left out, the step fails.",
+            "x-mainspring-scope": "none",
+        },
+        "roles": {
+            "type": "array",
+            "description": "Who may answer; left out, everybody who may decide here.",
+            "minItems": 1,
+            "uniqueItems": True,
+            "items": {"enum": [role.value for role in Role if role is not Role.VIEWER]},
+        },
+        "notify": {
+            "type": "array",
+            "description": "Where the maker of the automation is told of it; the inbox always is.",
+            "minItems": 1,
+            "uniqueItems": True,
+            "items": {"enum": ["inbox", "email", "telegram"]},
+            "default": ["inbox"],
+        },
+        "on_decline": {
+            "description": "fail ends the run when somebody says no; continue goes on with "
+            "approved false.",
+            "enum": ["fail", "continue"],
+            "default": "fail",
+        },
+    },
+    "examples": [
+        {"title": "Publish the notes?", "message": "{{ steps.notes.text }}"},
+        {
+            "title": "Which day?",
+            "form": {
+                "type": "object",
+                "required": ["day"],
+                "properties": {"day": {"type": "string", "format": "date"}},
+            },
+            "timeout_seconds": 3_600,
+            "default": {"day": "2026-12-01"},
+            "roles": ["admin", "owner"],
+        },
+    ],
+    "x-mainspring-anti-examples": [
+        {"value": {}, "reason": "a question has a title"},
+        {"value": {"title": "x", "timeout_seconds": 1}, "reason": "nobody is that quick"},
+        {"value": {"title": "x", "roles": ["viewer"]}, "reason": "a viewer decides nothing"},
+    ],
+}
+
+APPROVAL: Final = Action(
+    type="approval",
+    description="Ask a person before going on\n\n"
+    "The run waits, without holding a worker, until somebody of the workspace answers in the "
+    "inbox, or until the time is over.",
+    config_schema=CONFIG,
+    output_schema={
+        "type": "object",
+        "required": ["approved", "answer", "answered_by", "timed_out"],
+        "properties": {
+            "approved": {"type": "boolean"},
+            "answer": {"description": "What the form asked for; null without a form."},
+            "answered_by": {"type": ["string", "null"], "format": "uuid"},
+            "timed_out": {"type": "boolean"},
+        },
+    },
+    handler=approval,
+    uses=_uses,
+    check=_check,
+    seconds=0.05,
+    waits=True,
+    asks=True,
+)

@@ -1,0 +1,206 @@
+"""A mail as it came over the wire, read into its text and the names of its files.
+
+Everything in it was written by strangers: headers may be broken, charsets unknown and parts nested
+without end. What can be read is read, within bounds, and nothing of it is more than text. A mail
+may be built so that taking it apart takes minutes; it is cut to what is done in a moment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
+from email.message import Message
+from email.policy import Compat32
+from email.utils import getaddresses, parsedate_to_datetime
+from typing import Final
+
+from mainspring.contracts.html_text import text_of_html
+
+MOST_PARTS: Final = 200
+LONGEST_TEXT: Final = 200_000
+MOST_LINES: Final = 30_000
+# The parser of the standard library looks on every line for the end of every part around it.
+_MOST_LOOKS: Final = 600_000
+_LONGEST_HEADER: Final = 8_000
+_LONGEST_PART_HEADER: Final = 1_000
+_MOST_ADDRESSES: Final = 100
+_MOST_FILES: Final = 50
+_BOUNDARY: Final = re.compile(rb"boundary", re.IGNORECASE)
+_UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_MESSAGE_ID: Final = re.compile(r"<[^<>\s]{1,250}>")
+
+
+class _ShortHeaders(Compat32):
+    """Cuts each header before it is looked at; it inherits as the parser accepts nothing else."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        # What tells of a part is looked at again and again, and there may be many parts.
+        if name.lower().startswith("content-") and len(value) > _LONGEST_PART_HEADER:
+            value = value[:_LONGEST_PART_HEADER].rpartition(";")[0]
+        return name, value[:_LONGEST_HEADER]
+
+
+@dataclass(frozen=True, slots=True)
+class MailFile:
+    """A file that came with a mail; its bytes are not kept."""
+
+    filename: str
+    mime_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class MailRead:
+    """What a mail says."""
+
+    message_id: str
+    subject: str
+    sender: str
+    to: tuple[str, ...]
+    cc: tuple[str, ...]
+    # None: it does not say, or not in a way that can be read.
+    date: datetime | None
+    text: str
+    files: tuple[MailFile, ...] = ()
+    in_reply_to: str = ""
+    references: tuple[str, ...] = ()
+
+
+def read_mail(data: bytes) -> MailRead:
+    """Reads a mail; ``ValueError`` when it is built so that it cannot be read."""
+    try:
+        message = message_from_bytes(_bounded(data), policy=_ShortHeaders())
+        parts = list(_parts(message))
+        return MailRead(
+            message_id=_first_id(_header(message, "Message-ID")),
+            subject=_header(message, "Subject"),
+            sender=next(iter(_addresses(message, "From")), ""),
+            to=_addresses(message, "To"),
+            cc=_addresses(message, "Cc"),
+            date=_date(message),
+            text=_text(parts),
+            files=tuple(_files(parts))[:_MOST_FILES],
+            in_reply_to=_first_id(_header(message, "In-Reply-To")),
+            references=tuple(_MESSAGE_ID.findall(_header(message, "References")))[:50],
+        )
+    except (RecursionError, AttributeError, TypeError, IndexError, KeyError) as error:
+        raise ValueError("This mail is built so that it cannot be read.") from error
+
+
+def _bounded(data: bytes) -> bytes:
+    """As much of a mail as is taken apart in a moment."""
+    around = len(_BOUNDARY.findall(data)) + 1
+    most = min(MOST_LINES, _MOST_LOOKS // around)
+    if data.count(b"\n") <= most:
+        return data
+    return b"".join(data.splitlines(keepends=True)[:most])
+
+
+def decoded_header(value: str) -> str:
+    """A header as a person reads it, on one line."""
+    value = value[:_LONGEST_HEADER]
+    try:
+        readable = str(make_header(decode_header(value)))
+    except (HeaderParseError, LookupError, ValueError):
+        readable = value
+    plain = readable.encode("utf-8", "replace").decode()
+    return " ".join(_UNSEEN.sub(" ", plain).split())
+
+
+def _header(message: Message, name: str) -> str:
+    value = message.get(name)
+    return "" if value is None else decoded_header(str(value))
+
+
+def _first_id(text: str) -> str:
+    found = _MESSAGE_ID.search(text)
+    return found[0] if found else ""
+
+
+def _addresses(message: Message, name: str) -> tuple[str, ...]:
+    values = [str(one)[:_LONGEST_HEADER] for one in message.get_all(name, [])[:5]]
+    found = []
+    for named, address in _pairs(values):
+        called, plain = decoded_header(named), decoded_header(address)
+        if plain:
+            found.append(f"{called} <{plain}>" if called else plain)
+    return tuple(found)
+
+
+def _pairs(values: Sequence[str]) -> list[tuple[str, str]]:
+    try:
+        return getaddresses(list(values))[:_MOST_ADDRESSES]
+    except (RecursionError, IndexError, ValueError):
+        return []
+
+
+def _date(message: Message) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(str(message.get("Date", "")))
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError, IndexError):
+        return None
+
+
+def _parts(message: Message) -> Iterator[Message]:
+    """The parts that hold something, in order; a mail inside a mail is one part."""
+    waiting, seen = [message], 0
+    while waiting and seen < MOST_PARTS:
+        part = waiting.pop()
+        seen += 1
+        inner = part.get_payload()
+        if part.get_content_maintype() == "multipart" and isinstance(inner, list):
+            waiting += [one for one in reversed(inner) if isinstance(one, Message)]
+        else:
+            yield part
+
+
+def _filename(part: Message) -> str:
+    try:
+        return part.get_filename() or ""
+    except (TypeError, ValueError, LookupError):
+        # The standard library trips over a few malformed parameters.
+        return ""
+
+
+def _is_file(part: Message) -> bool:
+    if part.get_content_disposition() == "attachment" or _filename(part):
+        return True
+    return part.get_content_type() not in {"text/plain", "text/html"}
+
+
+def _text(parts: list[Message]) -> str:
+    """The plain text where there is some, else what the HTML shows."""
+    shown = [part for part in parts if not _is_file(part)]
+    plain = [_decoded(part) for part in shown if part.get_content_type() == "text/plain"]
+    text = "\n\n".join(one.strip() for one in plain if one.strip())
+    if not text:
+        rich = [_decoded(part) for part in shown if part.get_content_type() == "text/html"]
+        text = "\n\n".join(text_of_html(one) for one in rich)
+    return text.replace("\r\n", "\n").replace("\x00", "\ufffd").strip()[:LONGEST_TEXT]
+
+
+def _decoded(part: Message) -> str:
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes):
+        return ""
+    charset = part.get_content_charset() or "utf-8"
+    try:
+        return data.decode(charset, "replace")
+    except (LookupError, ValueError):
+        return data.decode("utf-8", "replace")
+
+
+def _files(parts: list[Message]) -> Iterator[MailFile]:
+    for part in parts:
+        if _is_file(part) and part.get_content_maintype() != "multipart":
+            name = decoded_header(_filename(part))[:200]
+            data = part.get_payload(decode=True)
+            size = len(data) if isinstance(data, bytes) else 0
+            yield MailFile(name or "without a name", part.get_content_type(), size)

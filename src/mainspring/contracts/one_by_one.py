@@ -1,0 +1,55 @@
+"""Things that are read one by one: what is wrong with one of them does not stop the others.
+
+A refusal of one thing is that thing's problem. When the provider fails, that may be its own
+fault or that thing's, so it is asked for once more after the others; only when nothing could be
+read at all is the whole look given up, to be done again from where it began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from mainspring.contracts.errors import Problem, ReconnectNeeded
+from mainspring.contracts.integration import Broken, Item
+
+
+async def read_each(
+    wanted: Mapping[str, str], read: Callable[[str], Awaitable[Item | None]]
+) -> list[Item | Broken]:
+    """Reads each by its id; ``wanted`` has the source_ref of each. None: it is left out.
+
+    A provider that asks for a pause, or for a person to connect again, means all of them.
+    """
+    found: dict[str, Item | Broken | None] = {}
+    failed = await _pass(list(wanted), wanted, read, found)
+    again = await _pass(list(failed), wanted, read, found)
+    if again and not any(isinstance(one, Item) for one in found.values()):
+        raise next(iter(again.values()))
+    for name, problem in again.items():
+        found[name] = Broken(wanted[name], problem)
+    return [one for name in wanted if (one := found.get(name)) is not None]
+
+
+async def _pass(
+    names: list[str],
+    wanted: Mapping[str, str],
+    read: Callable[[str], Awaitable[Item | None]],
+    found: dict[str, Item | Broken | None],
+) -> dict[str, Problem]:
+    """Reads these; answers those at which the provider failed."""
+    failed: dict[str, Problem] = {}
+    for name in names:
+        try:
+            found[name] = await read(name)
+        except Problem as problem:
+            if _means_all(problem):
+                raise
+            if problem.retryable:
+                failed[name] = problem
+            else:
+                found[name] = Broken(wanted[name], problem)
+    return failed
+
+
+def _means_all(problem: Problem) -> bool:
+    return isinstance(problem, ReconnectNeeded) or problem.code == "provider_busy"

@@ -1,0 +1,202 @@
+"""What an outside API answered, read into a value or into a problem.
+
+Every client of an integration meets the same answers: busy for a while, refused, not found,
+led elsewhere, not JSON. They are read here once, so that all of them tell it in the same way. Only
+what is the provider's own, such as the words it refuses with, stays with its client.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import orjson
+
+from mainspring.contracts.context import HttpResponse
+from mainspring.contracts.errors import (
+    Clash,
+    Denied,
+    Expired,
+    Invalid,
+    Missing,
+    Problem,
+    ReconnectNeeded,
+    Upstream,
+)
+
+# Nobody waits longer for one answer, whatever a header says.
+LONGEST_PAUSE: Final = 86_400.0
+_SHOWN: Final = 300
+_SECONDS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
+_WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
+_UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
+# The request ended too early over there, or came too early: later may be right.
+_LATER: Final = frozenset({408, 425, 429})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an answer tells of its refusal: the provider's own words for it, and a sentence."""
+
+    reasons: frozenset[str] = frozenset()
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The reasons by which one provider says that it is busy, or that a person must come back."""
+
+    busy: frozenset[str] = frozenset()
+    reconnect: frozenset[str] = frozenset()
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """For how many seconds the answer asks to wait, said in seconds or as a date."""
+    text = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(text):
+        return min(float(text), LONGEST_PAUSE)
+    try:
+        until, now = (parsedate_to_datetime(one) for one in (text, headers.get("date", "")))
+        return min(max((until - now).total_seconds(), 0.0), LONGEST_PAUSE)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def busy(response: HttpResponse, name: str) -> Upstream | None:
+    """The problem of a provider that may do it later; None where it is not busy.
+
+    A pause that is asked for means that nothing was done; a failure over there leaves that open.
+    """
+    status = response.status
+    if status == 429:
+        return Upstream(
+            f"{name} asks for a pause: too many requests in a short time.",
+            code="provider_busy",
+            retry_after=retry_after(response.headers),
+            unsent=True,
+        )
+    if status >= 500 or status in _LATER:
+        return Upstream(
+            f"{name} failed with status {status}.",
+            code="provider_failed",
+            retry_after=retry_after(response.headers),
+        )
+    return None
+
+
+def said(response: HttpResponse) -> Said:
+    """What the body of a refusal tells, wherever a provider usually writes it."""
+    try:
+        body = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        return Said()
+    if not isinstance(body, Mapping):
+        return Said()
+    places = [body, *_objects(body.get("error")), *_objects(body.get("errors"))]
+    for inner in list(_objects(body.get("error"))):
+        places += [*_objects(inner.get("errors")), *_objects(inner.get("details"))]
+    words = [body.get("error")]
+    words += [one.get(key) for one in places for key in ("reason", "status", "code", "type")]
+    texts = [one.get(key) for one in places[1:] + places[:1] for key in _SENTENCES]
+    message = next((one for one in texts if isinstance(one, str) and one.strip()), "")
+    return Said(
+        frozenset(one for one in words if isinstance(one, str) and _WORD.fullmatch(one)),
+        one_line(message),
+    )
+
+
+def refused(response: HttpResponse, name: str, words: Words | None = None) -> Problem | None:
+    """The problem behind an answer that is not a success; None where it is one.
+
+    A refusal of the request (4xx) means that nothing was done.
+    """
+    status = response.status
+    if 200 <= status < 300:
+        return None
+    told, words = said(response), words or Words()
+    if told.reasons & words.reconnect:
+        return ReconnectNeeded(
+            f"{name} does not allow this with the access it was given.",
+            code="access_insufficient",
+            suggestion="Connect it again and agree to everything that is asked for.",
+        )
+    if told.reasons & words.busy:
+        return Upstream(
+            f"{name} asks for a pause: its limit of requests is used up.",
+            code="provider_busy",
+            retry_after=retry_after(response.headers),
+            unsent=True,
+        )
+    return busy(response, name) or _refusal(status, name, told)
+
+
+def read_json(response: HttpResponse, name: str) -> Any:
+    """The JSON of a successful answer; what is none did not come from this API."""
+    try:
+        return orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        raise malformed(name) from None
+
+
+def read_object(response: HttpResponse, name: str) -> dict[str, Any]:
+    """The JSON object of a successful answer."""
+    found = read_json(response, name)
+    if not isinstance(found, dict):
+        raise malformed(name)
+    return found
+
+
+def malformed(name: str) -> Upstream:
+    """Asking again would most likely meet the same stranger."""
+    return Upstream(
+        f"What answered does not speak as the API of {name} does.",
+        code="provider_answer",
+        retryable=False,
+    )
+
+
+def one_line(text: str, most: int = _SHOWN) -> str:
+    """Text of a stranger on one line, without what cannot be seen, and not too much of it."""
+    plain = " ".join(_UNSEEN.sub(" ", text[: most * 4]).split())
+    return plain[:most] + ("…" if len(plain) > most else "")
+
+
+_SENTENCES: Final = ("message", "error_description", "detail")
+_KINDS: Final[Mapping[int, tuple[type[Problem], str]]] = {
+    400: (Invalid, "{name} does not accept the request"),
+    403: (Denied, "{name} does not allow this"),
+    404: (Missing, "{name} knows no such thing, or does not show it to this account"),
+    409: (Clash, "{name} says that this is in conflict with what is there"),
+    410: (Expired, "{name} says that this is gone"),
+    412: (Clash, "It was changed at {name} in the meantime"),
+    413: (Invalid, "This is too large for {name}"),
+    422: (Invalid, "{name} does not accept the request"),
+}
+
+
+def _refusal(status: int, name: str, told: Said) -> Problem:
+    if 300 <= status < 400:
+        return Upstream(
+            f"{name} led the request to another address, which was not followed.",
+            code="provider_moved",
+            retryable=False,
+            unsent=True,
+        )
+    kind, sentence = _KINDS.get(status, (Upstream, f"{{name}} answered with status {status}"))
+    detail = sentence.format(name=name) + (f": {told.message}" if told.message else ".")
+    return kind(
+        detail,
+        code=f"provider_{status}",
+        retryable=False,
+        unsent=400 <= status < 500 or None,
+    )
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of a place that holds one, or a list of them, or something else."""
+    for one in value[:20] if isinstance(value, list) else [value]:
+        if isinstance(one, Mapping):
+            yield one

@@ -1,0 +1,135 @@
+"""Reading a request with a model: it chooses one of the actions, asks back, or declines.
+
+What the model answers is judged by the schema of the action; it may mend its answer twice. What
+it chose is drafted and seen by a person, so a request that was misread costs a look and no more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.model import (
+    ModelMessage,
+    ModelReply,
+    ModelRequest,
+    ModelTool,
+    ToolCall,
+    ToolResult,
+)
+from mainspring.contracts.outcome import Nothing, Unclear
+from mainspring.gate.acting.by_rules import ask_back
+from mainspring.gate.installs import Install
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+_MENDS: Final = 2
+_TOKENS: Final = 2_000
+_LONGEST: Final = 500
+_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
+_ASK: Final = "ask_back"
+_DECLINE: Final = "nothing_to_do"
+_ORDERS: Final = (
+    "You turn one request into one action of {name}. Choose the tool that does what the request "
+    "asks for, with values that stand in the request. Never make up an address, a name, a date "
+    "or an id. If something that the tool needs is missing or could mean two things, call "
+    f"{_ASK} with one short question. If no tool does it, or nothing should be done, call "
+    f"{_DECLINE} with the reason. Nothing is sent: a person sees a draft first. It is now {{now}}."
+)
+
+
+def _said(name: str, words: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name],
+        "properties": {name: {"type": "string", "description": words}},
+    }
+
+
+async def read_by_model(
+    ctx: CallContext, install: Install, request: str
+) -> Mapping[str, Any] | Unclear | Nothing:
+    """The action and its input as the model understood them, or its question, or its reason."""
+    names = {_NAME.sub("_", name)[:64]: name for name in install.deeds}
+    system = _ORDERS.format(name=install.name, now=ctx.clock.now().isoformat(timespec="minutes"))
+    tools = tuple(_tools(install, names))
+    talk = [ModelMessage("user", request)]
+    for _ in range(_MENDS + 1):
+        reply = await ctx.complete(
+            ModelRequest(
+                ctx.model, tuple(talk), system, max_tokens=_TOKENS, temperature=0.0, tools=tools,
+                choice="any",
+            )
+        )  # fmt: skip
+        made = _meant(install, names, reply)
+        if not isinstance(made, str):
+            return made
+        talk += _sent_back(reply, made)
+    return ask_back(install, "The request could not be read as one action.")
+
+
+def _tools(install: Install, names: Mapping[str, str]) -> Sequence[ModelTool]:
+    deeds = [
+        ModelTool(shown, install.deeds[name].capability.description, _shape(install, name))
+        for shown, name in names.items()
+    ]
+    question = _said("question", "What has to be known.")
+    reason = _said("reason", "Why nothing is to be done.")
+    return [
+        *deeds,
+        ModelTool(_ASK, "Ask the person who made the request.", question),
+        ModelTool(_DECLINE, "Say that there is nothing to do.", reason),
+    ]
+
+
+def _shape(install: Install, name: str) -> Mapping[str, Any]:
+    """What the action takes, without files: their bytes are not a model's to write."""
+    schema = install.deeds[name].shown_schema()
+    properties = {
+        key: value for key, value in schema.get("properties", {}).items() if key != "attachments"
+    }
+    return {**schema, "properties": properties}
+
+
+def _meant(
+    install: Install, names: Mapping[str, str], reply: ModelReply
+) -> Mapping[str, Any] | Unclear | Nothing | str:
+    """What a reply comes to; as text: what is wrong with it."""
+    if not reply.calls:
+        return "Choose one of the tools."
+    call = reply.calls[0]
+    if isinstance(call.arguments, str):
+        return "The arguments must be one JSON object."
+    if call.name == _ASK:
+        return Unclear(_words(call, "question") or "What exactly is to be done?")
+    if call.name == _DECLINE:
+        return Nothing(_words(call, "reason") or "Nothing was to be done.")
+    name = names.get(call.name)
+    if name is None:
+        return f"There is no tool called {call.name[:80]!r}."
+    given = dict(call.arguments)
+    wrong = install.deeds[name].shape.findings(given, "")
+    if wrong:
+        return "; ".join(f"{one.pointer or '/'}: {one.detail}" for one in wrong[:10])
+    return {"action_name": name, "input": given}
+
+
+def _words(call: ToolCall, name: str) -> str:
+    given = call.arguments
+    said = given.get(name) if isinstance(given, Mapping) else None
+    return " ".join(said.split())[:_LONGEST] if isinstance(said, str) else ""
+
+
+def _sent_back(reply: ModelReply, wrong: str) -> Sequence[ModelMessage]:
+    """The reply and what is wrong with it, as the next turns of the conversation."""
+    own = ModelMessage("assistant", reply.text, reply.calls, kept=reply.kept)
+    if not reply.calls:
+        return [ModelMessage("assistant", reply.text or "…"), ModelMessage("user", wrong)]
+    results = tuple(
+        ToolResult(one.id, one.name, wrong if number == 0 else "Call one tool only.", failed=True)
+        for number, one in enumerate(reply.calls)
+    )
+    return [own, ModelMessage("user", results=results)]

@@ -1,0 +1,163 @@
+"""Integrations as capabilities: what there is, and a member's own accounts there.
+
+Everybody may ask what they are connected to. Connecting is for people and never for runs, and
+each member connects for themselves alone. What lets somebody in goes in and never comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+)
+from mainspring.contracts.errors import Clash
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.roles import Permission
+from mainspring.gate.connected import schemas
+from mainspring.gate.connected.standing import shown, state_of
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.integration import Integration
+    from mainspring.gate.connected.reception import Reception
+
+_MAKER = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
+_OWN: Final = Annotations(
+    effect=Effect.KEEP, seconds=5.0, audience=Audience.PEOPLE, permission=Permission.SECRET,
+    subject=lambda given, _: given.get("integration"),
+)  # fmt: skip
+
+
+def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
+    """All of them; before the reception is opened they can be described and not called."""
+    counter = _Counter(reception)
+    return (
+        capability_of(
+            "list_integrations",
+            "List the integrations",
+            "What is available for the caller and what is connected. Call it before you suggest a "
+            "fetch or an act, so that nothing is proposed that is not linked.",
+            schemas.LIST, schemas.LISTED, counter.list_all,
+            Annotations(transactional=True, seconds=0.1, permission=Permission.READ),
+        ),
+        capability_of(
+            "connect_integration",
+            "Connect an account of yours",
+            "With the fields that the integration asks for it is tried, and kept if it works. "
+            "Where people sign in instead, the address to open is answered.",
+            schemas.CONNECT, schemas.CONNECTED, counter.connect,
+            replace(_OWN, hidden_arguments=frozenset({"fields"}),
+                    hidden_results=frozenset({"sign_in_url"})),
+        ),
+        capability_of(
+            "begin_integration_sign_in",
+            "Sign in to connect an account",
+            "Answers the address to open. Whoever comes back from there in the same browser, "
+            "within ten minutes, is connected.",
+            schemas.ONE, schemas.SIGN_IN, counter.sign_in,
+            replace(_OWN, hidden_results=frozenset({"sign_in_url"})),
+        ),
+        capability_of(
+            "test_integration_connection",
+            "Test a connection of yours",
+            "The other side is asked who you are there. One that is let in again is ready again.",
+            schemas.ONE, schemas.TESTED, counter.test, _OWN,
+        ),
+        capability_of(
+            "disconnect_integration",
+            "Disconnect an account of yours",
+            "What let it in is forgotten, and the provider is asked to forget it too. Automations "
+            "that use it are blocked until it is connected again.",
+            schemas.ONE, schemas.DISCONNECTED, counter.disconnect, _OWN,
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """The handlers."""
+
+    reception: Reception
+
+    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, owner = ctx.actor.workspace_id, await _owner(ctx)
+        known = await self.reception.known_in(ctx.tx, space, owner)
+        found = [shown(one, known) for one in self.reception.shelf]
+        if not given.get("include_unconnected", True):
+            found = [one for one in found if one["connected"]]
+        return {"integrations": sorted(found, key=lambda one: str(one["name"]))}
+
+    async def connect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        integration = self.reception.named(given["integration"])
+        kind = integration.manifest["auth"]["kind"]
+        if kind == "oauth":
+            link = await self.reception.begin_sign_in(ctx.actor, integration)
+            return await self._told(ctx, integration, link)
+        if kind == "token":
+            label = given.get("label") or integration.name
+            await self.reception.connect(ctx.actor, integration, given.get("fields", {}), label)
+            return await self._told(ctx, integration)
+        return Unchanged(await self._without_connection(ctx, integration))
+
+    async def sign_in(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        integration = self.reception.named(given["integration"])
+        link = await self.reception.begin_sign_in(ctx.actor, integration)
+        back = self.reception.callback(integration.manifest["auth"]["provider"])
+        return {"sign_in_url": link, "redirect_url": back}
+
+    async def test(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        integration = self.reception.named(given["integration"])
+        _, problem = await self.reception.test(ctx.actor, integration)
+        wrong = None
+        if problem is not None:
+            told = problem.as_dict()
+            wrong = {name: told.get(name) for name in ("code", "detail", "suggestion")}
+        known = await self.reception.known_to(ctx.actor.workspace_id, ctx.actor.id)
+        return {
+            "works": problem is None,
+            "problem": wrong,
+            "integration": shown(integration, known),
+        }
+
+    async def disconnect(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        integration = self.reception.named(given["integration"])
+        gone = await self.reception.disconnect(ctx.actor, integration)
+        return {"disconnected": True} if gone else Unchanged({"disconnected": False})
+
+    async def _told(
+        self, ctx: CallContext, integration: Integration, link: str | None = None
+    ) -> dict[str, Any]:
+        known = await self.reception.known_to(ctx.actor.workspace_id, ctx.actor.id)
+        return {"integration": shown(integration, known), "sign_in_url": link, "note": None}
+
+    async def _without_connection(
+        self, ctx: CallContext, integration: Integration
+    ) -> dict[str, Any]:
+        """What is set up in another way is said, and whether anything is left to do."""
+        known = await self.reception.known_to(ctx.actor.workspace_id, ctx.actor.id)
+        state = state_of(integration, known)
+        if state in ("operator", "secret_missing"):
+            raise Clash(
+                f"{integration.name} is not connected here: it is set up in another way.",
+                code="set_up_elsewhere",
+                suggestion=str(integration.manifest["auth"]["how"]),
+            )
+        told = await self._told(ctx, integration)
+        return {**told, "note": f"{integration.name} needs no connection of your own."}
+
+
+async def _owner(ctx: CallContext) -> UUID:
+    """Whose connections count: the caller's, or those of the automation's maker."""
+    if ctx.run is None:
+        return ctx.actor.id
+    row = await ctx.tx.fetchrow(_MAKER, ctx.actor.workspace_id, ctx.run.automation_id)
+    maker: UUID = ctx.actor.id if row is None else row["created_by"]
+    return maker

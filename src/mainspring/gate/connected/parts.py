@@ -1,0 +1,38 @@
+"""What stands behind an open reception."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mainspring.workspace.accounts.rows import AccountRow
+
+if TYPE_CHECKING:
+    from mainspring.contracts.clock import Clock
+    from mainspring.contracts.context import Transaction
+    from mainspring.gate.connected.lines import Lines
+    from mainspring.gate.outside.authority import Authority
+    from mainspring.store.database import Database
+    from mainspring.workspace.vault import Vault
+
+# Told in the transaction in which a connection begins or ends: "connected", "disconnected".
+Changed = Callable[["Transaction", AccountRow, str], Awaitable[None]]
+
+
+async def nobody_told(tx: Transaction, row: AccountRow, what: str) -> None:
+    """Nobody wants to know."""
+    del tx, row, what
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The rooms that connecting works with."""
+
+    database: Database
+    vault: Vault
+    clock: Clock
+    address: str
+    authority: Authority
+    lines: Lines
+    changed: Changed

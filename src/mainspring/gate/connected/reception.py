@@ -1,0 +1,248 @@
+"""The reception: where members connect their accounts, test them and take them back.
+
+Its capabilities are part of the registry, which is built before the house. So it is made with
+the shelf alone and opened once everything stands; before that it can be described and not used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Fault, Missing, Problem, ReconnectNeeded
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.manifest import source_of
+from mainspring.gate.connected.fields import Given, read_fields
+from mainspring.gate.connected.lines import Lines
+from mainspring.gate.connected.parts import Changed, Parts, nobody_told
+from mainspring.gate.connected.problems import (
+    completed,
+    not_connected,
+    not_on_the_shelf,
+)
+from mainspring.gate.connected.standing import Known
+from mainspring.gate.connected.tokens import REFRESH, TOKEN, AccountTokens
+from mainspring.gate.connected.trial import (
+    AtHand,
+    account_over,
+    learn_nothing,
+    no_own_secrets,
+    not_let_in,
+)
+from mainspring.gate.outside.authority import Authority
+from mainspring.store.walls import Walled
+from mainspring.workspace.accounts import rows
+from mainspring.workspace.accounts.rows import AccountRow
+from mainspring.workspace.sealing import Drawer
+from mainspring.workspace.vault import list_secrets
+
+if TYPE_CHECKING:
+    from mainspring.contracts.clock import Clock
+    from mainspring.contracts.context import Actor, Transaction
+    from mainspring.contracts.integration import Integration
+    from mainspring.gate.connected.sign_in import SignedIn, SignIns
+    from mainspring.gate.egress import Egress
+    from mainspring.store.database import Database
+    from mainspring.workspace.vault import Vault
+
+# Where a browser comes back to from signing in. Each provider has its own place, which is
+# registered there: what one of them hands out cannot be brought to another (RFC 9700, 4.4).
+CALLBACK: Final = "/api/v1/integrations/callback/{provider}"
+
+
+class Reception:
+    """Members' accounts as they connect and end them."""
+
+    def __init__(
+        self, shelf: Sequence[Integration], *, operated: Collection[str] = (),
+        changed: Changed = nobody_told,
+    ) -> None:  # fmt: skip
+        self.shelf = tuple(shelf)
+        self._operated = frozenset(operated)
+        self._changed = changed
+        self._named = {source_of(one.manifest): one for one in self.shelf}
+        self._parts: Parts | None = None
+        self._sign_ins: SignIns | None = None
+
+    def open(
+        self, database: Database, vault: Vault, egress: Egress, clock: Clock, address: str,
+        allow: Iterable[str],
+    ) -> Lines:  # fmt: skip
+        """Everything stands: from here on the capabilities work. Answers the ways for calls."""
+        authority = Authority(egress, allow)
+        tokens = AccountTokens(database, vault, authority, clock)
+        lines = Lines(self.shelf, database, egress, tokens, self.known_to)
+        self._parts = Parts(database, vault, clock, address, authority, lines, self._changed)
+        return lines
+
+    @property
+    def parts(self) -> Parts:
+        if self._parts is None:
+            raise Fault("This registry describes capabilities and cannot call this one.")
+        return self._parts
+
+    def named(self, source: str) -> Integration:
+        """An integration by what it is asked for."""
+        found = self._named.get(source)
+        if found is None:
+            raise not_on_the_shelf(source, self._named)
+        return found
+
+    def providers(self) -> dict[str, list[str]]:
+        """Every provider that somebody can sign in at, with the integrations that use it."""
+        found: dict[str, list[str]] = {}
+        for one in self.shelf:
+            if one.manifest["auth"]["kind"] == "oauth":
+                found.setdefault(one.manifest["auth"]["provider"], []).append(
+                    source_of(one.manifest)
+                )
+        return found
+
+    def callback(self, provider: str) -> str:
+        """The address that has to be registered at a provider."""
+        return self.parts.address.rstrip("/") + CALLBACK.format(provider=provider)
+
+    async def known_to(self, workspace_id: UUID, owner_id: UUID) -> Known:
+        """What decides what a member can use."""
+        async with Walled(self.parts.database, workspace_id).acquire() as tx:
+            return await self.known_in(tx, workspace_id, owner_id)
+
+    async def known_in(self, tx: Transaction, workspace_id: UUID, owner_id: UUID) -> Known:
+        """The same, within a transaction that is open already."""
+        found = await rows.list_accounts(tx, workspace_id, owner_id)
+        own = await list_secrets(tx, Drawer(workspace_id, owner_id))
+        return Known(
+            {one.integration: one for one in found}, [one.name for one in own], self._operated
+        )
+
+    async def connect(
+        self, actor: Actor, integration: Integration, given: Mapping[str, Any], label: str
+    ) -> AccountRow:
+        """A connection by fields: tried first, and kept only if it works."""
+        fields = read_fields(integration, given)
+        account = await self._tried(actor, integration, fields)
+        parts = self.parts
+
+        async def work(tx: Transaction) -> AccountRow:
+            row = await rows.begin(tx, actor.workspace_id, actor.id, integration.id, label, "token")
+            row = await rows.hold(tx, row.workspace_id, row.id)
+            await rows.forget_secrets(tx, row)
+            for name, value in fields.secrets.items():
+                await parts.vault.put(tx, row.drawer, name, value)
+            await rows.mark_connected(
+                tx, row, label=label, account=account, auth="token", settings=fields.settings
+            )
+            made = await rows.find(tx, row.workspace_id, row.id)
+            await parts.changed(tx, made, "connected")
+            return made
+
+        return await Walled(parts.database, actor.workspace_id).run_retrying(work)
+
+    async def begin_sign_in(self, actor: Actor, integration: Integration) -> str:
+        """The address at which a member signs in."""
+        auth = integration.manifest["auth"]
+        if auth["kind"] != "oauth":
+            raise Clash(
+                f"Nobody signs in to {integration.name}: it is connected in another way.",
+                code="no_sign_in",
+                suggestion=str(auth["how"]),
+            )
+        signing = await self._signing()
+        return await signing.begin(actor, integration, self.callback(auth["provider"]))
+
+    async def finish_sign_in(
+        self, actor: Actor, provider: str, *, state: str, code: str | None, error: str | None
+    ) -> SignedIn:
+        """Takes what a member came back with; they must be the one who left, for this provider."""
+        return await (await self._signing()).finish(actor, provider, state, code, error)
+
+    async def test(
+        self, actor: Actor, integration: Integration
+    ) -> tuple[AccountRow, Problem | None]:
+        """Asks who the connection is over there; one that is let in again is ready again."""
+        row = await self._row(actor, integration)
+        lines = self.parts.lines
+        hosts = frozenset(integration.manifest["hosts"])
+        way = lines.over(integration, row, hosts, own=no_own_secrets, learn=learn_nothing)
+        problem: Problem | None = None
+        try:
+            account = await account_over(way, actor, self.parts.clock)
+        except Problem as caught:
+            problem = caught
+            if isinstance(caught, ReconnectNeeded) and way.ended is None:
+                problem = completed(caught, integration, row)
+            waits = isinstance(problem, ReconnectNeeded)
+            await lines.mark(way.row, problem, reconnect=waits)
+        else:
+            await lines.mark(way.row, None, mended=True)
+            async with Walled(self.parts.database, row.workspace_id).transaction() as tx:
+                await rows.name_account(tx, row, account)
+        return await self._row(actor, integration), problem
+
+    async def disconnect(self, actor: Actor, integration: Integration) -> bool:
+        """Forgets a connection here, and asks the provider to forget it too."""
+        parts = self.parts
+        inside = Walled(parts.database, actor.workspace_id)
+        async with inside.acquire() as tx:
+            row = await rows.of_member(tx, actor.workspace_id, actor.id, integration.id)
+        if row is None:
+            return False
+        token = await self._last_token(row)
+
+        async def work(tx: Transaction) -> bool:
+            await parts.changed(tx, row, "disconnected")
+            return await rows.remove(tx, row)
+
+        gone = await inside.run_retrying(work)
+        if token is not None and row.auth == "oauth":
+            await (await self._signing()).revoke(integration, row, token)
+        return gone and row.state != "sign_in"
+
+    async def _last_token(self, row: AccountRow) -> str | None:
+        for name in (REFRESH, TOKEN):
+            try:
+                return (await self.parts.vault.reveal(row.drawer, [name]))[name]
+            except Missing:
+                continue
+            except Problem:
+                # One that does not open is forgotten all the same.
+                return None
+        return None
+
+    async def _tried(self, actor: Actor, integration: Integration, given: Given) -> str:
+        row = _not_yet(actor, integration, given, self.parts.clock)
+        way = self.parts.lines.over(
+            integration, row, frozenset(integration.manifest["hosts"]), own=no_own_secrets,
+            learn=learn_nothing, tokens=AtHand(given.secrets),
+        )  # fmt: skip
+        try:
+            return await account_over(way, actor, self.parts.clock)
+        except ReconnectNeeded as problem:
+            raise not_let_in(integration, problem) from None
+
+    async def _row(self, actor: Actor, integration: Integration) -> AccountRow:
+        async with Walled(self.parts.database, actor.workspace_id).acquire() as tx:
+            row = await rows.of_member(tx, actor.workspace_id, actor.id, integration.id)
+        if row is None or row.state == "sign_in":
+            raise not_connected(integration, own=True)
+        return row
+
+    async def _signing(self) -> SignIns:
+        """Its library is read when the first member signs in, and the loop goes on meanwhile."""
+        if self._sign_ins is None:
+            name = "mainspring.gate.connected.sign_in"
+            module = await asyncio.to_thread(importlib.import_module, name)
+            self._sign_ins = module.SignIns(self.parts)
+        return self._sign_ins
+
+
+def _not_yet(actor: Actor, integration: Integration, given: Given, clock: Clock) -> AccountRow:
+    """A connection that stands in no table."""
+    return AccountRow(
+        actor.workspace_id, new_id(), actor.id, integration.id, integration.name, "", "token",
+        given.settings, frozenset(), None, None, None, None, "ready", None, None, None, None, 0,
+        clock.now(),
+    )  # fmt: skip

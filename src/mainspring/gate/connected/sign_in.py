@@ -1,0 +1,258 @@
+"""Signing in at a provider: OAuth 2.0 with an authorisation code and PKCE.
+
+Begun by a member and finished by the same one, in the same browser. Nothing of a connection
+changes before the whole way has been gone and the integration has shown that it works: whoever
+begins and does not come back leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from authlib.oauth2.rfc6749.errors import OAuth2Error
+from authlib.oauth2.rfc6749.parameters import (
+    parse_authorization_code_response,
+    prepare_grant_uri,
+)
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+from mainspring.contracts.errors import Denied, Problem, ReconnectNeeded, Upstream
+from mainspring.gate.connected.problems import no_client
+from mainspring.gate.connected.token_answers import Granted, missing_scopes, read_granted
+from mainspring.gate.connected.tokens import REFRESH, TOKEN
+from mainspring.gate.connected.trial import (
+    AtHand,
+    account_over,
+    learn_nothing,
+    no_own_secrets,
+    not_let_in,
+)
+from mainspring.gate.outside.authority import Refusal, known_error
+from mainspring.store.walls import Walled
+from mainspring.workspace.accounts import clients, rows, sign_ins
+from mainspring.workspace.away import never_left
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor
+    from mainspring.contracts.integration import Integration
+    from mainspring.gate.connected.parts import Parts
+    from mainspring.workspace.accounts.clients import OAuthClient
+    from mainspring.workspace.accounts.rows import AccountRow
+
+_VERIFIER_BYTES: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A connection that somebody has just signed in to."""
+
+    integration: Integration
+    row: AccountRow
+    # What whoever signed in should know.
+    note: str | None = None
+
+
+class SignIns:
+    """Sends members to providers, and takes them back."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def begin(self, actor: Actor, integration: Integration, redirect_uri: str) -> str:
+        """The address at which the member signs in."""
+        auth = integration.manifest["auth"]
+        parts = self._parts
+        client = await clients.client_for(parts.database, actor.workspace_id, auth["provider"])
+        if client is None:
+            raise no_client(integration)
+        parts.authority.judged(auth["authorize_url"])
+        verifier = secrets.token_urlsafe(_VERIFIER_BYTES)
+        kept = {
+            "provider": auth["provider"],
+            "verifier": verifier,
+            "redirect_uri": redirect_uri,
+            "client": str(client.id),
+        }
+        inside = Walled(parts.database, actor.workspace_id)
+
+        async def work(tx: Any) -> str:
+            row = await rows.begin(
+                tx, actor.workspace_id, actor.id, integration.id, integration.name, "oauth"
+            )
+            return await sign_ins.leave(tx, parts.vault, row, kept)
+
+        state = await inside.run_retrying(work)
+        return _address(auth, client, state, verifier, redirect_uri)
+
+    async def finish(
+        self, actor: Actor, provider: str, state: str, code: str | None, error: str | None
+    ) -> SignedIn:
+        """Tokens for what the member came back with, and the connection with them."""
+        parts, space = self._parts, actor.workspace_id
+        # Used up whatever comes of it, so not undone by a problem.
+        async with parts.database.acquire() as tx:
+            back = await sign_ins.come_back(tx, parts.vault, space, actor.id, state)
+            row = await rows.find(tx, space, back.connection_id)
+        if back.kept["provider"] != provider or row.owner_id != actor.id:
+            raise never_left()
+        integration = parts.lines.named(row.integration)
+        client = await clients.find(parts.database, UUID(back.kept["client"]))
+        if client is None:
+            raise no_client(integration)
+        brought = _brought(integration, state, code, error)
+        async with parts.lines.tokens.held(row):
+            granted = await self._exchanged(integration, client, back.kept, brought)
+            try:
+                account = await self._tried(actor, integration, row, granted)
+            except BaseException:
+                await self._given_back(integration, client, granted)
+                raise
+            made = await parts.lines.tokens.keep(row, granted, client, renewal=False)
+        async with parts.database.transaction() as tx:
+            await rows.name_account(tx, made, account)
+            await rows.mark_ok(tx, made)
+            made = await rows.find(tx, space, made.id)
+            await parts.changed(tx, made, "connected")
+        return SignedIn(integration, made, _note(integration, granted))
+
+    async def revoke(self, integration: Integration, row: AccountRow, token: str) -> None:
+        """Asks the provider to forget what was agreed to; that it does is not certain."""
+        client = None
+        if row.client_id is not None:
+            client = await clients.find(self._parts.database, row.client_id)
+        if client is not None:
+            await self._revoked(integration, client, token)
+
+    async def _exchanged(
+        self, integration: Integration, client: OAuthClient, kept: Mapping[str, Any], code: str
+    ) -> Granted:
+        auth = integration.manifest["auth"]
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": str(kept["redirect_uri"]),
+        }
+        if auth.get("pkce", True):
+            form["code_verifier"] = str(kept["verifier"])
+        secret = await client.secret(self._parts.vault)
+        try:
+            said = await self._parts.authority.asked(
+                auth["token_url"], form, client.method(auth), secret
+            )
+            granted = read_granted(said, auth)
+        except Refusal as refusal:
+            raise _failed(integration, refusal.word) from None
+        missing = missing_scopes(frozenset(auth["scopes"]), granted.scopes)
+        if missing:
+            await self._given_back(integration, client, granted)
+            raise _too_little(integration, missing)
+        if granted.scopes is None:
+            granted = replace(granted, scopes=frozenset(auth["scopes"]))
+        return granted
+
+    async def _tried(
+        self, actor: Actor, integration: Integration, row: AccountRow, granted: Granted
+    ) -> str:
+        held = {TOKEN: granted.access}
+        if granted.refresh is not None:
+            held[REFRESH] = granted.refresh
+        way = self._parts.lines.over(
+            integration, replace(row, scopes=granted.scopes or frozenset()),
+            frozenset(integration.manifest["hosts"]), own=no_own_secrets, learn=learn_nothing,
+            tokens=AtHand(held),
+        )  # fmt: skip
+        try:
+            return await account_over(way, actor, self._parts.clock)
+        except ReconnectNeeded as problem:
+            raise not_let_in(integration, problem) from None
+
+    async def _given_back(
+        self, integration: Integration, client: OAuthClient, granted: Granted
+    ) -> None:
+        await self._revoked(integration, client, granted.refresh or granted.access)
+
+    async def _revoked(self, integration: Integration, client: OAuthClient, token: str) -> None:
+        auth = integration.manifest["auth"]
+        if "revoke_url" not in auth:
+            return
+        try:
+            secret = await client.secret(self._parts.vault)
+            form = {"token": token}
+            await self._parts.authority.asked(auth["revoke_url"], form, client.method(auth), secret)
+        except (Problem, Refusal):
+            # It is forgotten here in any case; an answer may be empty, and nobody waits for it.
+            return
+
+
+def _address(
+    auth: Mapping[str, Any], client: OAuthClient, state: str, verifier: str, redirect_uri: str
+) -> str:
+    more = dict(auth.get("extra", {}))
+    if auth.get("pkce", True):
+        more["code_challenge"] = create_s256_code_challenge(verifier)
+        more["code_challenge_method"] = "S256"
+    made: str = prepare_grant_uri(
+        auth["authorize_url"], client.client_id, "code", redirect_uri=redirect_uri,
+        scope=str(auth.get("scope_separator", " ")).join(auth["scopes"]), state=state, **more,
+    )  # fmt: skip
+    return made
+
+
+def _brought(integration: Integration, state: str, code: str | None, error: str | None) -> str:
+    """The code that somebody came back with."""
+    if error or not code:
+        raise _failed(integration, known_error(error))
+    try:
+        found = parse_authorization_code_response(
+            f"?{urlencode({'code': code, 'state': state})}", state=state
+        )
+    except OAuth2Error:
+        raise _failed(integration, "") from None
+    return str(found["code"])
+
+
+def _failed(integration: Integration, word: str) -> Upstream:
+    if word == "access_denied":
+        return Upstream(
+            f"Signing in was not agreed to at {integration.name}.",
+            code="sign_in_failed",
+            suggestion="Begin to sign in again, and agree.",
+            retryable=False,
+        )
+    told = f": {word}." if word else "."
+    hint = (
+        "Look at the client id and its secret, and at the redirect address that is registered "
+        "at the provider."
+        if word in ("invalid_client", "unauthorized_client", "redirect_uri_mismatch")
+        else "Begin to sign in again."
+    )
+    return Upstream(
+        f"{integration.name} did not accept the signing in{told}",
+        code="sign_in_failed",
+        suggestion=hint,
+        retryable=False,
+    )
+
+
+def _too_little(integration: Integration, missing: frozenset[str]) -> Denied:
+    return Denied(
+        f"{integration.name} was connected without all it needs; not agreed to: "
+        f"{', '.join(sorted(missing))}.",
+        code="scopes_missing",
+        suggestion="Connect it again, and agree to everything that is asked for.",
+    )
+
+
+def _note(integration: Integration, granted: Granted) -> str | None:
+    """An access that ends and cannot be renewed is told at once."""
+    if granted.refresh is None and granted.lasts is not None:
+        return (
+            f"{integration.name} gave nothing to renew this access with. It ends in about "
+            f"{max(1, granted.lasts // 60)} minutes, and has to be connected again then."
+        )
+    return None

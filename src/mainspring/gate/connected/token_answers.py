@@ -1,0 +1,105 @@
+"""What a provider answers when it is asked for tokens, in the ways that providers have.
+
+Some say 200 and an error, some name scopes with commas, and some put the token of a person
+below another name, which the manifest tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.contracts.errors import Upstream
+from mainspring.gate.outside.authority import Refusal, known_error
+
+_TOKEN: Final = re.compile(r"[\x21-\x7e]{1,8192}")
+_LONGEST_LIFE: Final = 10 * 365 * 86_400
+_MOST_SCOPES: Final = 200
+_MOST_TEXT: Final = 10_000
+_OWN_WORDS: Final = frozenset(
+    {
+        "bad_refresh_token", "bad_verification_code", "code_already_used", "invalid_code",
+        "invalid_refresh_token", "token_revoked",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Granted:
+    """What a provider has handed out."""
+
+    access: str
+    refresh: str | None
+    # Seconds that the access token is good for, if that was said.
+    lasts: int | None
+    # What was agreed to; None: nothing was said of it.
+    scopes: frozenset[str] | None
+
+
+def read_granted(said: Any, auth: Mapping[str, Any]) -> Granted:
+    """Tokens from an answer; a Refusal where it says no, Upstream where it cannot be read."""
+    if not isinstance(said, dict):
+        raise _bad()
+    if said.get("error") or said.get("ok") is False:
+        raise Refusal(_word(said.get("error")), 200)
+    *above, name = str(auth.get("token_field", "access_token")).split(".")
+    place: Any = said
+    for step in above:
+        place = place.get(step) if isinstance(place, dict) else None
+    if not isinstance(place, dict):
+        raise _bad()
+    refresh = place.get("refresh_token", said.get("refresh_token"))
+    return Granted(
+        _token(place.get(name)),
+        _token(refresh) if refresh else None,
+        _seconds(place.get("expires_in", said.get("expires_in"))),
+        _scopes(place.get("scope", said.get("scope"))),
+    )
+
+
+def missing_scopes(asked: frozenset[str], granted: frozenset[str] | None) -> frozenset[str]:
+    """What was asked for and not agreed to; a provider that says nothing gave what was asked."""
+    return frozenset() if granted is None else asked - granted
+
+
+def _word(error: object) -> str:
+    """GitHub and Slack have words of their own for what the standard calls invalid_grant."""
+    if isinstance(error, str) and error in _OWN_WORDS:
+        return "invalid_grant"
+    return known_error(error)
+
+
+def _scopes(said: object) -> frozenset[str] | None:
+    if isinstance(said, list):
+        said = " ".join(str(one) for one in said[:_MOST_SCOPES])
+    if not isinstance(said, str):
+        return None
+    return frozenset(re.split(r"[\s,]+", said[:_MOST_TEXT].strip())[:_MOST_SCOPES]) - {""}
+
+
+def _seconds(lasts: Any) -> int | None:
+    """A number, or the text of one, as some providers send it."""
+    if isinstance(lasts, bool):
+        return None
+    try:
+        seconds = float(lasts)
+    except (TypeError, ValueError):
+        return None
+    return int(min(seconds, _LONGEST_LIFE)) if seconds >= 0 else None
+
+
+def _token(text: object) -> str:
+    """Printable ASCII without a space: anything else could not stand in a header."""
+    if isinstance(text, str) and _TOKEN.fullmatch(text):
+        return text
+    raise _bad()
+
+
+def _bad() -> Upstream:
+    return Upstream(
+        "The provider answered with something that cannot be read instead of a token.",
+        code="bad_response",
+        retryable=False,
+    )

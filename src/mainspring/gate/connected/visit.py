@@ -1,0 +1,113 @@
+"""What one call has opened: its way out, and the connections that it goes over.
+
+Whatever is opened here is hidden and told of alike. A connection that is refused is marked, and
+the problem that the call ends with names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.errors import Fault, Problem, ReconnectNeeded, Upstream
+from mainspring.gate.connected.http import ConnectedHttp
+from mainspring.gate.connected.problems import completed
+from mainspring.gate.context import Connected
+from mainspring.gate.egress import CallHttp
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import Route
+    from mainspring.contracts.context import Http
+    from mainspring.gate.ask import Ask
+    from mainspring.gate.connected.lines import Lines
+    from mainspring.gate.egress import Egress
+    from mainspring.workspace.vault import Vault
+
+
+class Visit:
+    """The ways out of one call."""
+
+    def __init__(self, ask: Ask, egress: Egress, vault: Vault, lines: Lines | None) -> None:
+        self._ask = ask
+        self._egress = egress
+        self._vault = vault
+        self._lines = lines
+        self._plain: list[CallHttp] = []
+        self._connected: list[ConnectedHttp] = []
+
+    async def open(self, hosts: frozenset[str] | None, route: Route | None) -> Connected:
+        """The way that the call is given; over a connection where its route leads over one."""
+        if route is not None:
+            return await self.connect(route)
+        return Connected(self._bound(hosts), None)
+
+    async def connect(self, route: Route) -> Connected:
+        """Opens the connection that a route leads over, for the rest of this call."""
+        if self._lines is None:
+            if route.connection != "needed":
+                return Connected(self._bound(route.hosts), None)
+            raise Fault("This gate has no connections.", retryable=False)
+        whose = self._ask.drawer
+        owner = route.owner_id or whose.owner_id
+        opened = await self._lines.open(
+            whose.workspace_id, owner, route, own=self._reveal, learn=self._ask.known.learn,
+            called_by_owner=self._ask.run is None and owner == self._ask.actor.id,
+        )  # fmt: skip
+        if opened is None:
+            return Connected(self._bound(route.hosts, self._lines.egress), None)
+        self._connected.append(opened)
+        return Connected(opened, opened.account)
+
+    @property
+    def uses(self) -> set[tuple[str, str]]:
+        """The secrets that left the house, each with the host that got it."""
+        return set().union(*(way.uses for way in self._ways))
+
+    def masked(self, value: Any) -> Any:
+        """A JSON value in which no secret used by this call can be read."""
+        for way in self._ways:
+            value = way.masked(value)
+        return value
+
+    @property
+    def _ways(self) -> list[CallHttp | ConnectedHttp]:
+        return [*self._plain, *self._connected]
+
+    async def ended(self, problem: BaseException | None) -> Problem | None:
+        """Says of each connection how it fared; the problem with its connection named."""
+        named: Problem | None = None
+        for way in self._connected:
+            if way.ended is not None:
+                await self._mark(way, way.ended, reconnect=True)
+            elif isinstance(problem, ReconnectNeeded) and self._is_about(way, problem):
+                named = completed(problem, way.integration, way.row)
+                await self._mark(way, named, reconnect=True)
+            elif isinstance(way.last, Upstream):
+                await self._mark(way, way.last)
+            elif isinstance(problem, Upstream) and way is self._connected[-1]:
+                # It was answered, and the integration could not use the answer.
+                await self._mark(way, problem)
+            elif problem is None:
+                await self._mark(way, None)
+        return named
+
+    def _is_about(self, way: ConnectedHttp, problem: ReconnectNeeded) -> bool:
+        """An integration tells of the connection it used; the last one that was opened."""
+        said_here = any(other.ended is problem for other in self._connected)
+        return not said_here and way is self._connected[-1]
+
+    async def _mark(
+        self, way: ConnectedHttp, problem: Problem | None, *, reconnect: bool = False
+    ) -> None:
+        assert self._lines is not None
+        await self._lines.mark(way.row, problem, reconnect=reconnect)
+
+    def _bound(self, hosts: frozenset[str] | None, egress: Egress | None = None) -> Http:
+        way = (egress or self._egress).bound(hosts, self._reveal)
+        self._plain.append(way)
+        return way
+
+    async def _reveal(self, names: frozenset[str]) -> Mapping[str, str]:
+        values = await self._vault.lend(self._ask.drawer, names)
+        self._ask.known.learn(values)
+        return values

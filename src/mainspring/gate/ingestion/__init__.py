@@ -1,0 +1,1 @@
+"""What comes in from integrations: read in portions, kept as pages, told once as events."""

@@ -1,0 +1,138 @@
+"""What an integration read, as the page that it becomes, or as the problem that it is.
+
+What strangers wrote is kept as it is, as far as it can be kept: a title that is too long is cut,
+and a sign that the database does not take is marked. What cannot be kept at all is a problem of
+that one item, and the others go on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_values import check_value
+from mainspring.workspace.pages.content import (
+    LONGEST_REF,
+    LONGEST_TITLE,
+    Writing,
+    findings_of,
+    refuse,
+)
+from mainspring.workspace.pages.ingesting import slug_from
+
+_UNREADABLE: Final = "\ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a portion came from: the integration, and the connection that it came over."""
+
+    integration: str
+    source: str
+    # The types of events that the integration may tell of, each with its payload's properties.
+    events: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    connection_id: UUID | None = None
+
+    def provenance(self) -> dict[str, str]:
+        told = {"integration": self.integration}
+        if self.connection_id is not None:
+            told["connection_id"] = str(self.connection_id)
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """A portion, as what can be kept and what cannot."""
+
+    items: tuple[Item, ...]
+    pages: tuple[Writing, ...]
+    broken: tuple[Broken, ...]
+    # What is told and makes no page.
+    bare: tuple[Item, ...] = ()
+
+
+def sorted_items(found: Iterable[Item | Broken], origin: Origin, limits: Limits) -> Sorted:
+    """Every item as a page, or with what is wrong with it; of one source_ref the last counts."""
+    items: dict[str, tuple[Item, Writing]] = {}
+    bare: dict[str, Item] = {}
+    broken: dict[str, Broken] = {}
+    for one in found:
+        ref = short_ref(one.source_ref)
+        if isinstance(one, Broken):
+            broken[ref] = Broken(ref, one.problem)
+            continue
+        try:
+            check_item(one, origin, limits)
+            if one.type:
+                items[ref] = (one, page_of(one, origin, limits))
+            else:
+                bare[ref] = one
+            broken.pop(ref, None)
+        except Problem as problem:
+            broken[ref] = Broken(ref, problem)
+    kept = {ref: pair for ref, pair in items.items() if ref not in broken}
+    return Sorted(
+        tuple(item for item, _ in kept.values()),
+        tuple(page for _, page in kept.values()),
+        tuple(broken.values()),
+        tuple(bare.values()),
+    )
+
+
+def check_item(item: Item, origin: Origin, limits: Limits) -> None:
+    """Refuses what no page and no event can hold."""
+    if item.event is not None and item.event not in origin.events:
+        raise Fault(
+            f"The integration {origin.integration} tells of {item.event}, which it has not "
+            "declared.",
+            code="event_undeclared",
+            retryable=False,
+        )
+    check_value({"frontmatter": dict(item.frontmatter), "payload": dict(item.payload)}, limits)
+
+
+def page_of(item: Item, origin: Origin, limits: Limits) -> Writing:
+    """The page of one item; ``Invalid`` when it cannot be kept."""
+    title = _readable(" ".join(item.title.split()))
+    if len(title) > LONGEST_TITLE:
+        title = f"{title[: LONGEST_TITLE - 1]}…"
+    title = title or item.type.replace("_", " ").capitalize()
+    page = Writing(
+        slug=slug_from(title, item.source_ref),
+        type=item.type,
+        title=title,
+        body=_readable(item.body),
+        frontmatter=dict(item.frontmatter),
+        source_ref=item.source_ref,
+        provenance=origin.provenance(),
+    )
+    refuse(findings_of(page, limits))
+    return page
+
+
+def payload_of(item: Item, slug: str, origin: Origin) -> dict[str, Any]:
+    """What is told of a new item; with the slug of its page where the event has a place for it."""
+    told = dict(item.payload)
+    if item.event is not None and "page_slug" in origin.events[item.event]:
+        told.setdefault("page_slug", slug)
+    return told
+
+
+def short_ref(ref: str) -> str:
+    """A reference that can be kept; a longer one is told by its beginning and a mark."""
+    ref = _readable(ref)
+    if 0 < len(ref) <= LONGEST_REF:
+        return ref
+    mark = hashlib.sha256(ref.encode()).hexdigest()[:16]
+    return f"{ref[: LONGEST_REF - 17]}…{mark}"
+
+
+def _readable(text: str) -> str:
+    """The database keeps no NUL and no half of a sign."""
+    return text.replace("\x00", _UNREADABLE).encode("utf-8", "replace").decode()

@@ -1,0 +1,128 @@
+"""Writing one portion: pages, events and problems, all in the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from mainspring.contracts.event import LONGEST_SOURCE, EventRow
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.limits import Limits
+from mainspring.gate.ingestion.items import Origin, payload_of, short_ref, sorted_items
+from mainspring.gate.ingestion.problems import forget_problems, record_problems
+from mainspring.store.events import append_events
+from mainspring.workspace.pages.content import Writing
+from mainspring.workspace.pages.ingesting import ingest_all
+from mainspring.workspace.pages.keep import Kept, Writer
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_WRITTEN: Final = frozenset({"created", "updated"})
+# Where a page keeps by what its last news is known.
+NEWS: Final = "news"
+_NEWS = """
+    SELECT source_ref, provenance ->> 'news' AS news FROM pages
+    WHERE workspace_id = $1 AND source_ref = ANY($2::text[]) AND provenance ? 'news'
+"""
+_BODIES = """
+    SELECT source_ref, body FROM pages
+    WHERE workspace_id = $1 AND source_ref = ANY($2::text[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What became of a portion."""
+
+    pages: tuple[Kept, ...] = ()
+    broken: tuple[Broken, ...] = ()
+
+    @property
+    def written(self) -> tuple[Kept, ...]:
+        """The pages that are new or say something new."""
+        return tuple(one for one in self.pages if one.became in _WRITTEN)
+
+
+async def ingest_items(
+    tx: Transaction, found: Iterable[Item | Broken], origin: Origin, by: Writer, limits: Limits,
+    *, tells_bare: bool = False,
+) -> Ingested:  # fmt: skip
+    """Keeps every item as its page and tells of those that are new, once.
+
+    The same again writes nothing. One that cannot be read or kept is recorded with its problem.
+    What makes no page is told only to one who keeps the place that has passed it.
+    """
+    sorted_out = sorted_items(found, origin, limits)
+    before = await _news_before(tx, sorted_out.items, by) if origin.events else {}
+    bodies = await _bodies(tx, sorted_out.items, by)
+    pages = [
+        _with_body(_with_news(page, item, before), bodies)
+        for item, page in zip(sorted_out.items, sorted_out.pages, strict=True)
+    ]
+    kept = await ingest_all(tx, pages, by)
+    told = _events(sorted_out.items, kept, before, origin, by)
+    if tells_bare:
+        told += [_event(one, "", origin, by) for one in sorted_out.bare if one.event]
+    await append_events(tx, told)
+    space = by.workspace_id
+    await record_problems(tx, space, origin.integration, origin.connection_id, sorted_out.broken)
+    readable = [short_ref(item.source_ref) for item in sorted_out.items]
+    await forget_problems(tx, space, origin.integration, readable)
+    return Ingested(tuple(kept), sorted_out.broken)
+
+
+async def _news_before(tx: Transaction, items: Sequence[Item], by: Writer) -> dict[str, str]:
+    """The last news that was told of each page which tells of several."""
+    refs = [one.source_ref for one in items]
+    rows = await tx.fetch(_NEWS, by.workspace_id, refs) if refs else []
+    return {row["source_ref"]: row["news"] for row in rows}
+
+
+def _with_news(page: Writing, item: Item, before: Mapping[str, str]) -> Writing:
+    """A page that remembers which news was told of it last."""
+    news = item.news or before.get(item.source_ref)
+    return replace(page, provenance={**page.provenance, NEWS: news}) if news else page
+
+
+async def _bodies(tx: Transaction, items: Sequence[Item], by: Writer) -> dict[str, str]:
+    """The texts of pages that are there, of which only what is told of them was read."""
+    refs = [one.source_ref for one in items if one.keeps_body]
+    rows = await tx.fetch(_BODIES, by.workspace_id, refs) if refs else []
+    return {row["source_ref"]: row["body"] for row in rows}
+
+
+def _with_body(page: Writing, bodies: Mapping[str, str]) -> Writing:
+    known = bodies.get(str(page.source_ref))
+    return page if known is None else replace(page, body=known)
+
+
+def _events(
+    items: Sequence[Item],
+    kept: Sequence[Kept],
+    before: Mapping[str, str],
+    origin: Origin,
+    by: Writer,
+) -> list[EventRow]:
+    return [
+        _event(item, page.slug, origin, by)
+        for item, page in zip(items, kept, strict=True)
+        if item.event is not None and _is_told(item, page, before)
+    ]
+
+
+def _is_told(item: Item, page: Kept, before: Mapping[str, str]) -> bool:
+    if page.became == "created":
+        return True
+    known = item.news is None or before.get(item.source_ref) == item.news
+    return page.became == "updated" and not known
+
+
+def _event(item: Item, slug: str, origin: Origin, by: Writer) -> EventRow:
+    payload = orjson.dumps(payload_of(item, slug, origin)).decode()
+    source = item.source_ref[:LONGEST_SOURCE]
+    return EventRow(by.workspace_id, new_id(), str(item.event), source, payload, by.run_id)

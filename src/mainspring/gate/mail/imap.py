@@ -1,0 +1,315 @@
+"""A member's mailbox over IMAP: dialled like everything outside, encrypted, and only read.
+
+The server is named by a member, so its address is judged as any address is: a private one needs
+the operator's word. The certificate is always checked, and the password is said only then. A
+folder is opened so that nothing in it changes, not even what counts as read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import re
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+import httpcore2
+
+from mainspring.contracts.context import RawMail
+from mainspring.contracts.errors import (
+    Fault,
+    Finding,
+    Invalid,
+    Missing,
+    ReconnectNeeded,
+    TimedOut,
+    Upstream,
+)
+from mainspring.contracts.secret import connection_secret
+from mainspring.gate.egress import canonical_host
+from mainspring.gate.egress.failures import exchange_problem
+from mainspring.gate.mail.imap_talk import Refused, Reply, Talk, not_imap
+
+if TYPE_CHECKING:
+    from mainspring.gate.egress import Egress, Reveal
+
+PASSWORD: Final = connection_secret("password").name
+SECONDS: Final = 60.0
+LARGEST_MAIL: Final = 1_048_576
+_FAREWELL_SECONDS: Final = 1.0
+_USUAL_PORT: Final = {"tls": 993, "starttls": 143}
+_TERMS: Final = frozenset({"from", "to", "cc", "subject", "body", "text"})
+_MONTHS: Final = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+_UIDVALIDITY: Final = re.compile(rb"\[UIDVALIDITY ([0-9]{1,10})\]", re.IGNORECASE)
+_UIDNEXT: Final = re.compile(rb"\[UIDNEXT ([0-9]{1,10})\]", re.IGNORECASE)
+_SEARCHED: Final = re.compile(rb"\* SEARCH((?: [0-9]{1,10})*) *", re.IGNORECASE)
+_UID: Final = re.compile(rb"[( ]UID ([0-9]{1,10})", re.IGNORECASE)
+_SIZE: Final = re.compile(rb"[( ]RFC822\.SIZE ([0-9]{1,12})", re.IGNORECASE)
+_BODY: Final = re.compile(
+    rb"[( ]BODY\[\](?:<[0-9]+>)? (?:(?P<literal>\{\})|\"(?P<quoted>(?:[^\"\\]|\\.)*)\")",
+    re.IGNORECASE,
+)
+# A server may say this at signing in without a word on the password.
+_NOT_NOW: Final = frozenset({"INUSE", "LIMIT", "SERVERBUG", "UNAVAILABLE"})
+_UTF7: Final = re.compile(r"[^\x20-\x7e]+|&")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a mailbox is, as a connection's settings say."""
+
+    host: str
+    port: int
+    user: str
+    folder: str = "INBOX"
+    security: Literal["tls", "starttls"] = "tls"
+
+
+def place_of(settings: Mapping[str, Any]) -> Place:
+    """Reads the settings of a connection; ``Invalid`` says which of them cannot be right."""
+    security = str(settings.get("security") or "tls").lower()
+    if security not in _USUAL_PORT:
+        raise _unfit("security", "This must be tls or starttls: a password is never sent openly.")
+    port = settings.get("port") or _USUAL_PORT[security]
+    if isinstance(port, str) and port.isdecimal():
+        port = int(port)
+    if not isinstance(port, int) or not 1 <= port <= 65_535:
+        raise _unfit("port", "A port is a number from 1 to 65535, such as 993.")
+    try:
+        host = canonical_host(str(settings.get("host") or ""))[0]
+    except Invalid:
+        raise _unfit("host", "This must be the name of a server, such as imap.example.com.") \
+            from None  # fmt: skip
+    user, folder = str(settings.get("user") or ""), str(settings.get("folder") or "INBOX")
+    if not user.strip():
+        raise _unfit("user", "A mailbox has a user, most often the address.")
+    return Place(host, port, user, folder, "tls" if security == "tls" else "starttls")
+
+
+def modified_utf7(name: str) -> str:
+    """A folder's name as IMAP writes it."""
+
+    def spelt(found: re.Match[str]) -> str:
+        if found[0] == "&":
+            return "&-"
+        packed = base64.b64encode(found[0].encode("utf-16-be", "replace")).decode()
+        return "&" + packed.rstrip("=").replace("/", ",") + "-"
+
+    return _UTF7.sub(spelt, name)
+
+
+class ImapMailbox:
+    """One folder that is open."""
+
+    def __init__(self, talk: Talk, uidvalidity: int, last_uid: int, seconds: float) -> None:
+        self._talk = talk
+        self._seconds = seconds
+        self.uidvalidity = uidvalidity
+        self.last_uid = last_uid
+
+    async def search(
+        self,
+        *,
+        after: int = 0,
+        since: date | None = None,
+        terms: Sequence[tuple[str, str]] = (),
+    ) -> Sequence[int]:
+        """The uids above one that fit, in order."""
+        plain = all(value.isascii() for _, value in terms)
+        asked: list[str | bytes] = ["UID", "SEARCH"]
+        asked += [] if plain else ["CHARSET", "UTF-8"]
+        asked += ["UID", f"{after + 1}:*"]
+        if since is not None:
+            asked += ["SINCE", f"{since.day}-{_MONTHS[since.month - 1]}-{since.year:04}"]
+        for key, value in terms:
+            if key not in _TERMS:
+                raise Fault(f"A mailbox is not searched by {key}.", retryable=False)
+            asked += [key.upper(), value.encode("utf-8", "replace").replace(b"\x00", b"")]
+        try:
+            replies = await _in_time(self._talk.command(*asked), self._seconds)
+        except Refused:
+            raise Upstream(
+                "The mail server does not take this search.",
+                code="mailbox_search",
+                retryable=False,
+                suggestion="Search for fewer or plainer words.",
+            ) from None
+        # The last mail is always among those from a number upwards, also if it is below it.
+        return sorted({uid for one in replies for uid in _found(one) if uid > after})
+
+    async def fetch(self, uid: int, most_bytes: int) -> RawMail | None:
+        """One mail, or its beginning."""
+        most = min(most_bytes, LARGEST_MAIL)
+        try:
+            asked = ("UID", "FETCH", str(uid), f"(UID RFC822.SIZE BODY.PEEK[]<0.{most}>)")
+            replies = await _in_time(self._talk.command(*asked, most=most), self._seconds)
+        except Refused:
+            raise Upstream("The mail server does not give this mail.", code="mailbox_mail") \
+                from None  # fmt: skip
+        for one in replies:
+            found = _mail(one, uid)
+            if found is not None:
+                return found
+        return None
+
+
+@contextlib.asynccontextmanager
+async def opened_mailbox(
+    egress: Egress,
+    settings: Mapping[str, Any],
+    reveal: Reveal,
+    *,
+    trust: ssl.SSLContext | None = None,
+    seconds: float = SECONDS,
+) -> AsyncIterator[ImapMailbox]:
+    """Dials, secures, signs in and opens the folder; takes leave at the end."""
+    place = place_of(settings)
+    talk: Talk | None = None
+    try:
+        async with _told(place):
+            talk = await _in_time(_secured(egress, place, trust or _authorities()), seconds)
+            await _in_time(_signed_in(talk, place, reveal), seconds)
+            counted, last = await _in_time(_examined(talk, place), seconds)
+            box = ImapMailbox(talk, counted, last, seconds)
+        async with _told(place):
+            yield box
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_FAREWELL_SECONDS):
+                await talk.command("LOGOUT")
+    finally:
+        if talk is not None:
+            with contextlib.suppress(Exception):
+                await talk.stream.aclose()
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Not the one that HTTP uses, which says so in its greeting."""
+    return httpcore2.default_ssl_context()
+
+
+async def _in_time(work: Awaitable[Answer], seconds: float) -> Answer:
+    async with asyncio.timeout(seconds):
+        return await work
+
+
+@contextlib.asynccontextmanager
+async def _told(place: Place) -> AsyncIterator[None]:
+    """What goes wrong with a connection, as a problem without a word of a library's own."""
+    try:
+        yield
+    except TimeoutError:
+        raise TimedOut("The mail server did not answer in time.", code="mailbox_late") from None
+    except (httpcore2.NetworkError, httpcore2.TimeoutException, OSError) as error:
+        raise exchange_problem(error, place.host) from None
+
+
+async def _secured(egress: Egress, place: Place, trust: ssl.SSLContext) -> Talk:
+    stream = await egress.dial(place.host, place.port)
+    try:
+        if place.security == "starttls":
+            talk = Talk(stream)
+            await _greeted(talk)
+            with _refused_tls():
+                await talk.command("STARTTLS")
+            if talk.has_unread:
+                # Somebody in between has put words into the talk before it was secret.
+                raise not_imap()
+        stream = await stream.start_tls(trust, place.host)
+        talk = Talk(stream)
+        if place.security == "tls":
+            await _greeted(talk)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            await stream.aclose()
+        raise
+    return talk
+
+
+@contextlib.contextmanager
+def _refused_tls() -> Any:
+    try:
+        yield
+    except Refused:
+        raise Upstream(
+            "The mail server offers no encryption, and a password is not sent without it.",
+            code="mailbox_tls_missing",
+            retryable=False,
+            suggestion="Use security tls, most often with port 993.",
+        ) from None
+
+
+async def _greeted(talk: Talk) -> None:
+    greeting = (await talk.reply()).text.upper()
+    if greeting.startswith(b"* BYE"):
+        raise Upstream("The mail server does not let anybody in now.", code="mailbox_not_now")
+    if not greeting.startswith(b"* OK"):
+        raise not_imap()
+
+
+async def _signed_in(talk: Talk, place: Place, reveal: Reveal) -> None:
+    password = (await reveal(frozenset({PASSWORD})))[PASSWORD]
+    try:
+        await talk.command("LOGIN", place.user.encode(), password.encode())
+    except Refused as refused:
+        if refused.code in _NOT_NOW:
+            raise Upstream(
+                "The mail server does not let anybody in now.", code="mailbox_not_now"
+            ) from None
+        raise ReconnectNeeded(
+            "The mail server does not accept the user and password.",
+            code="mailbox_sign_in",
+            suggestion="Connect the mailbox again; many providers want a password that is made "
+            "for one program.",
+        ) from None
+
+
+async def _examined(talk: Talk, place: Place) -> tuple[int, int]:
+    """Opens the folder to be read; answers how it counts and the last number that it gave."""
+    try:
+        replies = await talk.command("EXAMINE", modified_utf7(place.folder).encode())
+    except Refused:
+        raise Missing(
+            "The mailbox has no such folder.",
+            code="mailbox_folder",
+            suggestion="Connect the mailbox again with a folder that is there, such as INBOX.",
+        ) from None
+    said = b"\n".join(one.text for one in replies)
+    numbering, following = _UIDVALIDITY.search(said), _UIDNEXT.search(said)
+    if numbering is None:
+        raise not_imap()
+    return int(numbering[1]), int(following[1]) - 1 if following else 0
+
+
+def _found(reply: Reply) -> list[int]:
+    found = _SEARCHED.fullmatch(reply.text)
+    return [int(one) for one in found[1].split()] if found else []
+
+
+def _mail(reply: Reply, uid: int) -> RawMail | None:
+    """The mail of a reply; a server may tell of other things in between."""
+    told, body = _UID.search(reply.text), _BODY.search(reply.text)
+    if told is None or int(told[1]) != uid or body is None:
+        return None
+    if body["literal"] is not None:
+        data = reply.literals[reply.text[: body.start()].count(b"{}")]
+    else:
+        data = re.sub(rb"\\(.)", rb"\1", body["quoted"])
+    size = _SIZE.search(reply.text)
+    return RawMail(uid, data, int(size[1]) if size else len(data))
+
+
+def _unfit(name: str, detail: str) -> Invalid:
+    return Invalid(
+        f"The mailbox cannot be opened as it is set: {detail}",
+        code="mailbox_settings",
+        findings=[Finding(f"/{name}", detail, "mailbox_settings")],
+    )

@@ -1,0 +1,130 @@
+"""Answering by a button: the member whose chat it is decides, as if they stood at the inbox.
+
+The log of events brings what was pressed. A press counts only with the secret that went out in
+that very message, from the account and the chat that the member has linked, and for the wording
+that the message showed: a draft that was changed since is not sent by an old button.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.gate.prompting import rows
+from mainspring.gate.prompting.buttons import read_press
+from mainspring.gate.prompting.linking import link_chat
+from mainspring.gate.prompting.telling import TELEGRAM
+from mainspring.store.outage import logged_problem
+from mainspring.workspace.accounts.rows import of_member
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.event import Event
+    from mainspring.gate.call import Gate
+    from mainspring.gate.prompting.telling import Chats
+    from mainspring.store.database import Database
+
+log = logging.getLogger(__name__)
+
+CONSUMER: Final = "prompts"
+_STARTED: Final = "telegram.started"
+_PRESSED: Final = "telegram.button_pressed"
+_SAID: Final = {
+    ("draft", "confirmed"): "Sent.",
+    ("draft", "approved"): "Your yes is noted; somebody else has to agree as well.",
+    ("draft", "failed"): "It could not be sent.",
+    ("draft", "discarded"): "Discarded; nothing was sent.",
+    ("approval", "approved"): "Yes: the run goes on.",
+    ("approval", "declined"): "No: the run is told.",
+}
+
+
+class Pressing:
+    """The consumer of the log that answers for people."""
+
+    def __init__(self, database: Database, gate: Gate, chats: Chats) -> None:
+        self._database = database
+        self._gate = gate
+        self._chats = chats
+        self._presses: asyncio.Queue[Event] = asyncio.Queue()
+
+    async def handle(self, tx: Transaction, events: Sequence[Event]) -> Callable[[], None] | None:
+        """Links chats in the reader's transaction; what was pressed is answered after it."""
+        for event in events:
+            if event.type == _STARTED and event.replay_of is None:
+                await link_chat(tx, event.workspace_id, event.payload)
+        found = [one for one in events if one.type == _PRESSED and one.replay_of is None]
+
+        def after() -> None:
+            for event in found:
+                self._presses.put_nowait(event)
+
+        return after if found else None
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Answers what was pressed until ``stop`` is set.
+
+        A press that is lost with its process is not repeated: nothing was sent, and whoever
+        pressed sees the buttons still there.
+        """
+        while not stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                event = await asyncio.wait_for(self._presses.get(), 0.5)
+                try:
+                    await self.answer(event.workspace_id, event.payload)
+                except Exception as error:
+                    log.warning("A button came to nothing: %s", logged_problem(error).detail)
+
+    async def answer(self, workspace_id: UUID, payload: Any) -> str | None:
+        """Does what a press asks for; what is shown for it, None where it was not heard."""
+        press = read_press(str(payload.get("data", "")))
+        if press is None:
+            return None
+        async with self._database.acquire() as connection:
+            found = await rows.pressed(connection, workspace_id, press.prompt_id, press.secret)
+            if found is None:
+                return None
+            prompt, place = found
+            mine = await of_member(connection, workspace_id, prompt.member_id, TELEGRAM)
+            role = await rows.role_in(connection, workspace_id, prompt.member_id)
+        if mine is None or role is None or not _same_person(mine.settings, payload):
+            return None
+        said = await self._decided(prompt, place, role, yes=press.yes)
+        prompter, ctx = await self._chats.over(workspace_id, prompt.member_id)
+        await prompter.close(ctx, place, said)
+        return said
+
+    async def _decided(self, prompt: rows.Prompt, place: Any, role: str, *, yes: bool) -> str:
+        actor = Actor(prompt.workspace_id, "member", prompt.member_id, role=Role(role))
+        name, given = _asked(prompt, place, yes=yes)
+        try:
+            answer = await self._gate.direct(Visitor(actor), name, given)
+        except Problem as problem:
+            return problem.detail
+        error = answer.get("error") or {}
+        said = _SAID.get((prompt.about, str(answer.get("status"))), "Done.")
+        return f"{said} {error['detail']}" if error.get("detail") else said
+
+
+def _asked(prompt: rows.Prompt, place: Any, *, yes: bool) -> tuple[str, dict[str, Any]]:
+    """The call that a person would make at the inbox."""
+    about = str(prompt.about_id)
+    if prompt.about == "approval":
+        decision = "approved" if yes else "declined"
+        return "answer_approval", {"approval_id": about, "decision": decision}
+    if not yes:
+        return "discard_action", {"draft_id": about}
+    return "confirm_action", {"draft_id": about, "hash": place.get("hash")}
+
+
+def _same_person(settings: Any, payload: Any) -> bool:
+    linked = (settings.get("chat_id"), settings.get("user_id"))
+    return None not in linked and linked == (payload.get("chat_id"), payload.get("user_id"))

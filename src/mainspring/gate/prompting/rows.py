@@ -1,0 +1,157 @@
+"""Prompts as rows: who is to be told of what, where it stands, and what its buttons bring back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.errors import Problem
+
+TRIES: Final = 6
+# Whoever made the automation is asked, or whoever asked themselves. What nobody is to be told of
+# elsewhere has no row here.
+_NEW_DRAFTS = """
+    INSERT INTO prompts_sent (workspace_id, id, about, about_id, member_id, target)
+    SELECT d.workspace_id, uuidv7(), 'draft', d.id, coalesce(a.created_by, d.actor_id), t.target
+    FROM drafts d
+    LEFT JOIN automations a ON a.workspace_id = d.workspace_id AND a.id = d.automation_id
+    CROSS JOIN LATERAL unnest(d.notify) AS t(target)
+    WHERE d.status = 'pending' AND d.expires_at > now() AND t.target IN ('email', 'telegram')
+      AND coalesce(a.created_by, d.actor_id) IS NOT NULL
+      AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = d.workspace_id
+          AND p.about_id = d.id AND p.target = t.target)
+    ON CONFLICT DO NOTHING
+"""
+_NEW_QUESTIONS = """
+    INSERT INTO prompts_sent (workspace_id, id, about, about_id, member_id, target)
+    SELECT q.workspace_id, uuidv7(), 'approval', q.id, a.created_by, t.target
+    FROM approvals q
+    JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
+    CROSS JOIN LATERAL unnest(q.notify) AS t(target)
+    WHERE q.status = 'pending' AND q.expires_at > now() AND t.target IN ('email', 'telegram')
+      AND NOT EXISTS (SELECT FROM prompts_sent p WHERE p.workspace_id = q.workspace_id
+          AND p.about_id = q.id AND p.target = t.target)
+    ON CONFLICT DO NOTHING
+"""
+# Taken with a time by which it is looked at again, should whoever took it be lost.
+_TAKE = """
+    UPDATE prompts_sent p SET tries = tries + 1,
+        due_at = now() + least(interval '1 hour', interval '30 seconds' * power(2, p.tries))
+    WHERE (p.workspace_id, p.id) IN (
+        SELECT workspace_id, id FROM prompts_sent WHERE state = 'waiting' AND due_at <= now()
+        ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING p.workspace_id, p.id, p.about, p.about_id, p.member_id, p.target, p.tries
+"""
+_DRAFT = """
+    SELECT preview AS text, bound_hash AS hash, status = 'pending' AND expires_at > now() AS waits
+    FROM drafts WHERE workspace_id = $1 AND id = $2
+"""
+_QUESTION = """
+    SELECT title || E'\\n' || message AS text, NULL::bytea AS hash, form IS NOT NULL AS form,
+        status = 'pending' AND expires_at > now() AS waits
+    FROM approvals WHERE workspace_id = $1 AND id = $2
+"""
+_BUTTONS = "UPDATE prompts_sent SET secret_hash = $3 WHERE workspace_id = $1 AND id = $2"
+_SENT = "UPDATE prompts_sent SET state = 'sent', place = $3 WHERE workspace_id = $1 AND id = $2"
+_FAILED = """
+    UPDATE prompts_sent SET problem = $3, state = CASE WHEN $4 THEN 'given_up' ELSE state END
+    WHERE workspace_id = $1 AND id = $2
+"""
+_PRESSED = """
+    SELECT workspace_id, id, about, about_id, member_id, target, tries, place, secret_hash
+    FROM prompts_sent WHERE workspace_id = $1 AND id = $2 AND target = 'telegram'
+"""
+_ROLE = """
+    SELECT m.role FROM members m JOIN users u ON u.id = m.user_id
+    WHERE m.workspace_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One person who is told of one thing in one place."""
+
+    workspace_id: UUID
+    id: UUID
+    about: str
+    about_id: UUID
+    member_id: UUID
+    target: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a prompt shows, and the hash of the wording that it shows."""
+
+    text: str
+    hash: str | None
+    # Whether it can be answered by a yes or a no.
+    plain: bool
+    waits: bool
+
+
+async def note_new(tx: Transaction) -> None:
+    """Everything that waits and of which somebody is to be told elsewhere."""
+    await tx.execute(_NEW_DRAFTS)
+    await tx.execute(_NEW_QUESTIONS)
+
+
+async def take(tx: Transaction, most: int) -> list[Prompt]:
+    """Prompts that are this caller's to send now."""
+    return [Prompt(**dict(row)) for row in await tx.fetch(_TAKE, most)]
+
+
+async def shown(tx: Transaction, prompt: Prompt) -> Shown | None:
+    """What is to be shown; None when it is not there any more."""
+    query = _DRAFT if prompt.about == "draft" else _QUESTION
+    row = await tx.fetchrow(query, prompt.workspace_id, prompt.about_id)
+    if row is None:
+        return None
+    hashed = row["hash"]
+    plain = prompt.about == "draft" or not row["form"]
+    return Shown(row["text"], None if hashed is None else hashed.hex(), plain, row["waits"])
+
+
+async def keep_secret(tx: Transaction, prompt: Prompt, secret: str) -> None:
+    """What the buttons of a prompt bring back is kept as a hash alone."""
+    await tx.execute(_BUTTONS, prompt.workspace_id, prompt.id, hashed(secret))
+
+
+async def mark_sent(tx: Transaction, prompt: Prompt, place: Mapping[str, Any]) -> None:
+    await tx.execute(_SENT, prompt.workspace_id, prompt.id, dict(place))
+
+
+async def mark_failed(tx: Transaction, prompt: Prompt, problem: Problem) -> None:
+    """It is tried again, unless it was tried often enough or never can be sent."""
+    over = prompt.tries >= TRIES or not problem.retryable
+    await tx.execute(_FAILED, prompt.workspace_id, prompt.id, problem.as_dict(), over)
+
+
+async def pressed(
+    tx: Transaction, workspace_id: UUID, prompt_id: UUID, secret: str
+) -> tuple[Prompt, Mapping[str, Any]] | None:
+    """The prompt whose button brings this back, and where it stands; None for any other."""
+    row = await tx.fetchrow(_PRESSED, workspace_id, prompt_id)
+    if row is None or row["secret_hash"] != hashed(secret):
+        return None
+    values = dict(row)
+    values.pop("secret_hash")
+    place = values.pop("place")
+    return Prompt(**values), place
+
+
+async def role_in(tx: Transaction, workspace_id: UUID, member_id: UUID) -> str | None:
+    """The role of somebody who is still a member."""
+    row = await tx.fetchrow(_ROLE, workspace_id, member_id)
+    return None if row is None else str(row["role"])
+
+
+def hashed(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

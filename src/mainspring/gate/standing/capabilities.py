@@ -1,0 +1,188 @@
+"""Standing rules as capabilities: see them, accept or decline one, take one away.
+
+Accepting widens what an automation does without being asked, so it is for a person who may edit,
+and for nobody's program. Taking away is free for whoever decides about drafts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+)
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Denied
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.roles import Permission
+from mainspring.gate.standing.rules import decide_rule, end_rule, list_rules
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_SOME_ID: Final = "01900000-0000-7000-8000-0000000000c1"
+_ID: Final[dict[str, Any]] = {"type": "string", "format": "uuid"}
+_STATES: Final = ["proposed", "active", "declined", "withdrawn"]
+_MOST: Final = 100
+_USUAL: Final = 50
+_DECIDING: Final = Annotations(
+    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+    permission=Permission.EDIT, subject=lambda given, _: given.get("rule_id"),
+)  # fmt: skip
+_ENDING: Final = Annotations(
+    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+    permission=Permission.DECIDE, subject=lambda given, _: given.get("rule_id"),
+)  # fmt: skip
+_RULE: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["rule_id", "automation_id", "capability", "pattern", "status"],
+    "properties": {
+        "rule_id": _ID,
+        "automation_id": _ID,
+        "automation": {"type": "string"},
+        "version": {"type": "integer", "description": "Another version earns anew."},
+        "capability": {"type": "string"},
+        "pattern": {
+            "type": "object",
+            "description": "What must be exactly so; only wording may differ.",
+        },
+        "status": {"enum": _STATES},
+        "seen": {"type": "integer", "description": "Confirmed drafts that it was proposed for."},
+        "uses": {"type": "integer", "description": "Writes that it has let go."},
+        "proposed_at": {"type": "string", "format": "date-time"},
+        "decided_by": {"type": ["string", "null"], "format": "uuid"},
+        "decided_at": {"type": ["string", "null"], "format": "date-time"},
+        "ended_at": {"type": ["string", "null"], "format": "date-time"},
+        "ended_reason": {"type": ["string", "null"]},
+    },
+}
+_EXAMPLE: Final[dict[str, Any]] = {
+    "rule_id": _SOME_ID,
+    "automation_id": _SOME_ID,
+    "capability": "send_email",
+    "pattern": {"to": ["ada@example.com"]},
+    "status": "proposed",
+}
+
+
+def standing_capabilities() -> tuple[Capability, ...]:
+    """All of them."""
+    return (
+        capability_of(
+            "list_standing_rules",
+            "List standing rules",
+            "What was proposed after many unchanged approvals, what somebody accepted, and how "
+            "often it was used.",
+            _LIST_INPUT, _LIST_OUTPUT, _listed,
+            Annotations(
+                effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+            ),
+        ),
+        capability_of(
+            "decide_standing_rule",
+            "Accept or decline a standing rule",
+            "Accepted, drafts of exactly this shape leave without being asked about, until one "
+            "like it is changed or rejected, or the rule is withdrawn. For people alone.",
+            _DECIDE_INPUT, _RULE_OUTPUT, _decided, _DECIDING,
+        ),
+        capability_of(
+            "withdraw_standing_rule",
+            "Withdraw a standing rule",
+            "From here on every draft waits for a person again.",
+            _END_INPUT, _RULE_OUTPUT, _ended, _ENDING,
+        ),
+    )  # fmt: skip
+
+
+async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    about = given.get("automation_id")
+    rows = await list_rules(
+        ctx.tx, ctx.actor.workspace_id, status=given.get("status"),
+        automation_id=None if about is None else UUID(about), most=given.get("limit", _USUAL),
+    )  # fmt: skip
+    return {"rules": [_shown(row) for row in rows]}
+
+
+async def _decided(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    if not ctx.actor.is_person:
+        raise Denied(
+            "Only a person who is signed in can let something go by itself.",
+            code="needs_a_person",
+            suggestion="Open the inbox in a browser and decide there.",
+        )
+    accept = given["decision"] == "accept"
+    row = await decide_rule(ctx.tx, ctx.actor, UUID(given["rule_id"]), accept=accept)
+    return _shown(row)
+
+
+async def _ended(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+    row, news = await end_rule(ctx.tx, ctx.actor, UUID(given["rule_id"]))
+    return _shown(row) if news else Unchanged(_shown(row))
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {name: value for name, value in row.items() if name != "id"}
+    for name in ("proposed_at", "decided_at", "ended_at"):
+        shown[name] = None if shown[name] is None else shown[name].isoformat()
+    shown["decided_by"] = None if row["decided_by"] is None else str(row["decided_by"])
+    return {**shown, "rule_id": str(row["id"]), "automation_id": str(row["automation_id"])}
+
+
+_LIST_INPUT: Final[dict[str, Any]] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "status": {"enum": _STATES},
+        "automation_id": _ID,
+        "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": _USUAL},
+    },
+    "examples": [{}, {"status": "proposed"}],
+    "x-mainspring-anti-examples": [
+        {"value": {"status": "open"}, "reason": "no such status"},
+        {"value": {"limit": 0}, "reason": "at least one"},
+    ],
+}
+_LIST_OUTPUT: Final[dict[str, Any]] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["rules"],
+    "properties": {"rules": {"type": "array", "items": _RULE}},
+    "examples": [{"rules": [_EXAMPLE]}],
+    "x-mainspring-anti-examples": [{"value": {}, "reason": "also none are told"}],
+}
+_DECIDE_INPUT: Final[dict[str, Any]] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["rule_id", "decision"],
+    "properties": {"rule_id": _ID, "decision": {"enum": ["accept", "decline"]}},
+    "examples": [{"rule_id": _SOME_ID, "decision": "accept"}],
+    "x-mainspring-anti-examples": [
+        {"value": {"rule_id": _SOME_ID}, "reason": "yes or no?"},
+        {"value": {"rule_id": _SOME_ID, "decision": "yes"}, "reason": "accept or decline"},
+    ],
+}
+_END_INPUT: Final[dict[str, Any]] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["rule_id"],
+    "properties": {"rule_id": _ID},
+    "examples": [{"rule_id": _SOME_ID}],
+    "x-mainspring-anti-examples": [{"value": {}, "reason": "which rule?"}],
+}
+_RULE_OUTPUT: Final[dict[str, Any]] = {
+    "$schema": _DIALECT,
+    **_RULE,
+    "examples": [_EXAMPLE],
+    "x-mainspring-anti-examples": [
+        {"value": {"rule_id": _SOME_ID}, "reason": "what it lets go is always told"}
+    ],
+}

@@ -1,0 +1,164 @@
+"""Standing rules as rows: proposed, accepted, used, and taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.gate.standing.patterns import ENOUGH, earned, fits, hash_of
+from mainspring.store.audit import append_audit, entry_by
+from mainspring.workspace.inbox import leave_message
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor, Transaction
+    from mainspring.gate.ask import Ask
+
+# What a run confirmed for itself, or a rule let go, has convinced no person.
+_LATEST = """
+    SELECT arguments, status = 'confirmed' AND outcome = 'sent' AS sent,
+        revision = 1 AND answered_kind IN ('member', 'client') AS unedited
+    FROM drafts
+    WHERE workspace_id = $1 AND automation_id = $2 AND version = $3 AND capability = $4
+      AND status IN ('confirmed', 'failed', 'discarded')
+    ORDER BY answered_at DESC, id DESC LIMIT $5
+"""
+_PROPOSE = """
+    INSERT INTO standing_rules
+        (workspace_id, id, automation_id, version, capability, pattern, pattern_hash, status, seen)
+    SELECT $1, $2, $3, $4, $5, $6, $7, 'proposed', $8
+    WHERE NOT EXISTS (
+        SELECT FROM standing_rules WHERE workspace_id = $1 AND automation_id = $3
+          AND version = $4 AND capability = $5 AND pattern_hash = $7
+          AND status IN ('proposed', 'active', 'declined')
+    )
+    ON CONFLICT DO NOTHING RETURNING id
+"""
+_ACTIVE = """
+    SELECT s.id, s.pattern FROM standing_rules s
+    JOIN runs r ON r.workspace_id = s.workspace_id AND r.id = $4 AND r.version = s.version
+    WHERE s.workspace_id = $1 AND s.automation_id = $2 AND s.capability = $3
+      AND s.status = 'active'
+"""
+_USED = "UPDATE standing_rules SET uses = uses + 1 WHERE workspace_id = $1 AND id = $2"
+_WITHDRAW = """
+    UPDATE standing_rules SET status = 'withdrawn', ended_at = now(), ended_reason = $5
+    WHERE workspace_id = $1 AND automation_id = $2 AND version = $3 AND capability = $4
+      AND status IN ('proposed', 'active')
+    RETURNING id, status
+"""
+_COLUMNS = """s.id, s.automation_id, a.name AS automation, s.version, s.capability, s.pattern,
+        s.status, s.seen, s.uses, s.proposed_at, s.decided_by, s.decided_at, s.ended_at,
+        s.ended_reason"""
+_LIST = f"""
+    SELECT {_COLUMNS} FROM standing_rules s
+    JOIN automations a ON a.workspace_id = s.workspace_id AND a.id = s.automation_id
+    WHERE s.workspace_id = $1 AND ($2::text IS NULL OR s.status = $2)
+      AND ($3::uuid IS NULL OR s.automation_id = $3)
+    ORDER BY s.id DESC LIMIT $4
+"""
+_HOLD = f"""
+    SELECT {_COLUMNS} FROM standing_rules s
+    JOIN automations a ON a.workspace_id = s.workspace_id AND a.id = s.automation_id
+    WHERE s.workspace_id = $1 AND s.id = $2 FOR UPDATE OF s
+"""
+_DECIDE = """
+    UPDATE standing_rules SET status = $3, decided_by = $4, decided_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_END = """
+    UPDATE standing_rules SET status = 'withdrawn', ended_at = now(), ended_reason = 'withdrawn'
+    WHERE workspace_id = $1 AND id = $2
+"""
+
+
+async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability) -> UUID | None:
+    """A draft was confirmed and sent; answers the rule that is proposed for it, if one is.
+
+    ``row`` is the draft's: workspace, automation, version and capability are read from it.
+    """
+    if row["automation_id"] is None:
+        return None
+    key = (row["workspace_id"], row["automation_id"], row["version"], capability.id)
+    latest = await tx.fetch(_LATEST, *key, ENOUGH)
+    pattern = earned(capability, latest)
+    if pattern is None:
+        return None
+    made = await tx.fetchrow(
+        _PROPOSE, key[0], new_id(), key[1], key[2], key[3], pattern, hash_of(pattern), ENOUGH
+    )
+    if made is None:
+        return None
+    await leave_message(
+        tx, key[0], title="May this go by itself from now on?",
+        message=f"{ENOUGH} drafts of {capability.id} of this shape were confirmed, one after "
+        "another, and none was changed. Somebody may let such drafts go without asking: see "
+        f"standing rules. Until then each one waits as before. (rule {made['id']})",
+    )  # fmt: skip
+    rule_id: UUID = made["id"]
+    return rule_id
+
+
+async def unlearn(tx: Transaction, row: Mapping[str, Any], reason: str) -> int:
+    """A draft was changed or rejected: what was earned for its like is gone; how many rules."""
+    if row["automation_id"] is None:
+        return 0
+    key = (row["workspace_id"], row["automation_id"], row["version"], row["capability"])
+    return len(await tx.fetch(_WITHDRAW, *key, reason))
+
+
+async def lets_go(
+    tx: Transaction, ask: Ask, capability: Capability, arguments: Mapping[str, Any]
+) -> UUID | None:
+    """The accepted rule under which a run's write may go, if there is one; its use is told."""
+    run, space = ask.run, ask.actor.workspace_id
+    if run is None or capability.write is None or not capability.write.wording:
+        return None
+    for rule in await tx.fetch(_ACTIVE, space, run.automation_id, capability.id, run.id):
+        if fits(rule["pattern"], capability, arguments):
+            await tx.execute(_USED, space, rule["id"])
+            told = {"capability": capability.id, "call": ask.key}
+            await append_audit(tx, [entry_by(ask.actor, "standing_rule.used", rule["id"], told)])
+            rule_id: UUID = rule["id"]
+            return rule_id
+    return None
+
+
+async def list_rules(
+    tx: Transaction, workspace_id: UUID, *, status: str | None, automation_id: UUID | None,
+    most: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The newest first."""
+    rows = await tx.fetch(_LIST, workspace_id, status, automation_id, most)
+    return [dict(row) for row in rows]
+
+
+async def decide_rule(
+    tx: Transaction, actor: Actor, rule_id: UUID, *, accept: bool
+) -> dict[str, Any]:
+    """A person accepts or declines a rule that was proposed."""
+    row = await _held(tx, actor.workspace_id, rule_id)
+    if row["status"] != "proposed":
+        raise Clash(f"This rule is {row['status']} already.", code="rule_decided")
+    status = "active" if accept else "declined"
+    await tx.execute(_DECIDE, actor.workspace_id, rule_id, status, actor.id)
+    return {**row, "status": status, "decided_by": actor.id}
+
+
+async def end_rule(tx: Transaction, actor: Actor, rule_id: UUID) -> tuple[dict[str, Any], bool]:
+    """Takes a rule away; whether this was news."""
+    row = await _held(tx, actor.workspace_id, rule_id)
+    if row["status"] in ("withdrawn", "declined"):
+        return row, False
+    await tx.execute(_END, actor.workspace_id, rule_id)
+    return {**row, "status": "withdrawn", "ended_reason": "withdrawn"}, True
+
+
+async def _held(tx: Transaction, workspace_id: UUID, rule_id: UUID) -> dict[str, Any]:
+    row = await tx.fetchrow(_HOLD, workspace_id, rule_id)
+    if row is None:
+        raise Missing("There is no such rule.", code="no_rule")
+    return dict(row)

@@ -1,0 +1,44 @@
+"""Google Calendar: the events of all calendars as pages, and changes to them.
+
+Where the API is reached is said once, when the integration is built; what the connection holds
+goes to that host and to no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from mainspring.contracts.integration import Integration
+from mainspring.contracts.manifest import moved
+from mainspring.integrations.calendar.capabilities import (
+    create_event,
+    delete_event,
+    update_event,
+)
+from mainspring.integrations.calendar.client import Calendar
+from mainspring.integrations.calendar.events import EVENTS
+from mainspring.integrations.calendar.sources import changes_poll, events_source
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+
+def integration(addresses: Mapping[str, str]) -> Integration:
+    """Everything this folder adds to an installation."""
+    text = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
+    calendar = Calendar(addresses)
+
+    async def account(ctx: CallContext) -> str:
+        return await calendar.account(ctx.http)
+
+    return Integration(
+        manifest={**moved(json.loads(text), addresses), "hosts": sorted(calendar.hosts)},
+        capabilities=(create_event(calendar), update_event(calendar), delete_event(calendar)),
+        events=EVENTS,
+        sources=(events_source(calendar),),
+        polls=(changes_poll(calendar),),
+        account=account,
+    )

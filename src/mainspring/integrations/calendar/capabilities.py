@@ -1,0 +1,254 @@
+"""What the calendar adds: events are created, changed and deleted after a person has seen it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
+from mainspring.contracts.provider_answers import one_line
+from mainspring.integrations.calendar.client import Calendar
+from mainspring.integrations.calendar.moments import time_findings, wire_time
+from mainspring.integrations.calendar.schemas import (
+    CREATE_INPUT,
+    CREATED,
+    DELETE_INPUT,
+    MODIFIED,
+    UPDATE_INPUT,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+EDITABLE: Final = (
+    "summary", "description", "location", "start", "end", "attendees", "send_updates",
+)  # fmt: skip
+_TEXTS: Final = ("summary", "description", "location", "recurrence")
+_CHANGES: Final = frozenset({*EDITABLE, "recurrence"}) - {"send_updates"}
+_TOLD: Final = {
+    "all": "everybody is told by mail",
+    "externalOnly": "guests outside of the calendar system are told by mail",
+    "none": "nobody is told by mail",
+}
+
+
+def create_event(calendar: Calendar) -> Capability:
+    """The write that makes an event."""
+
+    async def create(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        _check(create_findings(arguments))
+        event = {name: arguments[name] for name in _TEXTS if name in arguments}
+        for name in ("start", "end"):
+            event[name] = _made(wire_time(arguments[name], arguments.get("time_zone")))
+        if "attendees" in arguments:
+            event["attendees"] = [{"email": one} for one in arguments["attendees"]]
+        event["id"] = event_id_of(ctx.key)
+        made = await calendar.create(ctx.http, _place(arguments), event, _updates(arguments))
+        return {"event_id": made}
+
+    words = (
+        "Create a calendar event\n\n"
+        "Makes an event in a calendar of the connected Google account and invites its guests. "
+        "A person sees it before it is made."
+    )
+    return _write(
+        calendar, "calendar.create_event", words, (CREATE_INPUT, CREATED), create,
+        Write(
+            preview=create_preview, editable=EDITABLE, wording=("summary", "description"),
+            family="event",
+        ),
+        create_findings,
+    )  # fmt: skip
+
+
+def update_event(calendar: Calendar) -> Capability:
+    """The write that changes some of an event."""
+
+    async def update(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        _check(update_findings(arguments))
+        place, own = _place(arguments), str(arguments["event_id"])
+        before = await _before(calendar, ctx, place, own)
+        change = {name: arguments[name] for name in _TEXTS if name in arguments}
+        for name in ("start", "end"):
+            if name in arguments:
+                change[name] = wire_time(arguments[name], arguments.get("time_zone"))
+        if "attendees" in arguments:
+            change["attendees"] = kept_attendees(before.get("attendees"), arguments["attendees"])
+        etag = before.get("etag")
+        await calendar.change(
+            ctx.http, place, own, change, _updates(arguments), etag if _is_etag(etag) else None
+        )
+        return {"modified_count": 1}
+
+    words = (
+        "Change a calendar event\n\n"
+        "Changes some of an event of the connected Google account; what is not given stays. "
+        "A person sees the change before it is made."
+    )
+    return _write(
+        calendar, "calendar.update_event", words, (UPDATE_INPUT, MODIFIED), update,
+        Write(preview=update_preview, editable=EDITABLE, family="event"), update_findings,
+    )  # fmt: skip
+
+
+def delete_event(calendar: Calendar) -> Capability:
+    """The write that deletes an event."""
+
+    async def delete(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        own, updates = str(arguments["event_id"]), _updates(arguments)
+        done = await calendar.delete(ctx.http, _place(arguments), own, updates)
+        return {"modified_count": int(done)}
+
+    words = (
+        "Delete a calendar event\n\n"
+        "Deletes an event of the connected Google account. A person agrees before it is gone."
+    )
+    return _write(
+        calendar, "calendar.delete_event", words, (DELETE_INPUT, MODIFIED), delete,
+        Write(preview=delete_preview, editable=("send_updates",), family="event"), None,
+    )  # fmt: skip
+
+
+def _write(
+    calendar: Calendar, name: str, words: str, schemas: tuple[Mapping[str, Any], Mapping[str, Any]],
+    handler: Any, write: Write, judge: Any,
+) -> Capability:  # fmt: skip
+    return Capability(
+        id=name,
+        description=words,
+        input_schema=schemas[0],
+        output_schema=schemas[1],
+        handler=handler,
+        write=write,
+        annotations=Annotations(
+            effect=Effect.SEND,
+            seconds=2.0,
+            hosts=calendar.hosts,
+            route=Route("calendar", calendar.hosts),
+            judge=judge,
+        ),
+    )
+
+
+def event_id_of(key: str) -> str:
+    """The id of the event of one call, in the few signs that Google takes for one."""
+    return "ms" + hashlib.sha256(key.encode()).hexdigest()[:48]
+
+
+def create_findings(arguments: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with an event that fits its schema."""
+    return time_findings(arguments)
+
+
+def update_findings(arguments: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with a change that fits its schema."""
+    if not _CHANGES & arguments.keys():
+        detail = "Nothing of the event is to be changed."
+        return [Finding("", detail, "event_unchanged", "Give summary, start, end or another one.")]
+    return time_findings(arguments)
+
+
+def create_preview(arguments: Mapping[str, Any]) -> str:
+    """What will be when, and who is told."""
+    where = f", {one_line(arguments['location'], 80)}" if arguments.get("location") else ""
+    again = ", repeated" if arguments.get("recurrence") else ""
+    summary = one_line(arguments["summary"], 120)
+    return (
+        f"Create the event “{summary}”, {_when(arguments)}{where}{again}"
+        f"{_with(arguments)} in {_calendar_name(arguments)}; {_TOLD[_updates(arguments)]}."
+    )
+
+
+def update_preview(arguments: Mapping[str, Any]) -> str:
+    """What is changed of which event, and who is told."""
+    changed = []
+    for name in ("summary", "location", "start", "end", "description", "recurrence"):
+        if name in arguments:
+            value = arguments[name]
+            text = value if isinstance(value, str) else ", ".join(value)
+            changed.append(f"{name} to “{one_line(text, 60)}”")
+    guests = arguments.get("attendees")
+    if guests is not None:
+        changed.append(f"guests to {_named(guests)}" if guests else "guests to nobody")
+    return (
+        f"Change the event {one_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}: "
+        f"{'; '.join(changed) or 'nothing'}; {_TOLD[_updates(arguments)]}."
+    )
+
+
+def delete_preview(arguments: Mapping[str, Any]) -> str:
+    """Which event will be gone, and who is told."""
+    return (
+        f"Delete the event {one_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}; "
+        f"{_TOLD[_updates(arguments)]}."
+    )
+
+
+def kept_attendees(before: Any, wanted: list[str]) -> list[dict[str, Any]]:
+    """The guests as they shall be; those who stay keep what they have answered."""
+    known = {
+        str(one.get("email", "")).lower(): one
+        for one in (before if isinstance(before, list) else ())
+        if isinstance(one, dict)
+    }
+    return [known.get(one.lower(), {"email": one}) for one in wanted]
+
+
+async def _before(calendar: Calendar, ctx: CallContext, place: str, own: str) -> Mapping[str, Any]:
+    """The event as it is now. Nothing is changed by looking."""
+    try:
+        found = await calendar.event(ctx.http, place, own)
+    except Problem as problem:
+        problem.unsent = True
+        raise
+    if found.get("status") == "cancelled":
+        raise Missing("The event was deleted.", code="event_deleted", unsent=True)
+    return found
+
+
+def _check(findings: list[Finding]) -> None:
+    if findings:
+        first = findings[0]
+        raise Invalid(
+            first.detail, code=first.code, findings=findings, suggestion=first.suggestion,
+            unsent=True,
+        )  # fmt: skip
+
+
+def _made(moment: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in moment.items() if value is not None}
+
+
+def _when(arguments: Mapping[str, Any]) -> str:
+    zone = f" ({one_line(arguments['time_zone'], 40)})" if "time_zone" in arguments else ""
+    return f"{one_line(arguments['start'], 40)} to {one_line(arguments['end'], 40)}{zone}"
+
+
+def _with(arguments: Mapping[str, Any]) -> str:
+    guests = arguments.get("attendees") or []
+    return f", with {_named(guests)}" if guests else ""
+
+
+def _named(guests: list[str]) -> str:
+    more = len(guests) - 3
+    shown = ", ".join(one_line(one, 60) for one in guests[:3])
+    return shown + (f" and {more} more" if more > 0 else "")
+
+
+def _calendar_name(arguments: Mapping[str, Any]) -> str:
+    given = arguments.get("calendar_id")
+    return "the main calendar" if given in {None, "primary"} else f"{one_line(str(given), 80)}"
+
+
+def _place(arguments: Mapping[str, Any]) -> str:
+    return str(arguments.get("calendar_id", "primary"))
+
+
+def _updates(arguments: Mapping[str, Any]) -> str:
+    return str(arguments.get("send_updates", "none"))
+
+
+def _is_etag(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isprintable() and len(value) < 200

@@ -1,0 +1,234 @@
+"""Google Calendar's API: the only place that knows its addresses and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import orjson
+
+from mainspring.contracts.context import Http, HttpRequest
+from mainspring.contracts.errors import Clash, Expired
+from mainspring.contracts.manifest import base_of
+from mainspring.contracts.provider_answers import (
+    Words,
+    malformed,
+    one_line,
+    read_object,
+    refused,
+    said,
+)
+from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
+
+NAME: Final = "Google Calendar"
+_SECONDS: Final = 30.0
+_BYTES: Final = 8_000_000
+_PAGE: Final = "100"
+# Only what becomes a page: whole events are several times as large.
+_FIELDS: Final = (
+    "nextPageToken,nextSyncToken,items(id,status,summary,description,location,start,end,"
+    "originalStartTime,attendees(email,displayName,responseStatus),organizer(email,displayName),"
+    "htmlLink,hangoutLink,recurringEventId,updated)"
+)
+# Nobody has more; a server that never comes to an end is not followed for ever.
+_MOST_CALENDARS: Final = 2_000
+_WORDS: Final = Words(
+    busy=frozenset(
+        {
+            "rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "quotaExceeded",
+            "calendarUsageLimitsExceeded", "RATE_LIMIT_EXCEEDED", "RESOURCE_EXHAUSTED",
+        }
+    ),
+    reconnect=frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarEntry:
+    """One calendar of the account."""
+
+    id: str
+    name: str
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """One page of events: where the next one begins, or from where changes are told later."""
+
+    items: tuple[Mapping[str, Any], ...]
+    next_page: str | None = None
+    sync_token: str | None = None
+
+
+class Calendar:
+    """The API at one address."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self._base, pair = base_of(addresses, "calendar", "https://www.googleapis.com")
+        self.hosts = frozenset({pair})
+
+    async def account(self, http: Http) -> str:
+        """Whose calendars they are: the first one is called by the account's address."""
+        found = await self._call(http, "GET", "users/me/calendarList/primary")
+        return _text(found, "id")
+
+    async def calendars(self, http: Http) -> list[CalendarEntry]:
+        """All calendars of the account, hidden ones too."""
+        found: list[CalendarEntry] = []
+        page: str | None = None
+        while len(found) < _MOST_CALENDARS:
+            asked = {"maxResults": _PAGE, "showHidden": "true"}
+            told = await self._call(http, "GET", "users/me/calendarList", _paged(asked, page))
+            found += [_entry(one) for one in _list(told, "items")]
+            page = _optional(told, "nextPageToken")
+            if page is None:
+                break
+        return found
+
+    async def events(
+        self, http: Http, calendar_id: str, asked: Mapping[str, str], page: str | None
+    ) -> Events:
+        """A page of events, recurring ones one by one; 410 is Expired: the sync token is old."""
+        query = {
+            "maxResults": _PAGE,
+            "singleEvents": "true",
+            "showDeleted": "true",
+            "fields": _FIELDS,
+            **asked,
+        }
+        path = f"calendars/{quote(calendar_id, safe='')}/events"
+        told = await self._call(http, "GET", path, _paged(query, page))
+        items = tuple(one for one in _list(told, "items") if isinstance(one, Mapping))
+        return Events(items, _optional(told, "nextPageToken"), _optional(told, "nextSyncToken"))
+
+    async def event(self, http: Http, calendar_id: str, event_id: str) -> dict[str, Any]:
+        return await self._call(http, "GET", _event_path(calendar_id, event_id))
+
+    async def create(
+        self, http: Http, calendar_id: str, event: Mapping[str, Any], send_updates: str
+    ) -> str:
+        """Makes an event under the id that it brings; one that is there already is that one."""
+        path = f"calendars/{quote(calendar_id, safe='')}/events"
+        query = {"sendUpdates": send_updates}
+        response = await http.send(self._request("POST", path, query, event))
+        if response.status == 409 and "duplicate" in said(response).reasons:
+            return str(event["id"])
+        problem = refused(response, NAME, _WORDS)
+        if problem is not None:
+            raise problem
+        return _text(read_object(response, NAME), "id")
+
+    async def change(
+        self,
+        http: Http,
+        calendar_id: str,
+        event_id: str,
+        change: Mapping[str, Any],
+        send_updates: str,
+        etag: str | None,
+    ) -> None:
+        """Changes some of an event, unless somebody else has changed it since it was read."""
+        request = self._request(
+            "PATCH",
+            _event_path(calendar_id, event_id),
+            {"sendUpdates": send_updates},
+            change,
+            {} if etag is None else {"If-Match": etag},
+        )
+        problem = refused(await http.send(request), NAME, _WORDS)
+        if isinstance(problem, Clash):
+            raise Clash(
+                "Somebody changed the event while this was on its way.",
+                code="event_changed",
+                suggestion="Look at it again, and draft the change anew.",
+                unsent=True,
+            )
+        if problem is not None:
+            raise problem
+
+    async def delete(self, http: Http, calendar_id: str, event_id: str, send_updates: str) -> bool:
+        """Deletes an event; False: it was deleted before."""
+        path = _event_path(calendar_id, event_id)
+        response = await http.send(self._request("DELETE", path, {"sendUpdates": send_updates}))
+        problem = refused(response, NAME, _WORDS)
+        if isinstance(problem, Expired):
+            return False
+        if problem is not None:
+            raise problem
+        return True
+
+    async def _call(
+        self, http: Http, method: str, path: str, query: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        response = await http.send(self._request(method, path, query or {}))
+        problem = refused(response, NAME, _WORDS)
+        if problem is not None:
+            raise problem
+        return read_object(response, NAME)
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpRequest:
+        bearer = SecretText(("Bearer ", CONNECTION_TOKEN))
+        told = {} if body is None else {"Content-Type": "application/json; charset=UTF-8"}
+        return HttpRequest(
+            method=method,
+            url=f"{self._base}/calendar/v3/{path}",
+            headers={
+                "Authorization": bearer,
+                "Accept": "application/json",
+                **told,
+                **(headers or {}),
+            },
+            query=query,
+            body=None if body is None else orjson.dumps(body),
+            timeout_seconds=_SECONDS,
+            max_bytes=_BYTES,
+            follow_redirects=False,
+        )
+
+
+def _entry(found: Any) -> CalendarEntry:
+    own = _text(found, "id")
+    name = found.get("summaryOverride") or found.get("summary")
+    zone = found.get("timeZone")
+    return CalendarEntry(
+        own,
+        one_line(name, 200) if isinstance(name, str) else own,
+        zone if isinstance(zone, str) else "UTC",
+    )
+
+
+def _event_path(calendar_id: str, event_id: str) -> str:
+    return f"calendars/{quote(calendar_id, safe='')}/events/{quote(event_id, safe='')}"
+
+
+def _paged(asked: Mapping[str, str], page: str | None) -> Mapping[str, str]:
+    return asked if page is None else {**asked, "pageToken": page}
+
+
+def _optional(found: Mapping[str, Any], name: str) -> str | None:
+    value = found.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def _list(found: Mapping[str, Any], name: str) -> list[Any]:
+    value = found.get(name, [])
+    if not isinstance(value, list):
+        raise malformed(NAME)
+    return value
+
+
+def _text(found: Any, name: str) -> str:
+    value = found.get(name) if isinstance(found, Mapping) else None
+    if not isinstance(value, str) or not value:
+        raise malformed(NAME)
+    return value

@@ -1,0 +1,163 @@
+"""Events come in: everything of a window in all calendars, and on a schedule what has changed.
+
+A poll keeps a token for each calendar, by which Google tells what changed since. Google may
+forget it; then that calendar is read anew, and pages that say the same already stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Expired, Problem, ReconnectNeeded
+from mainspring.contracts.integration import Broken, Item, Poll, Portion, Source
+from mainspring.contracts.object_schema import object_schema
+from mainspring.integrations.calendar.client import Calendar, CalendarEntry, Events
+from mainspring.integrations.calendar.moments import day_or_moment, read_window, window_of
+from mainspring.integrations.calendar.pages import event_item
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+# How far a first look goes back and ahead.
+_BACK: Final = timedelta(days=30)
+_AHEAD: Final = timedelta(days=365)
+_FRESH: Final = timedelta(hours=1)
+_WHEN: Final[dict[str, Any]] = {"type": "string", "minLength": 10, "maxLength": 40}
+INPUT: Final = object_schema(
+    {
+        "start": {
+            **_WHEN,
+            "description": "A day, such as 2026-06-01, or a moment with its offset.",
+        },
+        "end": {**_WHEN, "description": "A day, which is the last one, or a moment."},
+    },
+    ["start", "end"],
+    [
+        {"start": "2026-06-01", "end": "2026-06-07"},
+        {"start": "2026-06-01T00:00:00Z", "end": "2026-06-08T00:00:00Z"},
+    ],
+    [
+        ({"start": "2026-06-01"}, "a window has an end"),
+        ({"query": "next week"}, "a window, and not words"),
+    ],
+)
+
+
+def events_source(calendar: Calendar) -> Source:
+    """Every event of a window, in every calendar."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        window = read_window(given)
+        queue = [_kept(one) for one in (cursor or {}).get("queue", ())]
+        if cursor is None:
+            queue = await calendar.calendars(ctx.http)
+        if not queue:
+            return Portion(())
+        first, page = queue[0], (cursor or {}).get("page")
+        start, end = window.within(first.zone)
+        asked = {"timeMin": start, "timeMax": end}
+        items, found = await _page(calendar, ctx, first, asked, page, ctx.clock.now() - _FRESH)
+        if found is not None and found.next_page is not None:
+            return Portion(items, {**_queue(queue), "page": found.next_page}, more=True)
+        rest = queue[1:]
+        return Portion(items, _queue(rest) if rest else None, more=bool(rest))
+
+    return Source("calendar", INPUT, read, _from_request, most=None)
+
+
+def changes_poll(calendar: Calendar) -> Poll:
+    """What has changed in any calendar since the last look."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        del given
+        kept = dict(cursor or {})
+        known: dict[str, str] = dict(kept.get("known", {}))
+        queue = [_kept(one) for one in kept.get("queue", ())]
+        if not queue:
+            # A new look: at the calendars that there are now.
+            queue = await calendar.calendars(ctx.http)
+            known = {one.id: known[one.id] for one in queue if one.id in known}
+            kept = {"seen_at": kept.get("seen_at"), "began_at": ctx.clock.now().isoformat()}
+        if not queue:
+            return Portion((), {"known": {}, "seen_at": kept["began_at"]})
+        items, found = await _changes(calendar, ctx, queue[0], known, kept)
+        if found is not None and found.next_page is not None:
+            kept |= {"page": found.next_page, "known": known, **_queue(queue)}
+            return Portion(items, kept, more=True)
+        if found is not None and found.sync_token is not None:
+            known[queue[0].id] = found.sync_token
+        kept = {name: kept[name] for name in ("seen_at", "began_at")}
+        if queue[1:]:
+            return Portion(items, {**kept, "known": known, **_queue(queue[1:])}, more=True)
+        return Portion(items, {"known": known, "seen_at": kept["began_at"]})
+
+    return Poll("events", "Events that are new, changed or cancelled, in every calendar.", read)
+
+
+async def _changes(
+    calendar: Calendar,
+    ctx: CallContext,
+    one: CalendarEntry,
+    known: dict[str, str],
+    kept: dict[str, Any],
+) -> tuple[list[Item | Broken], Events | None]:
+    """One page of what changed in a calendar; of a calendar that is new here, everything near."""
+    seen = day_or_moment(kept.get("seen_at"))
+    news_since = seen - _FRESH if isinstance(seen, datetime) else None
+    if one.id in known:
+        asked = {"syncToken": known[one.id]}
+        try:
+            return await _page(calendar, ctx, one, asked, kept.get("page"), news_since)
+        except Expired:
+            # Google has forgotten it: the calendar is read anew.
+            del known[one.id]
+            kept.pop("page", None)
+    if "from" not in kept:
+        now = ctx.clock.now()
+        kept["from"], kept["to"] = _stamp(now - _BACK), _stamp(now + _AHEAD)
+    asked = {"timeMin": kept["from"], "timeMax": kept["to"]}
+    return await _page(calendar, ctx, one, asked, kept.get("page"), news_since)
+
+
+async def _page(
+    calendar: Calendar,
+    ctx: CallContext,
+    one: CalendarEntry,
+    asked: Mapping[str, str],
+    page: str | None,
+    news_since: datetime | None,
+) -> tuple[list[Item | Broken], Events | None]:
+    """One page of one calendar; a calendar that is refused is broken, and the others go on."""
+    try:
+        found = await calendar.events(ctx.http, one.id, asked, page)
+    except (ReconnectNeeded, Expired):
+        raise
+    except Problem as problem:
+        if problem.retryable:
+            raise
+        return [Broken(f"calendar:calendar:{one.id}", problem)], None
+    return [event_item(event, one, news_since) for event in found.items], found
+
+
+def _queue(queue: list[CalendarEntry]) -> dict[str, Any]:
+    return {"queue": [{"id": one.id, "name": one.name, "zone": one.zone} for one in queue]}
+
+
+def _kept(one: Mapping[str, Any]) -> CalendarEntry:
+    return CalendarEntry(str(one["id"]), str(one["name"]), str(one["zone"]))
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _from_request(request: str, now: datetime) -> dict[str, Any]:
+    """Two dates of the sentence; words such as next week are not read."""
+    del now
+    return dict(window_of(request))

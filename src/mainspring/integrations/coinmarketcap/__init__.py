@@ -1,0 +1,25 @@
+"""CoinMarketCap: the largest cryptocurrencies, as pages every hour and as rows of a board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+
+from mainspring.contracts.integration import Integration
+from mainspring.integrations.coinmarketcap.adapters import adapter
+from mainspring.integrations.coinmarketcap.client import CoinMarketCap
+from mainspring.integrations.coinmarketcap.sources import hourly, source
+
+
+def integration(addresses: Mapping[str, str]) -> Integration:
+    """Everything this folder adds to an installation whose CoinMarketCap is at its address."""
+    manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
+    market = CoinMarketCap(addresses)
+    return Integration(
+        manifest={**json.loads(manifest), "hosts": sorted(market.hosts)},
+        sources=(source(market),),
+        polls=(hourly(market),),
+        adapters=(adapter(market),),
+        account=market.account,
+    )

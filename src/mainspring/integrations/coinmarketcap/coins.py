@@ -1,0 +1,52 @@
+"""One coin of the listing as it is kept: by its sign, with what it costs and is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.contracts.errors import Upstream
+
+_LONGEST: Final = 200
+
+
+def read_coin(coin: Any) -> dict[str, Any]:
+    """A coin's values, or the problem with what was told of it."""
+    if not isinstance(coin, Mapping):
+        raise _broken("is no object")
+    quote = coin.get("quote")
+    usd = quote.get("USD") if isinstance(quote, Mapping) else None
+    if not isinstance(usd, Mapping):
+        raise _broken("has no price in USD")
+    symbol, at = _text(coin.get("symbol")), _text(usd.get("last_updated"))
+    if not symbol or not at:
+        raise _broken("has no sign or no time")
+    return {
+        "symbol": symbol,
+        "name": _text(coin.get("name")) or symbol,
+        "price_usd": _number(usd.get("price"), "price"),
+        "market_cap_usd": _number(usd.get("market_cap"), "market cap"),
+        "last_updated": at,
+        "rank": coin.get("cmc_rank") if isinstance(coin.get("cmc_rank"), int) else None,
+    }
+
+
+def place_of(coin: Any, number: int) -> str:
+    """What a coin that cannot be read is called."""
+    symbol = _text(coin.get("symbol")) if isinstance(coin, Mapping) else ""
+    return f"cmc:{symbol or f'place {number + 1}'}@unread"
+
+
+def _text(value: Any) -> str:
+    return value.strip()[:_LONGEST] if isinstance(value, str) else ""
+
+
+def _number(value: Any, what: str) -> float | int:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise _broken(f"has no {what}")
+    return value
+
+
+def _broken(what: str) -> Upstream:
+    return Upstream(f"A coin that was told {what}.", code="unreadable_item", retryable=False)

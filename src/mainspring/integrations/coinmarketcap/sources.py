@@ -1,0 +1,86 @@
+"""Snapshots of coins as pages: on demand, and every hour."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.integration import Broken, Item, Poll, Portion, Source
+from mainspring.integrations.coinmarketcap.client import MOST_COINS, CoinMarketCap
+from mainspring.integrations.coinmarketcap.coins import place_of, read_coin
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+_COUNT: Final = re.compile(r"\b(10|[1-9])\b")
+INPUT_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "limit": {
+            "description": "So many of the largest coins.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_COINS,
+            "default": MOST_COINS,
+        }
+    },
+    "examples": [{}, {"limit": 3}],
+    "x-mainspring-anti-examples": [
+        {"value": {"limit": MOST_COINS + 1}, "reason": "the ten largest at most"},
+        {"value": {"coin": "BTC"}, "reason": "the largest, whichever they are"},
+    ],
+}
+
+
+def source(market: CoinMarketCap) -> Source:
+    """Fresh snapshots on demand."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        del cursor
+        return await _portion(market, ctx, int(given.get("limit", MOST_COINS)))
+
+    return Source("coinmarketcap", INPUT_SCHEMA, read, _from_request, most=MOST_COINS)
+
+
+def hourly(market: CoinMarketCap) -> Poll:
+    """The same every hour; the moment of each price tells one snapshot from the next."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        del given, cursor
+        return await _portion(market, ctx, MOST_COINS)
+
+    return Poll("snapshot", "The ten largest coins, as they stand now.", read, "0 * * * *")
+
+
+async def _portion(market: CoinMarketCap, ctx: CallContext, limit: int) -> Portion:
+    coins = await market.latest(ctx, limit)
+    return Portion([_item(coin, number) for number, coin in enumerate(coins)])
+
+
+def _item(told: Any, number: int) -> Item | Broken:
+    try:
+        coin = read_coin(told)
+    except Problem as problem:
+        return Broken(place_of(told, number), problem)
+    kept = ("symbol", "price_usd", "market_cap_usd", "last_updated")
+    return Item(
+        source_ref=f"cmc:{coin['symbol']}@{coin['last_updated']}",
+        type="crypto_coin_snapshot",
+        title=f"{coin['name']} ({coin['symbol']}) at {coin['last_updated']}",
+        frontmatter={name: str(coin[name]) for name in kept},
+    )
+
+
+def _from_request(request: str, now: datetime) -> dict[str, Any]:
+    """A number in the sentence is how many; without one it is all ten."""
+    del now
+    found = _COUNT.search(request)
+    return {} if found is None else {"limit": int(found[0])}

@@ -1,0 +1,131 @@
+"""What Discord adds: ``discord.post``, a write that a person sees before it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.provider_answers import one_line
+from mainspring.integrations.discord.client import Discord
+from mainspring.integrations.discord.sources import ID_SCHEMA
+
+# Discord takes no more in one message.
+_TEXT: Final = 2_000
+_SHOWN_TEXT: Final = 200
+
+
+def discord_post(discord: Discord) -> Capability:
+    """The capability over one Discord."""
+
+    async def post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        channel = arguments["channel_id"]
+        own = await discord.post(ctx.http, channel, _message(arguments), key=ctx.key)
+        return {"channel_id": channel, "message_id": own}
+
+    return Capability(
+        id="discord.post",
+        description="Post a message to Discord\n\n"
+        "Posts text into a channel as the bot of the connection. Nobody is notified by a mention "
+        "unless that is asked for. A person sees the message before it leaves.",
+        input_schema=_INPUT,
+        output_schema=_OUTPUT,
+        handler=post,
+        write=Write(preview=preview, editable=("content",), wording=("content",), family="message"),
+        annotations=Annotations(
+            effect=Effect.SEND,
+            seconds=2.0,
+            hosts=discord.hosts,
+            route=Route("discord", discord.hosts),
+        ),
+    )
+
+
+def preview(arguments: Mapping[str, Any]) -> str:
+    """Where what will be said, in one line."""
+    shown = one_line(arguments["content"], _SHOWN_TEXT)
+    place = "Post an answer in" if "reply_to" in arguments else "Post to"
+    called = ", calling whoever it names" if arguments.get("mentions") == "users" else ""
+    return f"{place} channel {arguments['channel_id']} of Discord{called}: {shown}"
+
+
+def _message(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The message as Discord takes it; whom it calls is never left to its text alone."""
+    called = ["users"] if arguments.get("mentions") == "users" else []
+    message: dict[str, Any] = {
+        "content": arguments["content"],
+        "allowed_mentions": {"parse": called, "replied_user": False},
+    }
+    if "reply_to" in arguments:
+        message["message_reference"] = {
+            "message_id": arguments["reply_to"],
+            "fail_if_not_exists": True,
+        }
+    return message
+
+
+_INPUT: Final[dict[str, Any]] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["channel_id", "content"],
+    "properties": {
+        "channel_id": {**ID_SCHEMA, "description": "The channel's id."},
+        "content": {
+            "type": "string",
+            "description": "The message, in Discord's own Markdown.",
+            "minLength": 1,
+            "maxLength": _TEXT,
+            "pattern": r"\S",
+            "x-mainspring-says": "A message has something in it besides blanks.",
+        },
+        "reply_to": {**ID_SCHEMA, "description": "The id of the message that it answers."},
+        "mentions": {
+            "description": "Whom a mention in the text may notify: nobody, or the users it names; "
+            "never everybody or a role.",
+            "enum": ["none", "users"],
+            "default": "none",
+        },
+    },
+    "examples": [
+        {"channel_id": "1100000000000000001", "content": "The build is green again."},
+        {
+            "channel_id": "1100000000000000001",
+            "content": "{{ steps.report.text }}",
+            "reply_to": "1100000000000000901",
+            "mentions": "users",
+        },
+    ],
+    "x-mainspring-anti-examples": [
+        {"value": {"content": "x"}, "reason": "in which channel?"},
+        {"value": {"channel_id": "1100000000000000001", "content": " "}, "reason": "nothing said"},
+        {
+            "value": {"channel_id": "1100000000000000001", "content": "x" * (_TEXT + 1)},
+            "reason": "longer than one message may be",
+        },
+        {
+            "value": {"channel_id": "#general", "content": "x"},
+            "reason": "Discord names channels by ids",
+        },
+        {
+            "value": {"channel_id": "1100000000000000001", "content": "x", "mentions": "everyone"},
+            "reason": "a whole server is never called",
+        },
+    ],
+}
+
+_OUTPUT: Final[dict[str, Any]] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["channel_id", "message_id"],
+    "properties": {
+        "channel_id": {"type": "string"},
+        "message_id": {"type": "string", "description": "reply_to of an answer to it."},
+    },
+    "examples": [{"channel_id": "1100000000000000001", "message_id": "1100000000000000901"}],
+    "x-mainspring-anti-examples": [
+        {"value": {"channel_id": "1100000000000000001"}, "reason": "a message has an id"}
+    ],
+}

@@ -1,0 +1,161 @@
+"""Discord's HTTP API: the only place that knows its addresses and its answers.
+
+The bot's token stands in requests by its name. A message is posted with a nonce that Discord
+holds to for some minutes: the same one again answers the message that is there already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from mainspring.contracts.context import Http, HttpRequest, HttpResponse
+from mainspring.contracts.errors import Denied, Missing, Problem, Upstream
+from mainspring.contracts.provider_answers import (
+    LONGEST_PAUSE,
+    malformed,
+    one_line,
+    read_json,
+    read_object,
+    refused,
+    retry_after,
+)
+from mainspring.contracts.secret import SecretText, connection_secret
+
+NAME: Final = "Discord"
+BOT: Final = SecretText(("Bot ", connection_secret("bot_token")))
+# Discord takes up to 100; a message may be large, and an answer has a size.
+PAGE: Final = 50
+_SECONDS: Final = 30.0
+# Discord turns away programs that do not say in this way what they are.
+_AGENT: Final = "DiscordBot (mainspring, 1)"
+_ID: Final = re.compile(r"[0-9]{15,20}")
+_INVITE: Final = "Invite the bot to the server, and let it see the channel and its history."
+# What Discord's own number means, and what to do about it.
+_REFUSALS: Final[Mapping[int, tuple[type[Problem], str, str | None]]] = {
+    10003: (Missing, "Discord knows no such channel, or the bot is not in its server.", _INVITE),
+    10008: (Missing, "There is no such message in the channel.", None),
+    40001: (Denied, "Discord does not let this bot do that.", _INVITE),
+    50001: (Denied, "The bot may not see this channel.", _INVITE),
+    50013: (Denied, "The bot may see this channel and not write in it.",
+            "Give its role the permission Send Messages."),
+    50008: (Denied, "Nobody can write in a channel of this kind.", "Choose a text channel."),
+}  # fmt: skip
+
+
+def is_id(value: Any) -> bool:
+    """Whether this is an id of Discord, which is a number written as text."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+class Discord:
+    """Discord's API at one address."""
+
+    def __init__(self, base: str, host: str) -> None:
+        self._base = base
+        self.hosts = frozenset({host})
+
+    async def who(self, http: Http) -> str:
+        """What the bot is called."""
+        found = read_object(await self._sent(http, "GET", "/users/@me"), NAME)
+        if not isinstance(found.get("username"), str):
+            raise malformed(NAME)
+        return one_line(found["username"], 80)
+
+    async def messages(
+        self, http: Http, channel: str, *, after: str = "", before: str = ""
+    ) -> list[Any]:
+        """Up to a page of messages, newest first: the next after one, or the last before one."""
+        query = {"limit": str(PAGE)}
+        query |= {"after": after} if after else {}
+        query |= {"before": before} if before else {}
+        found = read_json(
+            await self._sent(http, "GET", f"/channels/{channel}/messages", query), NAME
+        )
+        if not isinstance(found, list):
+            raise malformed(NAME)
+        return found[:PAGE]
+
+    async def post(self, http: Http, channel: str, message: Mapping[str, Any], *, key: str) -> str:
+        """Posts one message; answers with its id. The same key never posts a second one soon."""
+        nonce = hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
+        body = orjson.dumps({**message, "nonce": nonce, "enforce_nonce": True})
+        answer = await self._sent(http, "POST", f"/channels/{channel}/messages", body=body)
+        found = read_object(answer, NAME)
+        if not is_id(found.get("id")):
+            raise malformed(NAME)
+        return str(found["id"])
+
+    async def _sent(
+        self,
+        http: Http,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> HttpResponse:
+        headers: dict[str, str | SecretText] = {"Authorization": BOT, "User-Agent": _AGENT}
+        headers |= {} if body is None else {"Content-Type": "application/json"}
+        response = await http.send(
+            HttpRequest(
+                method=method,
+                url=f"{self._base}{path}",
+                headers=headers,
+                query=query or {},
+                body=body,
+                timeout_seconds=_SECONDS,
+                follow_redirects=False,
+            )
+        )
+        problem = _problem(response)
+        if problem is not None:
+            raise problem
+        return response
+
+
+def _problem(response: HttpResponse) -> Problem | None:
+    """What is wrong with an answer; None where nothing is."""
+    if response.status == 429:
+        return Upstream(
+            "Discord asks for a pause: too many requests in a short time.",
+            code="discord_busy",
+            retry_after=_pause(response),
+            unsent=True,
+        )
+    known = _REFUSALS.get(_number(response)) if 400 <= response.status < 500 else None
+    if known is None:
+        return refused(response, NAME)
+    kind, detail, suggestion = known
+    return kind(
+        detail,
+        code=f"discord_{_number(response)}",
+        retryable=False,
+        suggestion=suggestion,
+        unsent=True,
+    )
+
+
+def _said(response: HttpResponse) -> Mapping[str, Any]:
+    try:
+        found = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _number(response: HttpResponse) -> int:
+    found = _said(response).get("code")
+    return found if isinstance(found, int) else 0
+
+
+def _pause(response: HttpResponse) -> float | None:
+    """The body says it most exactly; where a wall before Discord answers, only headers do."""
+    wanted = _said(response).get("retry_after")
+    if isinstance(wanted, int | float) and not isinstance(wanted, bool) and wanted >= 0:
+        return min(float(wanted), LONGEST_PAUSE)
+    told = {"retry-after": response.headers.get("x-ratelimit-reset-after", "")}
+    return retry_after(response.headers) or retry_after(told)

@@ -1,0 +1,109 @@
+"""A message of Discord as a page. Everything in it was written by others and stays text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mainspring.contracts.errors import Upstream
+from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.provider_answers import one_line
+from mainspring.integrations.discord.client import is_id
+
+MESSAGE_POSTED: Final = "discord.message_posted"
+# The first millisecond that an id of Discord can tell of.
+_EPOCH: Final = 1_420_070_400_000
+# Written by somebody: a message of their own, an answer, or what a command said.
+_WRITTEN: Final = frozenset({0, 19, 20, 23})
+_TEXT: Final = 20_000
+_TITLE: Final = 80
+_PARTS: Final = 20
+
+
+def id_at(at: datetime) -> str:
+    """The id that a message of this moment would have: nothing after it is older."""
+    return str(max(int(at.timestamp() * 1_000) - _EPOCH, 0) << 22)
+
+
+def moment_of(message_id: str) -> datetime:
+    """When a message was posted, as its id tells."""
+    return datetime.fromtimestamp(((int(message_id) >> 22) + _EPOCH) / 1_000, UTC)
+
+
+def is_written(message: Any) -> bool:
+    """Whether somebody wrote it; a thing of unknown shape is looked at, and then told of."""
+    return not isinstance(message, Mapping) or message.get("type", 0) in _WRITTEN
+
+
+def item_of(channel: str, message: Any) -> Item | Broken:
+    """The page of one message."""
+    if not isinstance(message, Mapping) or not is_id(message.get("id")):
+        return Broken(
+            f"discord:{channel}:unreadable",
+            Upstream(
+                "Discord sent a message without its id.", code="discord_message", retryable=False
+            ),
+        )
+    own = str(message["id"])
+    said, author = _content(message), _author(message)
+    posted = moment_of(own).isoformat()
+    frontmatter: dict[str, Any] = {
+        "channel_id": channel, "message_id": own, "author": author, "date": posted,
+    }  # fmt: skip
+    files = list(_files(message))
+    if files:
+        frontmatter["files"] = files
+    answered = message.get("message_reference")
+    if isinstance(answered, Mapping) and is_id(answered.get("message_id")):
+        frontmatter["answers"] = f"discord:{channel}:{answered['message_id']}"
+    body = "\n\n".join([*([said] if said else []), *(f"[file: {name}]" for name in files)])
+    return Item(
+        source_ref=f"discord:{channel}:{own}",
+        type="discord_message",
+        title=one_line(said, _TITLE) or f"Message of {author}",
+        body=body,
+        frontmatter=frontmatter,
+        event=MESSAGE_POSTED,
+        payload={
+            "channel_id": channel,
+            "message_id": own,
+            "author": author,
+            "text": said[:4_000],
+            "posted_at": posted,
+        },
+    )
+
+
+def is_silent(message: Any) -> bool:
+    """Whether nothing of what it says was shown, as to a bot without the intent for it."""
+    return isinstance(message, Mapping) and not _content(message) and not list(_files(message))
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    pieces = [content] if isinstance(content, str) and content else []
+    embeds = message.get("embeds")
+    for one in embeds[:_PARTS] if isinstance(embeds, list) else ():
+        if isinstance(one, Mapping):
+            pieces += [
+                one[key] for key in ("title", "description") if isinstance(one.get(key), str)
+            ]
+    return "\n\n".join(pieces)[:_TEXT]
+
+
+def _author(message: Mapping[str, Any]) -> str:
+    author = message.get("author")
+    if isinstance(author, Mapping):
+        for key in ("global_name", "username"):
+            if isinstance(author.get(key), str) and author[key]:
+                return one_line(author[key], 80)
+    return "somebody"
+
+
+def _files(message: Mapping[str, Any]) -> Iterator[str]:
+    files = message.get("attachments")
+    for one in files[:_PARTS] if isinstance(files, list) else ():
+        name = one.get("filename") if isinstance(one, Mapping) else None
+        if isinstance(name, str) and name:
+            yield one_line(name, 200)

@@ -1,0 +1,154 @@
+"""Discord on demand and again and again: the messages of channels, by their ids.
+
+An id of Discord grows with time, so the id of the last message that was read is all there is to
+remember of a channel, and it never goes stale.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Denied, Finding, Invalid, Missing, ReconnectNeeded
+from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
+from mainspring.integrations.discord.client import PAGE, Discord, is_id
+from mainspring.integrations.discord.messages import id_at, is_silent, is_written, item_of
+
+MOST_CHANNELS: Final = 50
+_USUAL: Final = 100
+_FIRST_LOOK: Final = timedelta(days=7)
+_AN_ID: Final = re.compile(r"(?<![0-9])[0-9]{15,20}(?![0-9])")
+_UNSEEN: Final = (
+    "Discord showed no text of these messages: switch on the Message Content intent of the bot."
+)
+ID_SCHEMA: Final[dict[str, Any]] = {
+    "type": "string",
+    "pattern": r"^[0-9]{15,20}$",
+    "x-mainspring-says": "This must be an id of Discord, such as 1100000000000000001.",
+}
+INPUT: Final[dict[str, Any]] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["channel_id"],
+    "properties": {
+        "channel_id": ID_SCHEMA,
+        "after": {**ID_SCHEMA, "description": "Only messages after the one with this id."},
+        "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FETCHED, "default": _USUAL},
+    },
+    "examples": [
+        {"channel_id": "1100000000000000001"},
+        {"channel_id": "1100000000000000001", "after": "1100000000000000900", "limit": 20},
+    ],
+    "x-mainspring-anti-examples": [
+        {"value": {}, "reason": "of which channel?"},
+        {"value": {"channel_id": "#general"}, "reason": "Discord names channels by ids"},
+        {"value": {"channel_id": 1100000000000000001}, "reason": "an id is text"},
+        {"value": {"channel_id": "1100000000000000001", "limit": 0}, "reason": "nothing to read"},
+    ],
+}
+
+
+def discord_source(discord: Discord) -> Source:
+    """The source over one Discord."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        before = cursor or {}
+        channel, limit = given["channel_id"], int(given.get("limit", _USUAL))
+        taken, forward = int(before.get("taken", 0)), "after" in given
+        place = str(before.get("at", given.get("after", "")))
+        way = {"after": place} if forward else {"before": place}
+        found = await discord.messages(ctx.http, channel, **way)
+        kept = _pages(channel, found, newest_first=not forward)[: limit - taken]
+        ids = _ids(found)
+        taken += len(kept)
+        more = len(found) == PAGE and bool(ids) and taken < limit
+        going_on = {"at": str((max if forward else min)(ids, default=0)), "taken": taken}
+        return Portion(kept, going_on if more else None, more, _note(found))
+
+    return Source("discord", INPUT, read, from_request)
+
+
+def discord_poll(discord: Discord) -> Poll:
+    """The poll over one Discord."""
+
+    async def read(
+        ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        channels = channels_of(settings)
+        if not channels:
+            return Portion([], cursor, note="The connection names no channels to follow.")
+        before = dict(cursor or {})
+        marks = {str(key): one for key, one in dict(before.get("marks", {})).items()}
+        channel = before.get("channel")
+        channel = channel if channel in channels else channels[0]
+        mark = str(marks.get(channel) or id_at(ctx.clock.now() - _FIRST_LOOK))
+        items, found = await _followed(ctx, discord, channel, mark)
+        marks[channel] = str(max([int(mark), *_ids(found)]))
+        rest = channels[channels.index(channel) + 1 :]
+        again = len(found) == PAGE and marks[channel] != mark
+        following = channel if again else rest[0] if rest else ""
+        going_on = {"marks": marks, "channel": following}
+        return Portion(items, going_on, bool(following), _note(found))
+
+    return Poll("discord", "New messages in the channels that a connection follows.", read)
+
+
+def channels_of(settings: Mapping[str, Any]) -> list[str]:
+    """The ids of the channels that a connection follows."""
+    told = settings.get("channels")
+    listed = isinstance(told, Sequence) and not isinstance(told, str)
+    text = " ".join(map(str, told)) if listed and told else str(told or "")
+    return list(dict.fromkeys(_AN_ID.findall(text)))[:MOST_CHANNELS]
+
+
+def from_request(request: str, at: datetime) -> Mapping[str, Any]:
+    """The channel of a sentence, which is named by its id."""
+    del at
+    found = _AN_ID.search(request)
+    if found is None:
+        detail = "The request names no channel of Discord."
+        raise Invalid(
+            detail,
+            code="discord_channel_needed",
+            findings=[
+                Finding(
+                    "/request", detail, "discord_channel_needed",
+                    "Write the channel's id, such as 1100000000000000001.",
+                )
+            ],
+        )  # fmt: skip
+    return {"channel_id": found[0]}
+
+
+async def _followed(
+    ctx: CallContext, discord: Discord, channel: str, mark: str
+) -> tuple[Sequence[Item | Broken], list[Any]]:
+    """The next messages of a channel; one that is closed to the bot does not hold up the others."""
+    try:
+        found = await discord.messages(ctx.http, channel, after=mark)
+    except ReconnectNeeded:
+        raise
+    except (Denied, Missing) as problem:
+        return [Broken(f"discord:{channel}", problem)], []
+    return _pages(channel, found, newest_first=False), found
+
+
+def _pages(channel: str, found: Sequence[Any], *, newest_first: bool) -> list[Item | Broken]:
+    """Discord answers the newest first, whichever way it was asked."""
+    ordered = found if newest_first else list(reversed(found))
+    return [item_of(channel, one) for one in ordered if is_written(one)]
+
+
+def _ids(found: Sequence[Any]) -> list[int]:
+    return [int(one["id"]) for one in found if isinstance(one, Mapping) and is_id(one.get("id"))]
+
+
+def _note(found: Sequence[Any]) -> str | None:
+    written = [one for one in found if is_written(one)]
+    return _UNSEEN if written and all(map(is_silent, written)) else None

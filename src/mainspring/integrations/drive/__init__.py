@@ -1,0 +1,40 @@
+"""Google Drive: files as pages, their text later, and new files.
+
+Where the API is reached is said once, when the integration is built; what the connection holds
+goes to that host and to no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from mainspring.contracts.integration import Integration
+from mainspring.contracts.manifest import moved
+from mainspring.integrations.drive.capabilities import create_file
+from mainspring.integrations.drive.client import Drive
+from mainspring.integrations.drive.events import EVENTS
+from mainspring.integrations.drive.sources import files_poll, files_source, texts_poll
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+
+def integration(addresses: Mapping[str, str]) -> Integration:
+    """Everything this folder adds to an installation."""
+    text = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
+    drive = Drive(addresses)
+
+    async def account(ctx: CallContext) -> str:
+        return await drive.account(ctx.http)
+
+    return Integration(
+        manifest={**moved(json.loads(text), addresses), "hosts": sorted(drive.hosts)},
+        capabilities=(create_file(drive),),
+        events=EVENTS,
+        sources=(files_source(drive),),
+        polls=(files_poll(drive), texts_poll(drive)),
+        account=account,
+    )

@@ -1,0 +1,151 @@
+"""What Drive adds: ``drive.create_file``, a write that a person sees before it leaves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.errors import Finding, Invalid, Problem
+from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.provider_answers import one_line
+from mainspring.integrations.drive.client import Drive
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+_CONTENT_BYTES: Final = 900_000
+_GOOGLE: Final = "application/vnd.google-apps."
+# What a document of Google is made from.
+_MADE_FROM: Final[Mapping[str, str]] = {
+    f"{_GOOGLE}document": "text/plain; charset=UTF-8",
+    f"{_GOOGLE}spreadsheet": "text/csv; charset=UTF-8",
+}
+
+
+def create_file(drive: Drive) -> Capability:
+    """The write that makes a file."""
+
+    async def create(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        found = findings(arguments)
+        if found:
+            first = found[0]
+            raise Invalid(first.detail, code=first.code, findings=found, unsent=True)
+        mark = hashlib.sha256(ctx.key.encode()).hexdigest()[:40]
+        try:
+            before = await drive.made_by(ctx.http, mark)
+        except Problem as problem:
+            problem.unsent = True
+            raise
+        if before is not None:
+            return {"file_id": before}
+        kind = str(arguments.get("mime_type", "text/plain"))
+        told: dict[str, Any] = {"name": arguments["name"], "mimeType": kind}
+        told["appProperties"] = {"mainspring_call": mark}
+        if "folder_id" in arguments:
+            told["parents"] = [arguments["folder_id"]]
+        content = arguments["content"].encode()
+        boundary = "mainspring-" + hashlib.sha256(content).hexdigest()[:32]
+        media = _MADE_FROM.get(kind, kind if "charset" in kind else f"{kind}; charset=UTF-8")
+        return {"file_id": await drive.create(ctx.http, told, media, content, boundary)}
+
+    return Capability(
+        id="drive.create_file",
+        description="Create a file in Google Drive\n\n"
+        "Makes a text file, a document or a sheet in the connected Google Drive. A person sees "
+        "it before it is made.",
+        input_schema=INPUT,
+        output_schema=_OUTPUT,
+        handler=create,
+        write=Write(
+            preview=preview, editable=("name", "content"), wording=("content",), family="file"
+        ),
+        annotations=Annotations(
+            effect=Effect.SEND,
+            seconds=3.0,
+            hosts=drive.hosts,
+            route=Route("drive", drive.hosts),
+            judge=findings,
+        ),
+    )
+
+
+def findings(arguments: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with a file that fits its schema."""
+    size = len(arguments["content"].encode())
+    if size > _CONTENT_BYTES:
+        detail = f"The content has {size:,} bytes; at most {_CONTENT_BYTES:,} are sent."
+        return [Finding("/content", detail, "file_too_large", "Make several files of it.")]
+    kind = arguments.get("mime_type", "")
+    if kind.startswith(_GOOGLE) and kind not in _MADE_FROM:
+        detail = "Of Google's own types only documents and spreadsheets are made from text."
+        return [Finding("/mime_type", detail, "file_type", f"Write {_GOOGLE}document.")]
+    return []
+
+
+def preview(arguments: Mapping[str, Any]) -> str:
+    """What is made where, and how it begins."""
+    kind = arguments.get("mime_type", "text/plain")
+    what = {f"{_GOOGLE}document": "document", f"{_GOOGLE}spreadsheet": "spreadsheet"}.get(
+        kind, f"file of the type {one_line(kind, 60)}"
+    )
+    folder = arguments.get("folder_id")
+    where = f" in the folder {one_line(folder, 80)}" if folder else ""
+    begins = one_line(arguments["content"], 150) or "(empty)"
+    return f"Create the {what} “{one_line(arguments['name'], 120)}” in Drive{where}: {begins}"
+
+
+INPUT: Final = object_schema(
+    {
+        "name": {
+            "type": "string",
+            "description": "What the file is called.",
+            "minLength": 1,
+            "maxLength": 255,
+            "pattern": r"^[^\x00-\x1f\x7f]+$",
+            "x-mainspring-says": "A name is one line.",
+        },
+        "content": {"type": "string", "description": "The text of it.", "maxLength": 900_000},
+        "mime_type": {
+            "type": "string",
+            "description": "text/plain where it is left out; "
+            "application/vnd.google-apps.document makes a document of Google.",
+            "maxLength": 100,
+            "pattern": r"^[A-Za-z0-9.+_-]+/[A-Za-z0-9.+_-]+$",
+            "x-mainspring-says": "This must be a type such as text/markdown.",
+            "default": "text/plain",
+        },
+        "folder_id": {
+            "type": "string",
+            "description": "The folder, by its id; without it the file is in My Drive.",
+            "minLength": 1,
+            "maxLength": 200,
+            "pattern": r"^[A-Za-z0-9_-]+$",
+            "x-mainspring-says": "This must be the id of a folder.",
+        },
+    },
+    ["name", "content"],
+    [
+        {"name": "minutes.md", "content": "# Minutes", "mime_type": "text/markdown"},
+        {
+            "name": "Report of {{ inputs.week }}",
+            "content": "{{ steps.report.text }}",
+            "mime_type": "application/vnd.google-apps.document",
+            "folder_id": "1AbCdEfGh",
+        },
+    ],
+    [
+        ({"content": "x"}, "a file has a name"),
+        ({"name": "a.txt"}, "a file has a content, which may be empty"),
+        ({"name": "a\nb", "content": ""}, "a name is one line"),
+        ({"name": "a", "content": "", "mime_type": "text"}, "a type has two parts"),
+        ({"name": "a", "content": "", "folder": "x"}, "the folder is given by folder_id"),
+    ],
+)
+_OUTPUT: Final = object_schema(
+    {"file_id": {"type": "string", "description": "Drive's id of the file."}},
+    ["file_id"],
+    [{"file_id": "1AbCdEfGh"}],
+    [({}, "what was made has an id")],
+)

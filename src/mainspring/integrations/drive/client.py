@@ -1,0 +1,182 @@
+"""Google Drive's API: the only place that knows its addresses and its answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from mainspring.contracts.context import Http, HttpRequest, HttpResponse
+from mainspring.contracts.manifest import base_of
+from mainspring.contracts.provider_answers import Words, malformed, read_object, refused
+from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
+
+NAME: Final = "Google Drive"
+TEXT_BYTES: Final = 800_000
+_SECONDS: Final = 30.0
+_BYTES: Final = 4_000_000
+_FILE: Final = (
+    "id,name,mimeType,description,owners(displayName,emailAddress),createdTime,modifiedTime,"
+    "sharedWithMeTime,webViewLink,size,trashed,parents"
+)
+_WORDS: Final = Words(
+    busy=frozenset(
+        {
+            "rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded",
+            "sharingRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "RESOURCE_EXHAUSTED",
+        }
+    ),
+    reconnect=frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}),
+)  # fmt: skip
+_EVERYWHERE: Final = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """One page of files: where the next one begins, or from where changes are told later."""
+
+    items: tuple[Mapping[str, Any], ...]
+    next_page: str | None = None
+    next_start: str | None = None
+
+
+class Drive:
+    """The API at one address."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self._base, pair = base_of(addresses, "drive", "https://www.googleapis.com")
+        self.hosts = frozenset({pair})
+
+    async def account(self, http: Http) -> str:
+        """Whose drive it is."""
+        found = await self._get(http, "about", {"fields": "user(emailAddress,displayName)"})
+        return _text(found.get("user"), "emailAddress")
+
+    async def search(self, http: Http, query: str, most: int, page: str | None) -> Files:
+        """Files that fit a query in Drive's own language."""
+        asked = {
+            "q": query,
+            "pageSize": str(most),
+            "fields": f"nextPageToken,incompleteSearch,files({_FILE})",
+            "spaces": "drive",
+            **_EVERYWHERE,
+        }
+        found = await self._get(http, "files", _paged(asked, page))
+        return Files(_objects(found, "files"), _optional(found, "nextPageToken"))
+
+    async def start_token(self, http: Http) -> str:
+        """From where changes will be told."""
+        found = await self._get(http, "changes/startPageToken", {"supportsAllDrives": "true"})
+        return _text(found, "startPageToken")
+
+    async def changes(self, http: Http, token: str) -> Files:
+        """Files that were added or changed since; what was taken away is left out."""
+        asked = {
+            "pageToken": token,
+            "pageSize": "100",
+            "fields": "nextPageToken,newStartPageToken,"
+            f"changes(changeType,removed,fileId,time,file({_FILE}))",
+            "spaces": "drive",
+            **_EVERYWHERE,
+        }
+        found = await self._get(http, "changes", asked)
+        files = [one.get("file") for one in _objects(found, "changes") if not one.get("removed")]
+        return Files(
+            tuple(one for one in files if isinstance(one, Mapping)),
+            _optional(found, "nextPageToken"),
+            _optional(found, "newStartPageToken"),
+        )
+
+    async def exported(self, http: Http, file_id: str, kind: str) -> bytes:
+        """A document of Google as another type of file."""
+        path = f"files/{quote(file_id, safe='')}/export"
+        return (await self._answer(http, path, {"mimeType": kind}, TEXT_BYTES)).body
+
+    async def content(self, http: Http, file_id: str) -> bytes:
+        """The bytes of a file."""
+        path = f"files/{quote(file_id, safe='')}"
+        asked = {"alt": "media", "supportsAllDrives": "true"}
+        return (await self._answer(http, path, asked, TEXT_BYTES)).body
+
+    async def made_by(self, http: Http, mark: str) -> str | None:
+        """The file that a call has made before, by the mark that it left on it."""
+        has = f"appProperties has {{ key='mainspring_call' and value='{mark}' }}"
+        asked = {"q": has, "pageSize": "1", "fields": "files(id)", "spaces": "drive"}
+        found = _objects(await self._get(http, "files", asked), "files")
+        return _text(found[0], "id") if found else None
+
+    async def create(
+        self, http: Http, told: Mapping[str, Any], kind: str, content: bytes, boundary: str
+    ) -> str:
+        """Makes a file of its description and its content in one request; answers its id."""
+        head = (
+            f"--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
+            f"{json.dumps(told)}\r\n--{boundary}\r\nContent-Type: {kind}\r\n\r\n"
+        )
+        body = b"".join((head.encode(), content, f"\r\n--{boundary}--\r\n".encode()))
+        query = {"uploadType": "multipart", "supportsAllDrives": "true", "fields": "id"}
+        kind_of_all = {"Content-Type": f'multipart/related; boundary="{boundary}"'}
+        request = self._request("POST", "/upload/drive/v3/files", query, kind_of_all, body)
+        return _text(read_object(_checked(await http.send(request)), NAME), "id")
+
+    async def _get(self, http: Http, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        return read_object(await self._answer(http, path, query, _BYTES), NAME)
+
+    async def _answer(
+        self, http: Http, path: str, query: Mapping[str, str], most: int
+    ) -> HttpResponse:
+        request = self._request("GET", f"/drive/v3/{path}", query, most=most)
+        return _checked(await http.send(request))
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        most: int = _BYTES,
+    ) -> HttpRequest:
+        bearer = SecretText(("Bearer ", CONNECTION_TOKEN))
+        return HttpRequest(
+            method=method,
+            url=f"{self._base}{path}",
+            headers={"Authorization": bearer, **(headers or {})},
+            query=query,
+            body=body,
+            timeout_seconds=_SECONDS,
+            max_bytes=most,
+            follow_redirects=False,
+        )
+
+
+def _checked(response: HttpResponse) -> HttpResponse:
+    problem = refused(response, NAME, _WORDS)
+    if problem is not None:
+        raise problem
+    return response
+
+
+def _paged(asked: Mapping[str, str], page: str | None) -> Mapping[str, str]:
+    return asked if page is None else {**asked, "pageToken": page}
+
+
+def _optional(found: Mapping[str, Any], name: str) -> str | None:
+    value = found.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def _objects(found: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...]:
+    value = found.get(name, [])
+    if not isinstance(value, list):
+        raise malformed(NAME)
+    return tuple(one for one in value if isinstance(one, Mapping))
+
+
+def _text(found: Any, name: str) -> str:
+    value = found.get(name) if isinstance(found, Mapping) else None
+    if not isinstance(value, str) or not value:
+        raise malformed(NAME)
+    return value

@@ -1,0 +1,197 @@
+"""Files come in: those that fit words, on a schedule what has changed, and later their text.
+
+Two polls go over the same changes, each from its own place. The first keeps what is told of the
+files; the second, which is slower, reads the text of those that have some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Expired, Invalid, Missing, Problem
+from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
+from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.one_by_one import read_each
+from mainspring.integrations.drive.client import Drive, Files
+from mainspring.integrations.drive.pages import TOO_LARGE, file_item, ref_of, text_from, textual
+from mainspring.integrations.drive.queries import since_query, words_query
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+USUAL_LIMIT: Final = 100
+_AT_A_TIME: Final = 100
+_TEXTS_AT_A_TIME: Final = 25
+_FIRST_DAYS: Final = 30
+_OVERLAP: Final = timedelta(hours=1)
+_FRESH: Final = timedelta(hours=1)
+INPUT: Final = object_schema(
+    {
+        "query": {
+            "type": "string",
+            "description": "Words in the name or the text of the files.",
+            "minLength": 1,
+            "maxLength": 1_000,
+        },
+        "limit": {
+            "type": "integer",
+            "description": "The most files.",
+            "minimum": 1,
+            "maximum": MOST_FETCHED,
+            "default": USUAL_LIMIT,
+        },
+    },
+    ["query"],
+    [{"query": "quarterly report", "limit": 20}],
+    [
+        ({}, "nothing is looked for"),
+        ({"query": ""}, "nothing is looked for"),
+        ({"query": "report", "limit": 0}, "at least one file"),
+    ],
+)
+
+# What becomes of one page of files.
+Keep = Callable[["CallContext", Files, datetime | None], Awaitable[list[Item | Broken]]]
+
+
+def files_source(drive: Drive) -> Source:
+    """Files that have these words in them."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        left = int((cursor or {}).get("left", given.get("limit", USUAL_LIMIT)))
+        query, most = words_query(str(given["query"])), min(left, _AT_A_TIME)
+        found = await drive.search(ctx.http, query, most, (cursor or {}).get("page"))
+        fresh = ctx.clock.now() - _FRESH
+        items = [file_item(one, fresh) for one in found.items[:left]]
+        left -= len(items)
+        if found.next_page is None or left <= 0:
+            note = None if found.next_page is None else "There are more files that fit."
+            return Portion(items, note=note)
+        return Portion(items, {"page": found.next_page, "left": left}, more=True)
+
+    return Source("drive", INPUT, read, _from_request)
+
+
+def files_poll(drive: Drive) -> Poll:
+    """What is told of the files that were added or changed."""
+
+    async def keep(
+        ctx: CallContext, found: Files, news_since: datetime | None
+    ) -> list[Item | Broken]:
+        del ctx
+        return [file_item(one, news_since) for one in found.items]
+
+    words = "Files that were added or changed, by what is told of them."
+    return Poll("files", words, _following(drive, keep, _AT_A_TIME))
+
+
+def texts_poll(drive: Drive) -> Poll:
+    """The text of the files that were added or changed, as the body of their pages."""
+
+    async def keep(
+        ctx: CallContext, found: Files, news_since: datetime | None
+    ) -> list[Item | Broken]:
+        files = {str(one.get("id")): one for one in found.items if textual(one) is not None}
+
+        async def read(file_id: str) -> Item | None:
+            return await _with_text(drive, ctx, files[file_id], news_since)
+
+        return await read_each({one: ref_of(one) for one in files}, read)
+
+    words = "The text of documents and small text files, as the bodies of their pages."
+    return Poll("texts", words, _following(drive, keep, _TEXTS_AT_A_TIME), every="5-59/10 * * * *")
+
+
+def _following(
+    drive: Drive, keep: Keep, most: int
+) -> Callable[[CallContext, Mapping[str, Any], Mapping[str, Any] | None], Awaitable[Portion]]:
+    """Goes over the files of the last weeks once, and from then on over what changes."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        del given
+        if cursor is None or "since" in cursor:
+            return await _since(drive, ctx, keep, most, cursor)
+        seen = _moment(cursor.get("seen_at"))
+        try:
+            found = await drive.changes(ctx.http, str(cursor["token"]))
+        except (Expired, Invalid, Missing):
+            # Drive does not know the place any more: what was changed since the last look.
+            anew = None if seen is None else (seen - _OVERLAP).isoformat()
+            kept = {"since": anew, "seen_at": cursor.get("seen_at")}
+            return await _since(drive, ctx, keep, most, kept)
+        news_since = None if seen is None else seen - _OVERLAP
+        items = await keep(ctx, found, news_since)
+        if found.next_page is not None:
+            return Portion(items, {**cursor, "token": found.next_page}, more=True)
+        token = found.next_start or cursor["token"]
+        return Portion(items, {"token": token, "seen_at": ctx.clock.now().isoformat()})
+
+    return read
+
+
+async def _since(
+    drive: Drive, ctx: CallContext, keep: Keep, most: int, cursor: Mapping[str, Any] | None
+) -> Portion:
+    """A fresh start: the place of the changes is kept first, so that nothing falls in between."""
+    kept = dict(cursor or {})
+    if "token" not in kept:
+        kept["token"] = await drive.start_token(ctx.http)
+        kept["began_at"] = ctx.clock.now().isoformat()
+    since = _moment(kept.get("since")) or ctx.clock.now() - timedelta(days=_FIRST_DAYS)
+    kept["since"] = since.isoformat()
+    found = await drive.search(ctx.http, since_query(since), most, kept.get("page"))
+    items = await keep(ctx, found, _moment(kept.get("seen_at")))
+    if found.next_page is not None:
+        return Portion(items, {**kept, "page": found.next_page}, more=True)
+    return Portion(items, {"token": kept["token"], "seen_at": kept["began_at"]})
+
+
+async def _with_text(
+    drive: Drive, ctx: CallContext, found: Mapping[str, Any], news_since: datetime | None
+) -> Item | None:
+    try:
+        text = await _text(drive, ctx, found)
+    except Missing:
+        return None
+    item = file_item(found, news_since, text)
+    if isinstance(item, Broken):
+        raise item.problem
+    return item
+
+
+async def _text(drive: Drive, ctx: CallContext, found: Mapping[str, Any]) -> str:
+    """The text of a file, or that there is too much of it: then an older one would be wrong."""
+    way, own = textual(found), str(found.get("id"))
+    assert way is not None
+    if way.too_large:
+        return TOO_LARGE
+    try:
+        if way.export_as is None:
+            data = await drive.content(ctx.http, own)
+        else:
+            data = await drive.exported(ctx.http, own, way.export_as)
+    except Problem as problem:
+        if problem.code == "response_too_large":
+            return TOO_LARGE
+        raise
+    return text_from(data, way.export_as or str(found.get("mimeType", "")))
+
+
+def _from_request(request: str, now: datetime) -> dict[str, Any]:
+    """The words themselves are looked for."""
+    del now
+    return {"query": request}
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,136 @@
+"""A mailbox on demand and again and again.
+
+A mail has a number in its folder that grows, and the folder has a number for its way of counting.
+The poll remembers both. When the folder counts anew, the last days are read again; a page that is
+there already is written no second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+from mainspring.contracts.context import CallContext, Mailbox
+from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
+from mainspring.integrations.email.letters import item_of
+
+# As much as is read of one mail: its text stands before its files.
+MOST_BYTES: Final = 1_048_576
+PORTION: Final = 25
+_USUAL: Final = 50
+_FIRST_LOOK: Final = timedelta(days=7)
+_PLACES: Final = "from|to|cc|subject|body"
+_TERM: Final = re.compile(rf"(?:\b({_PLACES}):)?(?:\"([^\"]*)\"|(\S+))", re.IGNORECASE)
+_MOST_TERMS: Final = 10
+
+INPUT: Final[dict[str, Any]] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "query": {
+            "type": "string",
+            "description": 'Words that stand in the mail, or where: from:ada subject:"next week".',
+            "minLength": 1,
+            "maxLength": 1_000,
+        },
+        "since": {
+            "type": "string",
+            "format": "date",
+            "description": "Only mails that came on this day or later, such as 2026-08-01.",
+        },
+        "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FETCHED, "default": _USUAL},
+    },
+    "examples": [{"query": "from:ada@example.com invoice", "limit": 20}, {"since": "2026-08-01"}],
+    "x-mainspring-anti-examples": [
+        {"value": {"query": ""}, "reason": "leave it out to read the newest"},
+        {"value": {"limit": 1000}, "reason": "more than one call brings"},
+        {"value": {"since": "yesterday"}, "reason": "a day, not a word"},
+        {"value": {"folder": "Sent"}, "reason": "the connection says which folder"},
+    ],
+}
+
+
+def email_source() -> Source:
+    """The source over the mailbox of a connection."""
+    return Source("email", INPUT, _read, from_request)
+
+
+def email_poll() -> Poll:
+    """The poll over the mailbox of a connection."""
+    return Poll("email", "New mails in the folder of a mailbox.", _poll)
+
+
+def from_request(request: str, at: datetime) -> Mapping[str, Any]:
+    """A sentence is what is searched for."""
+    del at
+    return {"query": request}
+
+
+def terms_of(query: str | None) -> list[tuple[str, str]]:
+    """What is searched for, and where: words anywhere, or from:, to:, cc:, subject: and body:."""
+    found = []
+    for place, quoted, plain in _TERM.findall(query or ""):
+        words = " ".join((quoted or plain).split())
+        if words:
+            found.append((place.lower() or "text", words))
+    return found[:_MOST_TERMS]
+
+
+async def _read(
+    ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+) -> Portion:
+    limit = int(given.get("limit", _USUAL))
+    async with ctx.mailbox() as box:
+        left = list((cursor or {}).get("left", ()))
+        if cursor is None or cursor.get("uidvalidity") != box.uidvalidity:
+            since = given.get("since")
+            uids = await box.search(
+                since=date.fromisoformat(since) if since else None,
+                terms=terms_of(given.get("query")),
+            )
+            left = list(reversed(uids))[:limit]
+        now, left = left[:PORTION], left[PORTION:]
+        items = await _mails(box, now)
+        going_on = {"uidvalidity": box.uidvalidity, "left": left}
+    return Portion(items, going_on if left else None, bool(left))
+
+
+async def _poll(
+    ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
+) -> Portion:
+    del settings
+    async with ctx.mailbox() as box:
+        counted = cursor is not None and cursor.get("uidvalidity") == box.uidvalidity
+        if cursor is not None and counted:
+            after = int(cursor.get("uid", 0))
+            uids = await box.search(after=after)
+        else:
+            after = 0
+            uids = await box.search(since=(ctx.clock.now() - _FIRST_LOOK).date())
+            if not uids:
+                after = await _last(box)
+        now, left = uids[:PORTION], uids[PORTION:]
+        items = await _mails(box, now)
+        going_on = {"uidvalidity": box.uidvalidity, "uid": max([after, *now])}
+    anew = cursor is not None and not counted
+    note = "The mailbox counts its mails anew, so the last days were read again." if anew else None
+    return Portion(items, going_on, bool(left), note)
+
+
+async def _last(box: Mailbox) -> int:
+    """The last number that was given; a server that does not say it is asked for all of them."""
+    return box.last_uid or max(await box.search(), default=0)
+
+
+async def _mails(box: Mailbox, uids: Sequence[int]) -> list[Item | Broken]:
+    found: list[Item | Broken] = []
+    for uid in uids:
+        raw = await box.fetch(uid, MOST_BYTES)
+        if raw is not None:
+            # To take a large mail apart would hold up everybody else.
+            found.append(await asyncio.to_thread(item_of, box.uidvalidity, raw))
+    return found

@@ -1,0 +1,208 @@
+"""The rows of a repository for boards: pull requests, issues, releases and commits.
+
+A public repository is read without a connection; with one, GitHub allows far more requests. A list
+that is longer than what one refresh brings is not cut in silence: it is refused with the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import TooLarge
+from mainspring.contracts.integration import Adapter, Operation
+from mainspring.contracts.object_schema import object_schema
+from mainspring.integrations.github.client import GitHub, in_repository
+from mainspring.integrations.github.names import OWNER, REPO, normal_ref
+from mainspring.integrations.github.reading import (
+    commit_row,
+    issue_row,
+    pr_row,
+    release_row,
+    rows_of,
+)
+from mainspring.integrations.github.refusals import Asked
+
+MOST_ROWS: Final = 5_000
+# A history has no end that anybody waits for.
+USUAL_COMMITS: Final = 250
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One operation, as a line of the table below."""
+
+    name: str
+    says: str
+    params: Mapping[str, Any]
+    columns: Mapping[str, str]
+    part: str
+    row: Callable[[Any], Any]
+    size: int
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    usual: int = 0
+
+
+_REF: Final[dict[str, Any]] = {
+    **object_schema(
+        {"owner": OWNER, "repo": REPO, "name": {**REPO, "description": "The same as repo."}},
+        ["owner"],
+        [{"owner": "octo", "repo": "hello"}, {"owner": "octo", "name": "hello"}],
+        [
+            ({"owner": "octo"}, "which of their repositories"),
+            ({"repo": "octo/hello"}, "the owner stands apart"),
+            ({"owner": "octo", "repo": "../x"}, "no repository is called so"),
+        ],
+    ),
+    "anyOf": [{"required": ["repo"]}, {"required": ["name"]}],
+}
+_LIMIT: Final[dict[str, Any]] = {
+    "type": "integer",
+    "description": "Only so many, in the order that GitHub lists them in.",
+    "minimum": 1,
+    "maximum": MOST_ROWS,
+}
+_STATE: Final[dict[str, Any]] = {"enum": ["open", "closed", "all"], "default": "all"}
+_WORD: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 250}
+_MOMENT: Final[dict[str, Any]] = {
+    "type": "string",
+    "format": "date-time",
+    "maxLength": 40,
+    "description": "Such as 2026-03-01T00:00:00Z.",
+}
+_DIRECTION: Final[dict[str, Any]] = {"enum": ["asc", "desc"]}
+_PR_PARAMS: Final[dict[str, Any]] = {
+    "base": {**_WORD, "description": "The branch that they shall go into."},
+    "head": {**_WORD, "description": "The branch that they come from, as owner:branch."},
+    "sort": {"enum": ["created", "updated", "popularity", "long-running"]},
+    "direction": _DIRECTION,
+    "limit": _LIMIT,
+}
+_ISSUE_PARAMS: Final[dict[str, Any]] = {
+    "labels": {
+        "description": "Only those that have all of these labels.",
+        "type": "array",
+        "minItems": 1,
+        "maxItems": 20,
+        "items": {**_WORD, "pattern": "^[^,]+$"},
+    },
+    "since": {**_MOMENT, "description": "Only those that changed since then."},
+    "assignee": {**_WORD, "description": "A login, none, or *."},
+    "creator": {**_WORD, "description": "A login."},
+    "milestone": {**_WORD, "description": "The number of a milestone, none, or *."},
+    "sort": {"enum": ["created", "updated", "comments"]},
+    "direction": _DIRECTION,
+    "limit": _LIMIT,
+}
+_COMMIT_PARAMS: Final[dict[str, Any]] = {
+    "sha": {**_WORD, "description": "The branch or commit to begin with."},
+    "path": {**_WORD, "description": "Only commits that touch this file or folder."},
+    "author": {**_WORD, "description": "A login or an e-mail address."},
+    "since": _MOMENT,
+    "until": _MOMENT,
+    "limit": {**_LIMIT, "default": USUAL_COMMITS},
+}
+_NUMBERED: Final[dict[str, str]] = {
+    "id": "number", "number": "number", "title": "text", "state": "text", "author": "text",
+    "labels": "json", "assignees": "json", "created_at": "datetime", "updated_at": "datetime",
+    "closed_at": "datetime", "url": "url",
+}  # fmt: skip
+_PR_COLUMNS: Final = {
+    **_NUMBERED, "draft": "boolean", "head": "text", "base": "text", "merged_at": "datetime"
+}  # fmt: skip
+_ISSUE_COLUMNS: Final = {**_NUMBERED, "comments": "number", "milestone": "text"}
+_RELEASE_COLUMNS: Final[dict[str, str]] = {
+    "id": "number", "tag": "text", "name": "text", "draft": "boolean", "prerelease": "boolean",
+    "author": "text", "created_at": "datetime", "published_at": "datetime", "url": "url",
+}  # fmt: skip
+_COMMIT_COLUMNS: Final[dict[str, str]] = {
+    "id": "text", "sha": "text", "message": "text", "author": "text", "author_login": "text",
+    "committed_at": "datetime", "url": "url",
+}  # fmt: skip
+
+
+# Each operation: its name, what it brings, its parameters and columns, where it is read and how
+# an entry becomes a row, how many come at once (an entry of GitHub's is large), what is always
+# asked for, and how many come where no limit is set (none said: all).
+_OPERATIONS: Final[tuple[_Told, ...]] = (
+    _Told(
+        "list_open_prs", "The open pull requests.", _PR_PARAMS, _PR_COLUMNS, "pulls", pr_row, 15,
+        {"state": "open"},
+    ),
+    _Told(
+        "list_prs", "All pull requests, or those of one state.", {"state": _STATE, **_PR_PARAMS},
+        _PR_COLUMNS, "pulls", pr_row, 15, {"state": "all"},
+    ),
+    _Told(
+        "list_open_issues", "The open issues, without pull requests.", _ISSUE_PARAMS,
+        _ISSUE_COLUMNS, "issues", issue_row, 50, {"state": "open"},
+    ),
+    _Told(
+        "list_issues", "All issues, or those of one state, without pull requests.",
+        {"state": _STATE, **_ISSUE_PARAMS}, _ISSUE_COLUMNS, "issues", issue_row, 50,
+        {"state": "all"},
+    ),
+    _Told(
+        "list_releases", "The releases.", {"limit": _LIMIT}, _RELEASE_COLUMNS, "releases",
+        release_row, 15,
+    ),
+    _Told(
+        "list_commits",
+        f"The newest commits of a branch: {USUAL_COMMITS}, or as many as limit says.",
+        _COMMIT_PARAMS, _COMMIT_COLUMNS, "commits", commit_row, 50, usual=USUAL_COMMITS,
+    ),
+)  # fmt: skip
+
+
+def repository_rows(github: GitHub) -> Adapter:
+    """The adapter over one GitHub."""
+    return Adapter(
+        kind="github",
+        description="A repository at GitHub: its pull requests, issues, releases and commits.",
+        ref_schema=_REF,
+        normal=normal_ref,
+        connection="used",
+        operations=tuple(_operation(github, told) for told in _OPERATIONS),
+    )
+
+
+def _operation(github: GitHub, told: _Told) -> Operation:
+    async def read(
+        ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, Any]]:
+        owner, repo = normal_ref(ref).values()
+        most = int(params.get("limit", told.usual or MOST_ROWS))
+        found, more = await github.listed(
+            ctx, in_repository(owner, repo, told.part), {**told.fixed, **_query(params)},
+            told.size, most, Asked(f"{owner}/{repo}"),
+        )  # fmt: skip
+        if more and "limit" not in params and not told.usual:
+            raise _too_many(f"{owner}/{repo}")
+        return rows_of(found, told.row)
+
+    wrong = [({"limit": 0}, "none at all"), ({"no_such": 1}, "nobody knows this one")]
+    return Operation(
+        f"github.{told.name}",
+        told.says,
+        object_schema(told.params, [], [{}, {"limit": 100}], wrong),
+        read,
+        told.columns,
+    )
+
+
+def _query(params: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: ",".join(value) if isinstance(value, list) else str(value)
+        for name, value in params.items()
+        if name != "limit"
+    }
+
+
+def _too_many(what: str) -> TooLarge:
+    return TooLarge(
+        f"{what} has more than {MOST_ROWS} of these, which is more than one refresh brings.",
+        code="github_too_many",
+        suggestion="Set limit, or ask for fewer with state, labels or since.",
+    )

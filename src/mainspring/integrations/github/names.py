@@ -1,0 +1,72 @@
+"""How repositories are named at GitHub, and what is made of the ways to write it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+
+OWNER_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$"
+# Never only dots: a path could leave its place with those.
+REPO_PATTERN: Final = r"^[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*$"
+LONGEST_REPO: Final = 100
+MOST_WATCHED: Final = 50
+
+OWNER: Final[dict[str, Any]] = {
+    "type": "string",
+    "description": "The person or organisation that the repository belongs to.",
+    "pattern": OWNER_PATTERN,
+    "x-mainspring-says": "This must be the name of a person or an organisation at GitHub.",
+}
+REPO: Final[dict[str, Any]] = {
+    "type": "string",
+    "description": "The repository's name, without its owner.",
+    "maxLength": LONGEST_REPO,
+    "pattern": REPO_PATTERN,
+    "x-mainspring-says": "This must be the name of a repository, without its owner.",
+}
+_WRITTEN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,38})/([A-Za-z0-9._-]{1,100})")
+
+
+def normal_ref(ref: Mapping[str, Any]) -> dict[str, str]:
+    """A reference as owner and repo, however it was written."""
+    repo, name = ref.get("repo"), ref.get("name")
+    if repo is not None and name is not None and repo != name:
+        raise Invalid(
+            "The repository is named twice, and differently.",
+            code="github_ref",
+            findings=[Finding("/name", "This is not the same as repo.", "github_ref")],
+        )
+    return {"owner": str(ref["owner"]), "repo": str(name if repo is None else repo)}
+
+
+def watched(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The repositories that a connection names, each once, in their order."""
+    text = settings.get("repositories") or ""
+    found: dict[str, tuple[str, str]] = {}
+    for piece in str(text).replace("\n", ",").split(","):
+        if not piece.strip():
+            continue
+        one = _WRITTEN.fullmatch(piece.strip())
+        if one is None or not one[2].strip("."):
+            raise _not_a_repository(piece.strip())
+        found.setdefault(piece.strip().lower(), (one[1], one[2]))
+    if len(found) > MOST_WATCHED:
+        raise Invalid(
+            f"At most {MOST_WATCHED} repositories are watched over one connection.",
+            code="github_repositories",
+            findings=[Finding("/repositories", "These are too many.", "github_repositories")],
+        )
+    return list(found.values())
+
+
+def _not_a_repository(piece: str) -> Invalid:
+    detail = f"{piece[:100]!r} is not a repository written as owner/repo."
+    return Invalid(
+        detail,
+        code="github_repositories",
+        findings=[Finding("/repositories", detail, "github_repositories")],
+        suggestion="Write them as owner/repo, with commas between.",
+    )

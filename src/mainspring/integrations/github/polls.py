@@ -1,0 +1,187 @@
+"""What is looked for again and again in the repositories that a connection names.
+
+A look goes on from the moment of the latest change that was seen, not from a page, since entries
+move while they are read. Where nothing has changed GitHub says just that, which costs nothing. A
+repository that cannot be read is told of, and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Problem, ReconnectNeeded, Upstream
+from mainspring.contracts.integration import Broken, Item, Poll, Portion
+from mainspring.contracts.provider_answers import malformed
+from mainspring.integrations.github.client import GitHub, in_repository, page_of
+from mainspring.integrations.github.names import watched
+from mainspring.integrations.github.reading import issue_item, moment, release_item
+from mainspring.integrations.github.refusals import NAME, Asked
+
+# How far back the first look reaches.
+_FIRST: Final = timedelta(days=14)
+_ISSUES: Final = 50
+_RELEASES: Final = 15
+_NOBODY: Final = "No repositories are named in the settings of the connection."
+Place = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look into one repository brought."""
+
+    items: Sequence[Item | Broken]
+    place: Place
+    more: bool = False
+
+
+_LookAt = Callable[[CallContext, str, str, Place], Awaitable[Look]]
+
+
+def watched_issues(github: GitHub) -> Poll:
+    """New and changed issues and pull requests."""
+
+    async def look(ctx: CallContext, owner: str, repo: str, place: Place) -> Look:
+        now = ctx.clock.now()
+        began = moment(place.get("began")) or now
+        since = moment(place.get("since")) or now - _FIRST
+        page, size = _page(place)
+        # The mark belongs to exactly this question.
+        etag = place.get("etag") if isinstance(place.get("etag"), str) else None
+        query = {
+            "state": "all", "sort": "updated", "direction": "asc", "since": _written(since),
+            "per_page": str(size), "page": str(page),
+        }  # fmt: skip
+        path = in_repository(owner, repo, "issues")
+        answer = await github.get(ctx, path, query, Asked(f"{owner}/{repo}"), etag)
+        if answer.unchanged:
+            return Look([], place)
+        entries = answer.value
+        if not isinstance(entries, list):
+            raise malformed(NAME)
+        at = f"github:{owner}/{repo}:{_written(since)}"
+        items = [issue_item(one, f"{at}:{n}", began) for n, one in enumerate(entries)]
+        more = answer.next is not None
+        then: dict[str, Any] = {"began": _written(began), "since": _latest(entries, since)}
+        if then["since"] == _written(since):
+            # All of them share one moment: that one is gone through page by page.
+            then["page"], then["size"] = page_of(answer.next, (page + more, size))
+            then |= {"etag": answer.etag} if answer.etag and not more else {}
+        return Look(items, then, more)
+
+    return Poll(
+        "issues",
+        "New and changed issues and pull requests of the repositories in the settings.",
+        _over_all(look),
+    )
+
+
+def watched_releases(github: GitHub) -> Poll:
+    """New releases."""
+
+    async def look(ctx: CallContext, owner: str, repo: str, place: Place) -> Look:
+        began = moment(place.get("began")) or ctx.clock.now()
+        known = place.get("known") if isinstance(place.get("known"), list) else []
+        etag = place.get("etag") if isinstance(place.get("etag"), str) else None
+        name = f"{owner}/{repo}"
+        answer = await github.get(
+            ctx, in_repository(owner, repo, "releases"), {"per_page": str(_RELEASES)}, Asked(name),
+            etag,
+        )  # fmt: skip
+        if answer.unchanged:
+            return Look([], place)
+        entries = answer.value
+        if not isinstance(entries, list):
+            raise malformed(NAME)
+        fresh = [one for one in entries if not _passed_over(one, known or ())]
+        at = f"github:{name}:releases"
+        items = [release_item(one, name, f"{at}:{n}", began) for n, one in enumerate(fresh)]
+        seen = [one["id"] for one in entries if isinstance(one, dict) and _is_out(one)]
+        return Look(items, {"began": _written(began), "known": seen, "etag": answer.etag})
+
+    return Poll(
+        "releases",
+        "New releases of the repositories in the settings.",
+        _over_all(look),
+        "*/30 * * * *",
+    )
+
+
+def _over_all(look: _LookAt) -> Callable[..., Awaitable[Portion]]:
+    """One look into each repository that is due, and where each of them goes on."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        named = {f"{owner}/{repo}": (owner, repo) for owner, repo in watched(given)}
+        if not named:
+            return Portion([], cursor, note=_NOBODY)
+        places = _places(cursor, named)
+        due = [name for name in _due(cursor) if name in named] or list(named)
+        items: list[Item | Broken] = []
+        again: list[str] = []
+        for count, name in enumerate(due):
+            try:
+                one = await look(ctx, *named[name], places.get(name, {}))
+            except ReconnectNeeded:
+                raise
+            except Problem as problem:
+                if isinstance(problem, Upstream) and problem.retryable:
+                    if not count:
+                        raise
+                    return _paused(items, places, [*due[count:], *again], problem)
+                items.append(Broken(f"github:repository:{name}", problem))
+                continue
+            items += one.items
+            places[name] = one.place
+            again += [name] if one.more else []
+        return Portion(items, {"places": places, "due": again}, more=bool(again))
+
+    return read
+
+
+def _paused(
+    items: list[Item | Broken], places: dict[str, Place], due: list[str], problem: Problem
+) -> Portion:
+    """What was read is kept; the next look begins with the rest."""
+    note = f"{problem.detail} {len(due)} repositories are left for the next look."
+    return Portion(items, {"places": places, "due": due}, note=note)
+
+
+def _places(cursor: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Place]:
+    """Where each repository goes on; what is not named any more is forgotten."""
+    found = (cursor or {}).get("places")
+    kept = found if isinstance(found, Mapping) else {}
+    return {name: kept[name] for name in named if isinstance(kept.get(name), Mapping)}
+
+
+def _due(cursor: Mapping[str, Any] | None) -> list[str]:
+    found = (cursor or {}).get("due")
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _page(place: Place) -> tuple[int, int]:
+    page, size = place.get("page"), place.get("size")
+    return (page, size) if isinstance(page, int) and isinstance(size, int) else (1, _ISSUES)
+
+
+def _latest(entries: list[Any], since: datetime) -> str:
+    """The moment of the latest change among entries."""
+    changed = [moment(one.get("updated_at")) for one in entries if isinstance(one, dict)]
+    return _written(max([since, *(one for one in changed if one is not None)]))
+
+
+def _is_out(entry: Mapping[str, Any]) -> bool:
+    return isinstance(entry.get("id"), int) and not entry.get("draft")
+
+
+def _passed_over(entry: Any, known: Sequence[Any]) -> bool:
+    """Drafts are nobody's news yet, and what was brought once is none any more."""
+    return isinstance(entry, dict) and (bool(entry.get("draft")) or entry.get("id") in known)
+
+
+def _written(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,142 @@
+"""Issues and pull requests on demand, found by GitHub's own search, as pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.integration import MOST_FETCHED, Portion, Source
+from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.provider_answers import malformed
+from mainspring.integrations.github.client import GitHub, page_of
+from mainspring.integrations.github.reading import issue_item
+from mainspring.integrations.github.refusals import NAME, Asked
+
+_USUAL: Final = 50
+_PAGE: Final = 50
+_INCOMPLETE: Final = "GitHub took too long to look everywhere, so some may be missing."
+INPUT: Final = object_schema(
+    {
+        "query": {
+            "type": "string",
+            "description": "As in GitHub's search: repo:octo/hello is:open label:bug door.",
+            "minLength": 1,
+            "maxLength": 256,
+        },
+        "limit": {
+            "type": "integer",
+            "description": "At most so many, the latest changed first.",
+            "minimum": 1,
+            "maximum": MOST_FETCHED,
+            "default": _USUAL,
+        },
+    },
+    ["query"],
+    [
+        {"query": "repo:octo/hello is:open is:issue"},
+        {"query": "is:pr review-requested:@me", "limit": 20},
+    ],
+    [
+        ({}, "nothing is looked for"),
+        ({"query": ""}, "nothing is looked for"),
+        ({"query": "is:open", "limit": 251}, "more than one call brings"),
+    ],
+)
+
+
+def searched(github: GitHub) -> Source:
+    """The source over one GitHub."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        limit = int(given.get("limit", _USUAL))
+        page, size, brought = _place(cursor, min(_PAGE, limit))
+        query = {
+            "q": given["query"], "sort": "updated", "order": "desc", "per_page": str(size),
+            "page": str(page),
+        }  # fmt: skip
+        asked = Asked("what is looked for", {"q": "query"})
+        answer = await github.get(ctx, "/search/issues", query, asked)
+        entries = answer.value.get("items") if isinstance(answer.value, dict) else None
+        if not isinstance(entries, list):
+            raise malformed(NAME)
+        wanted = entries[: limit - brought]
+        at = [f"github:search:{brought + n}" for n in range(len(wanted))]
+        brought += len(wanted)
+        page, size = page_of(answer.next, (page + 1, size))
+        more = answer.next is not None and brought < limit
+        cut = answer.value.get("incomplete_results") is True
+        return Portion(
+            [issue_item(one, place) for one, place in zip(wanted, at, strict=True)],
+            cursor={"page": page, "size": size, "brought": brought} if more else None,
+            more=more,
+            note=_INCOMPLETE if cut else None,
+        )
+
+    return Source("github", INPUT, read, from_request)
+
+
+def _place(cursor: Mapping[str, Any] | None, size: int) -> tuple[int, int, int]:
+    """The page to ask for, its size, and how many were brought before it."""
+    usual = {"page": 1, "size": size, "brought": 0}
+    page, size, brought = (int((cursor or usual).get(key, usual[key])) for key in usual)
+    return page, size, brought
+
+
+_REPOSITORY: Final = re.compile(r"(?<![\w/:.])([A-Za-z0-9][\w-]{0,38}/[\w.-]{1,100}[\w-])(?![\w/])")
+_QUALIFIED: Final = re.compile(r"(?<!\S)-?[a-z-]+:\S+")
+_QUOTED: Final = re.compile(r"[\"“”']([^\"“”']{2,100})[\"“”']")
+_DAYS: Final = re.compile(r"\b(?:last|past)\s+(\d{1,3})\s+(day|week)s?\b")
+_WORDS: Final = (
+    (r"\bopen(ed)?\b", "is:open"),
+    (r"\bclosed\b", "is:closed"),
+    (r"\bmerged\b", "is:merged"),
+    (r"\b(pull requests?|prs?)\b", "is:pr"),
+    (r"\bissues?\b", "is:issue"),
+    (r"\bassigned to me\b", "assignee:@me"),
+    (r"\b(my|mine|i opened|i wrote)\b", "author:@me"),
+    (r"\bmention(s|ing|ed)? me\b", "mentions:@me"),
+)
+
+
+def from_request(request: str, now: datetime) -> dict[str, Any]:
+    """A search from a sentence such as: open pull requests in octo/hello of the last 7 days."""
+    qualified = _QUALIFIED.findall(request)
+    if qualified:
+        return {"query": request.strip()[:256]}
+    low = request.lower()
+    found = [word for pattern, word in _WORDS if re.search(pattern, low)]
+    if {"is:pr", "is:issue"} <= set(found):
+        found = [word for word in found if word not in {"is:pr", "is:issue"}]
+    found += [f"repo:{name}" for name in _REPOSITORY.findall(request)[:5]]
+    since = _since(low, now)
+    found += [f"updated:>={since:%Y-%m-%d}"] if since else []
+    found += [f'"{text}"' for text in _QUOTED.findall(request)[:3]]
+    if not found or found in (["is:open"], ["is:closed"]):
+        raise _unclear()
+    return {"query": " ".join(found)[:256]}
+
+
+def _since(low: str, now: datetime) -> datetime | None:
+    counted = _DAYS.search(low)
+    if counted is not None:
+        return now - timedelta(days=int(counted[1]) * (7 if counted[2] == "week" else 1))
+    for words, days in (("today", 0), ("yesterday", 1), ("last week", 7), ("this week", 7)):
+        if words in low:
+            return now - timedelta(days=days)
+    return None
+
+
+def _unclear() -> Invalid:
+    detail = "It does not say what to look for at GitHub."
+    return Invalid(
+        detail,
+        code="github_request",
+        findings=[Finding("/request", detail, "github_request")],
+        suggestion="Name a repository, as in: open issues in octo/hello. Or give input.query.",
+    )

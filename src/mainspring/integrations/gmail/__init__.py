@@ -1,0 +1,41 @@
+"""Gmail: the threads of a mailbox as pages, and mail sent from it.
+
+Where the API is reached is said once, when the integration is built; what the connection holds
+goes to that host and to no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from mainspring.contracts.integration import Integration
+from mainspring.contracts.manifest import moved
+from mainspring.integrations.gmail.capabilities import send_email, send_offer
+from mainspring.integrations.gmail.client import Gmail
+from mainspring.integrations.gmail.events import EVENTS
+from mainspring.integrations.gmail.sources import arrivals_poll, threads_source
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+
+def integration(addresses: Mapping[str, str]) -> Integration:
+    """Everything this folder adds to an installation."""
+    text = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
+    gmail = Gmail(addresses)
+
+    async def account(ctx: CallContext) -> str:
+        return (await gmail.profile(ctx.http))[0]
+
+    return Integration(
+        manifest={**moved(json.loads(text), addresses), "hosts": sorted(gmail.hosts)},
+        capabilities=(send_email(gmail),),
+        events=EVENTS,
+        offers=(send_offer(),),
+        sources=(threads_source(gmail),),
+        polls=(arrivals_poll(gmail),),
+        account=account,
+    )

@@ -1,0 +1,227 @@
+"""What Gmail adds: ``gmail.send_email``, a write that a person sees before it leaves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.errors import Invalid, Missing, Problem
+from mainspring.contracts.integration import Offer
+from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.provider_answers import one_line
+from mainspring.integrations.gmail.client import Gmail
+from mainspring.integrations.gmail.compose import (
+    MOST_RECIPIENTS,
+    Answered,
+    answered,
+    checked,
+    composed,
+    findings,
+    header_id,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+EDITABLE: Final = ("to", "cc", "bcc", "subject", "body")
+_SHOWN_RECIPIENTS: Final = 3
+_SHOWN_TEXT: Final = 200
+# Five files of ten megabytes as base64, and the mail around them.
+_ARGUMENTS_BYTES: Final = 75_000_000
+_ONE_LINE: Final = r"^[^\x00-\x1f\x7f]*$"
+
+
+def send_email(gmail: Gmail) -> Capability:
+    """The write over one Gmail."""
+
+    async def send(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        checked(arguments)
+        account = "" if ctx.account is None else ctx.account.account
+        name = header_id(ctx.key, account)
+        sent, before = await _before_sending(gmail, ctx, arguments, name)
+        if sent is not None:
+            return {"message_id": sent}
+        try:
+            message = composed(arguments, name, account if "@" in account else "", before)
+        except ValueError as error:
+            raise Invalid(
+                "The mail cannot be written: a part of it holds signs that no header takes.",
+                code="mail_header",
+                unsent=True,
+            ) from error
+        boundary = "mainspring-" + hashlib.sha256(message).hexdigest()[:32]
+        return {
+            "message_id": await gmail.send(ctx.http, message, arguments.get("thread_id"), boundary)
+        }
+
+    return Capability(
+        id="gmail.send_email",
+        description="Send an e-mail from Gmail\n\n"
+        "Sends one mail from the connected mailbox; with thread_id it answers in that thread. "
+        "A person sees the mail before it leaves.",
+        input_schema=INPUT,
+        output_schema=_OUTPUT,
+        handler=send,
+        write=Write(
+            preview=preview, editable=EDITABLE, wording=("subject", "body"), family="email"
+        ),
+        annotations=Annotations(
+            effect=Effect.SEND,
+            seconds=3.0,
+            hosts=gmail.hosts,
+            route=Route("gmail", gmail.hosts),
+            arguments_bytes=_ARGUMENTS_BYTES,
+            judge=findings,
+        ),
+    )
+
+
+def send_offer() -> Offer:
+    """The same mail by the name that people ask for."""
+    return Offer("gmail.send_email", INPUT, dict, name="send_email", editable=EDITABLE)
+
+
+async def _before_sending(
+    gmail: Gmail, ctx: CallContext, arguments: Mapping[str, Any], name: str
+) -> tuple[str | None, Answered | None]:
+    """Whether this very mail has left already, and what it answers. Nothing leaves here."""
+    thread_id = arguments.get("thread_id")
+    try:
+        sent = await gmail.sent_as(ctx.http, name.strip("<>"))
+        if sent is not None or thread_id is None:
+            return sent, None
+        return None, answered(await gmail.outline(ctx.http, thread_id))
+    except Missing as problem:
+        detail = "There is no such thread in this mailbox."
+        raise Missing(detail, code="thread_missing", unsent=True) from problem
+    except Problem as problem:
+        problem.unsent = True
+        raise
+
+
+def preview(arguments: Mapping[str, Any]) -> str:
+    """Who will get what, in one line: who first, as no text of the mail can push that away."""
+    everybody = [one for name in ("to", "cc", "bcc") for one in arguments.get(name, ())]
+    named = ", ".join(one_line(one, 80) for one in everybody[:_SHOWN_RECIPIENTS])
+    more = len(everybody) - _SHOWN_RECIPIENTS
+    others = f" and {more} more" if more > 0 else ""
+    files = len(arguments.get("attachments", ()))
+    along = "" if not files else f" with {files} attachment{'s' if files > 1 else ''}"
+    where = " in an existing thread" if "thread_id" in arguments else ""
+    subject = one_line(arguments["subject"], 150)
+    text = one_line(arguments["body"], _SHOWN_TEXT)
+    return f"Send from Gmail to {named}{others}{where}{along} “{subject}”: {text}"
+
+
+_ADDRESS: Final[dict[str, Any]] = {
+    "type": "string",
+    "format": "idn-email",
+    # The format alone would take a name with the address.
+    "pattern": r"^[^\s<>\"(),;:]+$",
+    "x-mainspring-says": "This must be a mail address alone, without a name.",
+    "minLength": 3,
+    "maxLength": 254,
+}
+_PEOPLE: Final[dict[str, Any]] = {
+    "type": "array",
+    "description": "Addresses without names, such as ada@example.com.",
+    "maxItems": MOST_RECIPIENTS,
+    "items": _ADDRESS,
+}
+_FILE: Final = plain_object(
+    {
+        "filename": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "pattern": _ONE_LINE,
+            "x-mainspring-says": "This must be the name of a file, on one line.",
+        },
+        "content_base64": {
+            "type": "string",
+            "description": "The file as base64; ten megabytes at most.",
+            "maxLength": 14_000_000,
+        },
+        "mime_type": {
+            "type": "string",
+            "maxLength": 100,
+            "pattern": r"^[A-Za-z0-9.+_-]+/[A-Za-z0-9.+_-]+$",
+            "x-mainspring-says": "This must be a type such as application/pdf.",
+        },
+    },
+    ["filename", "content_base64"],
+)
+INPUT: Final = object_schema(
+    {
+        "to": {**_PEOPLE, "minItems": 1},
+        "cc": _PEOPLE,
+        "bcc": {**_PEOPLE, "description": "Get the mail without being named in it."},
+        "subject": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 998,
+            "pattern": _ONE_LINE,
+            "x-mainspring-says": "A subject is one line.",
+        },
+        "body": {"type": "string", "description": "The mail as text.", "maxLength": 500_000},
+        "thread_id": {
+            "type": "string",
+            "description": "The thread that it answers; without it a new one begins.",
+            "minLength": 1,
+            "maxLength": 64,
+            "pattern": r"^[A-Za-z0-9_-]+$",
+            "x-mainspring-says": "This must be the id of a thread of Gmail.",
+        },
+        "attachments": {"type": "array", "maxItems": 5, "items": _FILE},
+    },
+    ["to", "subject", "body"],
+    [
+        {
+            "to": ["noah@example.com"],
+            "subject": "Re: next week",
+            "body": "We're in. Let me know what day works.",
+            "thread_id": "18c2a1f0b3d4e5f6",
+        },
+        {
+            "to": ["ada@example.com"],
+            "cc": ["team@example.com"],
+            "bcc": ["archive@example.com"],
+            "subject": "Report for {{ inputs.week }}",
+            "body": "{{ steps.report.text }}",
+            "attachments": [
+                {"filename": "a.txt", "content_base64": "SGVsbG8=", "mime_type": "text/plain"}
+            ],
+        },
+    ],
+    [
+        ({"subject": "x", "body": "y"}, "nobody to send it to"),
+        ({"to": "ada@example.com", "subject": "x", "body": "y"}, "to is a list, also for one"),
+        ({"to": ["ada"], "subject": "x", "body": "y"}, "not an address"),
+        (
+            {"to": ["Ada <ada@example.com>"], "subject": "x", "body": "y"},
+            "addresses stand without names",
+        ),
+        (
+            {"to": ["ada@example.com"], "subject": "x\r\nBcc: eve@example.com", "body": "y"},
+            "a subject is one line",
+        ),
+        ({"to": ["ada@example.com"], "subject": "x", "text": "y"}, "the text is called body"),
+        (
+            {
+                "to": ["ada@example.com"],
+                "subject": "x",
+                "body": "y",
+                "attachments": [{"filename": "a\nb", "content_base64": ""}],
+            },
+            "the name of a file is one line",
+        ),
+    ],
+)
+_OUTPUT: Final = object_schema(
+    {"message_id": {"type": "string", "description": "Gmail's id of the message."}},
+    ["message_id"],
+    [{"message_id": "18c2a1f0b3d4e5f6"}],
+    [({}, "what was sent has an id")],
+)

@@ -1,0 +1,239 @@
+"""Gmail's API: the only place that knows its addresses and its answers.
+
+Every request is of the mailbox that the connection belongs to. Answers are read up to a size;
+a thread that is larger than that is read message by message.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from mainspring.contracts.context import Http, HttpRequest, HttpResponse
+from mainspring.contracts.errors import Missing, Problem
+from mainspring.contracts.manifest import base_of
+from mainspring.contracts.provider_answers import Words, malformed, read_object, refused
+from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
+
+NAME: Final = "Gmail"
+_SECONDS: Final = 30.0
+_SENDING_SECONDS: Final = 60.0
+_LIST_BYTES: Final = 2_000_000
+_MESSAGE_BYTES: Final = 8_000_000
+# Ten megabytes as base64, and what JSON adds.
+_ATTACHMENT_BYTES: Final = 14_500_000
+_WORDS: Final = Words(
+    busy=frozenset(
+        {
+            "rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "quotaExceeded",
+            "RATE_LIMIT_EXCEEDED", "RESOURCE_EXHAUSTED",
+        }
+    ),
+    reconnect=frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One page of a list: the ids of threads, and where the next page begins."""
+
+    ids: tuple[str, ...]
+    next_page: str | None = None
+    # Where the mailbox stood when it was asked; of a list of changes only.
+    history_id: str = ""
+
+
+class Gmail:
+    """Gmail's API at one address."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self._base, pair = base_of(addresses, "gmail", "https://gmail.googleapis.com")
+        self.hosts = frozenset({pair})
+
+    async def profile(self, http: Http) -> tuple[str, str]:
+        """Whose mailbox it is, and where its history stands."""
+        found = await self._get(http, "profile", {})
+        return _text(found, "emailAddress"), _text(found, "historyId")
+
+    async def label_names(self, http: Http) -> dict[str, str]:
+        """What people call their labels, by id."""
+        found = await self._get(http, "labels", {})
+        labels = [one for one in _list(found, "labels") if isinstance(one, Mapping)]
+        return {str(one.get("id", "")): str(one.get("name", "")) for one in labels}
+
+    async def threads(self, http: Http, query: str, most: int, page: str | None) -> Listed:
+        """Threads that fit a search, the newest first; neither spam nor trash."""
+        asked = {"q": query, "maxResults": str(most)}
+        found = await self._get(http, "threads", _paged(asked, page))
+        ids = [_text(one, "id") for one in _list(found, "threads")]
+        return Listed(tuple(ids), _next(found))
+
+    async def arrivals(self, http: Http, since: str, page: str | None) -> Listed:
+        """Threads with new messages since a point of the history; 404 is Missing: too old."""
+        asked = {"startHistoryId": since, "historyTypes": "messageAdded", "maxResults": "100"}
+        found = await self._get(http, "history", _paged(asked, page))
+        added = [one for entry in _list(found, "history") for one in _list(entry, "messagesAdded")]
+        messages = [one.get("message") for one in added if isinstance(one, Mapping)]
+        ids = dict.fromkeys(_text(one, "threadId") for one in messages if _wanted(one))
+        return Listed(tuple(ids), _next(found), _text(found, "historyId"))
+
+    async def thread(self, http: Http, thread_id: str) -> list[dict[str, Any]]:
+        """The messages of a thread, in their order."""
+        path = f"threads/{quote(thread_id, safe='')}"
+        try:
+            found = await self._get(http, path, {"format": "full"}, _MESSAGE_BYTES)
+        except Problem as problem:
+            if problem.code != "response_too_large":
+                raise
+            return await self._message_by_message(http, path)
+        return _messages(found)
+
+    async def outline(self, http: Http, thread_id: str) -> list[dict[str, Any]]:
+        """The messages of a thread with their headers alone."""
+        path = f"threads/{quote(thread_id, safe='')}"
+        return _messages(await self._get(http, path, {"format": "metadata"}))
+
+    async def message(self, http: Http, message_id: str) -> dict[str, Any]:
+        path = f"messages/{quote(message_id, safe='')}"
+        return await self._get(http, path, {"format": "full"}, _MESSAGE_BYTES)
+
+    async def attachment(self, http: Http, message_id: str, attachment_id: str) -> bytes:
+        """The bytes of an attachment; Gmail gives them a new id with every answer."""
+        path = f"messages/{quote(message_id, safe='')}/attachments/{quote(attachment_id, safe='')}"
+        found = await self._get(http, path, {}, _ATTACHMENT_BYTES)
+        data = decoded(found.get("data"))
+        if data is None:
+            raise malformed(NAME)
+        return data
+
+    async def sent_as(self, http: Http, header_id: str) -> str | None:
+        """The message that went out under this Message-ID, if there is one."""
+        asked = {"q": f"rfc822msgid:{header_id} in:sent", "maxResults": "1"}
+        found = _list(await self._get(http, "messages", asked), "messages")
+        return _text(found[0], "id") if found else None
+
+    async def send(self, http: Http, message: bytes, thread_id: str | None, boundary: str) -> str:
+        """Hands over a whole message; answers its id."""
+        told = {} if thread_id is None else {"threadId": thread_id}
+        request = self._request(
+            "POST",
+            "/upload/gmail/v1/users/me/messages/send",
+            {"uploadType": "multipart"},
+            headers={"Content-Type": f'multipart/related; boundary="{boundary}"'},
+            body=related(told, "message/rfc822", message, boundary),
+            seconds=_SENDING_SECONDS,
+        )
+        return _text(await _answer(http, request), "id")
+
+    async def _message_by_message(self, http: Http, path: str) -> list[dict[str, Any]]:
+        """Of a message that is too large by itself, its headers and its first words."""
+        found = []
+        for one in _messages(await self._get(http, path, {"format": "metadata"})):
+            try:
+                found.append(await self.message(http, _text(one, "id")))
+            except Problem as problem:
+                if problem.code != "response_too_large":
+                    raise
+                found.append({**one, "tooLarge": True})
+        return found
+
+    async def _get(
+        self, http: Http, path: str, query: Mapping[str, str], most: int = _LIST_BYTES
+    ) -> dict[str, Any]:
+        return await _answer(
+            http, self._request("GET", f"/gmail/v1/users/me/{path}", query, most=most)
+        )
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        seconds: float = _SECONDS,
+        most: int = _LIST_BYTES,
+    ) -> HttpRequest:
+        bearer = SecretText(("Bearer ", CONNECTION_TOKEN))
+        return HttpRequest(
+            method=method,
+            url=f"{self._base}{path}",
+            headers={"Authorization": bearer, "Accept": "application/json", **(headers or {})},
+            query=query,
+            body=body,
+            timeout_seconds=seconds,
+            max_bytes=most,
+            follow_redirects=False,
+        )
+
+
+async def _answer(http: Http, request: HttpRequest) -> dict[str, Any]:
+    response: HttpResponse = await http.send(request)
+    problem = refused(response, NAME, _WORDS)
+    if problem is not None:
+        raise problem
+    return read_object(response, NAME)
+
+
+def related(told: Mapping[str, Any], kind: str, media: bytes, boundary: str) -> bytes:
+    """Two parts in one request: what is told of the thing, and the thing itself."""
+    head = (
+        f"--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
+        f"{json.dumps(told)}\r\n--{boundary}\r\nContent-Type: {kind}\r\n\r\n"
+    )
+    return b"".join((head.encode(), media, f"\r\n--{boundary}--\r\n".encode()))
+
+
+def decoded(data: Any) -> bytes | None:
+    """Bytes from the API's base64, which has the signs of URLs and often no padding."""
+    if not isinstance(data, str):
+        return None
+    try:
+        plain = data.rstrip("=")
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _wanted(message: Any) -> bool:
+    """Whether a message has come or gone; what is still being written has not."""
+    if not isinstance(message, Mapping):
+        return False
+    labels = message.get("labelIds")
+    return not {"DRAFT", "SPAM", "TRASH", "CHAT"} & set(labels if isinstance(labels, list) else ())
+
+
+def _messages(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    messages = [one for one in _list(found, "messages") if isinstance(one, dict)]
+    if not messages:
+        raise Missing("The thread has no messages any more.", code="thread_empty")
+    return messages
+
+
+def _paged(asked: dict[str, str], page: str | None) -> dict[str, str]:
+    return asked if page is None else {**asked, "pageToken": page}
+
+
+def _next(found: Mapping[str, Any]) -> str | None:
+    page = found.get("nextPageToken")
+    return page if isinstance(page, str) and page else None
+
+
+def _list(found: Any, name: str) -> list[Any]:
+    value = found.get(name, []) if isinstance(found, Mapping) else None
+    if not isinstance(value, list):
+        raise malformed(NAME)
+    return value
+
+
+def _text(found: Any, name: str) -> str:
+    value = found.get(name) if isinstance(found, Mapping) else None
+    if not isinstance(value, str) or not value:
+        raise malformed(NAME)
+    return value

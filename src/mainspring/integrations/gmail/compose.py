@@ -1,0 +1,153 @@
+"""A mail on its way out, as the text that travels: built from values, never from lines.
+
+No address, subject or name of a file can begin a header of its own. The Message-ID comes from the
+call, so a mail that is sent twice carries the same one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import SMTP
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.integrations.gmail.letters import header_values
+
+ATTACHMENT_BYTES: Final = 10_485_760
+# Gmail takes no larger mail than this, files included.
+MAIL_BYTES: Final = 25_000_000
+MOST_RECIPIENTS: Final = 100
+_MOST_REFERENCES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The message that a mail answers: its own Message-ID, and those before it."""
+
+    header_id: str
+    references: tuple[str, ...] = ()
+
+
+def header_id(key: str, account: str) -> str:
+    """The Message-ID of one call, at the sender's domain."""
+    _, _, domain = account.rpartition("@")
+    place = domain if domain.isascii() and _is_domain(domain) else "mainspring.invalid"
+    return f"<{hashlib.sha256(key.encode()).hexdigest()[:40]}@{place}>"
+
+
+def answered(messages: Sequence[Mapping[str, Any]]) -> Answered | None:
+    """What the next mail of a thread answers: its last message that was sent."""
+    for one in reversed(messages):
+        if "DRAFT" in (one.get("labelIds") or ()):
+            continue
+        payload = one.get("payload")
+        headers = header_values(payload if isinstance(payload, Mapping) else {})
+        own = _ids(headers.get("message-id", ""))
+        if own:
+            return Answered(own[0], tuple(_ids(headers.get("references", ""))))
+    return None
+
+
+def composed(
+    given: Mapping[str, Any], message_id: str, sender: str, before: Answered | None
+) -> bytes:
+    """The whole mail as bytes."""
+    mail = EmailMessage(policy=SMTP)
+    if sender:
+        mail["From"] = sender
+    for name in ("to", "cc", "bcc"):
+        if given.get(name):
+            mail[name.capitalize()] = ", ".join(map(_wire_address, given[name]))
+    mail["Subject"] = given["subject"]
+    mail["Message-ID"] = message_id
+    if before is not None:
+        # Folded by hand: a long list of ids may not be broken inside one of them.
+        known = dict.fromkeys([*before.references, before.header_id])
+        mail["In-Reply-To"] = before.header_id
+        mail["References"] = " ".join(list(known)[-_MOST_REFERENCES:])
+    mail.set_content(given["body"])
+    for file in given.get("attachments", ()):
+        _attach(mail, file)
+    return mail.as_bytes()
+
+
+def findings(given: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with a mail that fits its schema, each with its place."""
+    found = [
+        Finding(f"/{name}/{at}", "Gmail takes no such sign before the @.", "mail_address")
+        for name in ("to", "cc", "bcc")
+        for at, one in enumerate(given.get(name, ()))
+        if not one.rpartition("@")[0].isascii() or _wire_domain(one) is None
+    ]
+    people = sum(len(given.get(name, ())) for name in ("to", "cc", "bcc"))
+    if people > MOST_RECIPIENTS:
+        detail = f"A mail goes to at most {MOST_RECIPIENTS} people; these are {people}."
+        found.append(Finding("/to", detail, "mail_recipients"))
+    sizes = [_size(file) for file in given.get("attachments", ())]
+    for at, size in enumerate(sizes):
+        place = f"/attachments/{at}/content_base64"
+        if size is None:
+            found.append(Finding(place, "This is not base64.", "attachment_base64"))
+        elif size > ATTACHMENT_BYTES:
+            detail = f"An attachment has at most {ATTACHMENT_BYTES:,} bytes; this has {size:,}."
+            found.append(Finding(place, detail, "attachment_too_large"))
+    if sum(size or 0 for size in sizes) > MAIL_BYTES:
+        detail = f"Together the attachments have more than {MAIL_BYTES:,} bytes."
+        found.append(Finding("/attachments", detail, "attachment_too_large", "Send a link."))
+    return found
+
+
+def checked(given: Mapping[str, Any]) -> None:
+    """Raises ``Invalid`` where a mail cannot be sent."""
+    found = findings(given)
+    if found:
+        raise Invalid(found[0].detail, code=found[0].code, findings=found, unsent=True)
+
+
+def _attach(mail: EmailMessage, file: Mapping[str, Any]) -> None:
+    main, _, sub = str(file.get("mime_type") or "application/octet-stream").partition("/")
+    if main in {"message", "multipart"}:
+        # A file goes as a file, whatever it says of itself.
+        main, sub = "application", "octet-stream"
+    data = base64.b64decode(file["content_base64"], validate=True)
+    mail.add_attachment(data, maintype=main, subtype=sub, filename=str(file["filename"]))
+
+
+def _size(file: Mapping[str, Any]) -> int | None:
+    try:
+        return len(base64.b64decode(file["content_base64"], validate=True))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _wire_address(address: str) -> str:
+    local, _, _ = address.rpartition("@")
+    return f"{local}@{_wire_domain(address)}"
+
+
+def _wire_domain(address: str) -> str | None:
+    """A domain of any alphabet as the wire spells it."""
+    try:
+        return address.rpartition("@")[2].encode("idna").decode("ascii")
+    except UnicodeError:
+        return None
+
+
+def _is_domain(text: str) -> bool:
+    return bool(text) and all(one.isalnum() or one in "-." for one in text)
+
+
+def _ids(header: str) -> list[str]:
+    """The Message-IDs in a header of a stranger; what is none is left out."""
+    words = header.replace("><", "> <").split()
+    return [
+        one
+        for one in words
+        if one.startswith("<") and one.endswith(">") and "@" in one and len(one) <= 250
+        and one.isascii() and one.isprintable()
+    ]  # fmt: skip

@@ -1,0 +1,227 @@
+"""Mail comes in: threads that fit a search, and on a schedule whatever has arrived since.
+
+A poll keeps where the mailbox's history stood. Gmail forgets old history; then it begins anew
+with everything since the last look, and the pages that are there already stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Missing, Problem, ReconnectNeeded, TooLarge
+from mainspring.contracts.integration import (
+    MOST_FETCHED,
+    Broken,
+    Item,
+    ItemFile,
+    Poll,
+    Portion,
+    Source,
+)
+from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.one_by_one import read_each
+from mainspring.integrations.gmail.client import Gmail
+from mainspring.integrations.gmail.compose import ATTACHMENT_BYTES
+from mainspring.integrations.gmail.letters import Attachment, Letter, read_letter
+from mainspring.integrations.gmail.threads import ref_of, thread_item
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+USUAL_LIMIT: Final = 100
+_AT_A_TIME: Final = 25
+# How far back the first look goes, and how much a later one overlaps the one before.
+_FIRST_DAYS: Final = 7
+_OVERLAP: Final = timedelta(hours=1)
+# On demand, only what has just come is news; the rest may have been there for years.
+_FRESH: Final = timedelta(hours=1)
+_READ_BYTES: Final = 200_000
+_MOST_READ: Final = 10
+
+INPUT: Final = object_schema(
+    {
+        "query": {
+            "type": "string",
+            "description": "A search as in Gmail, such as from:noah after:2026/04/01.",
+            "minLength": 1,
+            "maxLength": 1_000,
+        },
+        "limit": {
+            "type": "integer",
+            "description": "The most threads.",
+            "minimum": 1,
+            "maximum": MOST_FETCHED,
+            "default": USUAL_LIMIT,
+        },
+    },
+    ["query"],
+    [{"query": "from:noah ethera after:2026/04/01", "limit": 100}],
+    [
+        ({}, "nothing is looked for"),
+        ({"query": "", "limit": 10}, "nothing is looked for"),
+        ({"query": "from:noah", "limit": 251}, "at most 250 threads at once"),
+    ],
+)
+
+
+def threads_source(gmail: Gmail) -> Source:
+    """Threads that fit a search of Gmail."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        left = int((cursor or {}).get("left", given.get("limit", USUAL_LIMIT)))
+        page = (cursor or {}).get("page")
+        most = min(left, _AT_A_TIME)
+        found = await gmail.threads(ctx.http, str(given["query"]), most, page)
+        ids = found.ids[:left]
+        items = await _read_threads(gmail, ctx, ids, ctx.clock.now() - _FRESH)
+        left -= len(ids)
+        if found.next_page is None or left <= 0:
+            note = None if found.next_page is None else "There are more threads that fit."
+            return Portion(items, note=note)
+        return Portion(items, {"page": found.next_page, "left": left}, more=True)
+
+    async def files(ctx: CallContext, frontmatter: Mapping[str, Any]) -> list[ItemFile]:
+        return await _files(gmail, ctx, frontmatter)
+
+    return Source("gmail", INPUT, read, _from_request, files=files)
+
+
+def arrivals_poll(gmail: Gmail) -> Poll:
+    """Whatever has arrived since the last look."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        del given
+        if cursor is None or "after" in cursor:
+            return await _since(gmail, ctx, cursor)
+        try:
+            found = await gmail.arrivals(ctx.http, str(cursor["history_id"]), cursor.get("page"))
+        except Missing:
+            # Gmail has forgotten that point; what came since the last look is found by its date.
+            seen = _moment(cursor.get("seen_at"))
+            after = None if seen is None else int((seen - _OVERLAP).timestamp())
+            kept = {"after": after, "seen_at": cursor.get("seen_at")}
+            return await _since(gmail, ctx, kept)
+        seen = _moment(cursor.get("seen_at")) or ctx.clock.now() - _FRESH
+        items = await _read_threads(gmail, ctx, found.ids, seen - _OVERLAP, gone_is_none=True)
+        if found.next_page is not None:
+            return Portion(items, {**cursor, "page": found.next_page}, more=True)
+        now = ctx.clock.now().isoformat()
+        return Portion(items, {"history_id": found.history_id, "seen_at": now})
+
+    return Poll("messages", "New messages of the mailbox, as pages of their threads.", read)
+
+
+async def _since(gmail: Gmail, ctx: CallContext, cursor: Mapping[str, Any] | None) -> Portion:
+    """A fresh start: the history's end is kept first, so that nothing falls between the two."""
+    kept = dict(cursor or {})
+    if "history_id" not in kept:
+        kept["history_id"] = (await gmail.profile(ctx.http))[1]
+        kept["began_at"] = ctx.clock.now().isoformat()
+    after = kept.get("after")
+    if after is None:
+        start = ctx.clock.now() - timedelta(days=_FIRST_DAYS)
+        after = kept["after"] = int(start.timestamp())
+    found = await gmail.threads(ctx.http, f"after:{after}", _AT_A_TIME, kept.get("page"))
+    # What a first look finds was there before; later, what came since the last look is news.
+    news_since = _moment(kept.get("seen_at"))
+    items = await _read_threads(gmail, ctx, found.ids, news_since, gone_is_none=True)
+    if found.next_page is not None:
+        return Portion(items, {**kept, "page": found.next_page}, more=True)
+    return Portion(items, {"history_id": kept["history_id"], "seen_at": kept["began_at"]})
+
+
+async def _read_threads(
+    gmail: Gmail,
+    ctx: CallContext,
+    ids: Iterable[str],
+    news_since: datetime | None,
+    *,
+    gone_is_none: bool = False,
+) -> list[Item | Broken]:
+    wanted = {one: ref_of(one) for one in ids}
+    if not wanted:
+        return []
+    labels = await gmail.label_names(ctx.http)
+
+    async def read(thread_id: str) -> Item | None:
+        try:
+            messages = await gmail.thread(ctx.http, thread_id)
+        except Missing:
+            if gone_is_none:
+                return None
+            raise
+        letters = [letter for one in messages if (letter := read_letter(one)) is not None]
+        if not letters:
+            return None
+        texts = await _attached_texts(gmail, ctx, letters)
+        return thread_item(thread_id, letters, texts, labels, news_since)
+
+    return await read_each(wanted, read)
+
+
+async def _attached_texts(gmail: Gmail, ctx: CallContext, letters: list[Letter]) -> dict[str, str]:
+    """What attachments say that are text and small; one that fails is named all the same."""
+    files = [file for one in letters for file in one.attachments if file.is_text]
+    small = [file for file in files if file.size <= _READ_BYTES][-_MOST_READ:]
+    texts: dict[str, str] = {}
+    for file in small:
+        try:
+            texts[file.id] = file.text(await _attached_bytes(gmail, ctx, file))
+        except ReconnectNeeded:
+            raise
+        except Problem as problem:
+            if problem.retryable:
+                raise
+            texts[file.id] = f"(It could not be read: {problem.detail})"
+    return texts
+
+
+async def _files(gmail: Gmail, ctx: CallContext, frontmatter: Mapping[str, Any]) -> list[ItemFile]:
+    """The attachments that a page tells of, read once more from their messages."""
+    told = frontmatter.get("attachments")
+    listed = told if isinstance(told, list) else []
+    names = [one.get("attachment_id") for one in listed if isinstance(one, Mapping)]
+    by_message: dict[str, list[str]] = {}
+    for name in names:
+        message_id, _, part_id = str(name).partition("/")
+        by_message.setdefault(message_id, []).append(part_id)
+    found: list[ItemFile] = []
+    for message_id, parts in by_message.items():
+        letter = read_letter(await gmail.message(ctx.http, message_id))
+        files = {} if letter is None else {one.part_id: one for one in letter.attachments}
+        for part_id in parts:
+            file = files.get(part_id)
+            if file is None:
+                raise Missing("The message has no such attachment.", code="attachment_missing")
+            if file.size > ATTACHMENT_BYTES:
+                detail = f"{file.filename} is larger than {ATTACHMENT_BYTES:,} bytes."
+                raise TooLarge(detail, code="attachment_too_large")
+            data = await _attached_bytes(gmail, ctx, file)
+            found.append(ItemFile(file.filename, data, file.mime_type))
+    return found
+
+
+async def _attached_bytes(gmail: Gmail, ctx: CallContext, file: Attachment) -> bytes:
+    if file.remote_id:
+        return await gmail.attachment(ctx.http, file.message_id, file.remote_id)
+    return file.data or b""
+
+
+def _from_request(request: str, now: datetime) -> dict[str, Any]:
+    """Gmail's own search reads the words."""
+    del now
+    return {"query": request}
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

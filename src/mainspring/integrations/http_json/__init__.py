@@ -1,0 +1,17 @@
+"""JSON from the web: any public address that answers JSON, as rows of a board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+
+from mainspring.contracts.integration import Integration
+from mainspring.integrations.http_json.adapters import ADAPTER
+
+
+def integration(addresses: Mapping[str, str]) -> Integration:
+    """Everything this folder adds; the addresses it reads are given by people."""
+    del addresses
+    manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
+    return Integration(manifest=json.loads(manifest), adapters=(ADAPTER,))

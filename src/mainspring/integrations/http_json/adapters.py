@@ -1,0 +1,176 @@
+"""http_json: an address is the resource, and a JSONPath says which parts of it are rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid, Upstream
+from mainspring.contracts.free_address import URL_SCHEMA, hosts_of, normal_ref
+from mainspring.contracts.integration import Adapter, Operation
+from mainspring.integrations.http_json.client import fetch_json
+from mainspring.integrations.http_json.paths import (
+    LONGEST,
+    NOTHING,
+    check_column,
+    found,
+    one,
+    read_path,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+MOST_ROWS: Final = 10_000
+_SECRET: Final = re.compile(
+    r"auth|cookie|token|secret|password|passwd|credential|signature|api[-_]?key|access[-_]?key",
+    re.IGNORECASE,
+)
+_PATH: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": LONGEST}
+REF_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["url"],
+    "properties": {
+        "url": URL_SCHEMA,
+        "method": {"enum": ["GET"], "default": "GET"},
+        "headers": {
+            "description": "Sent with each read, such as Accept-Language. None that lets "
+            "somebody in: a link is read by everybody here.",
+            "type": "object",
+            "maxProperties": 20,
+            "propertyNames": {"maxLength": 100, "pattern": "^[A-Za-z0-9-]+$"},
+            "additionalProperties": {"type": "string", "maxLength": 500},
+        },
+    },
+    "examples": [{"url": "https://api.example.com/v1/incidents?open=true"}],
+    "x-mainspring-anti-examples": [
+        {"value": {"url": "ftp://example.com/a.json"}, "reason": "web addresses alone"},
+        {"value": {"url": "https://example.com/", "method": "POST"}, "reason": "it only reads"},
+    ],
+}
+PARAMS_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "items": {
+            "description": "A JSONPath to the things that become rows. Left out: the answer "
+            "itself, which is then a list.",
+            **_PATH,
+        },
+        "columns": {
+            "description": "Each column with where its value stands in an item: a JSONPath, or "
+            "names with dots. Left out: every field of the item.",
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 100,
+            "propertyNames": {"minLength": 1, "maxLength": 200},
+            "additionalProperties": _PATH,
+        },
+    },
+    "examples": [
+        {"items": "$.incidents[*]", "columns": {"id": "id", "who": "$.owner.name"}},
+        {},
+    ],
+    "x-mainspring-anti-examples": [
+        {"value": {"items": ["a"]}, "reason": "one path"},
+        {"value": {"columns": ["id"]}, "reason": "a column says where its value stands"},
+    ],
+}
+
+
+def normal(ref: Mapping[str, Any]) -> dict[str, Any]:
+    """The one spelling of a reference; a header that lets somebody in is refused."""
+    kept = normal_ref({key: value for key, value in ref.items() if key != "method"})
+    findings = [
+        Finding(
+            f"/headers/{name}",
+            f"{name} looks as if it let somebody in, and a link is read by everybody here.",
+            "secret_header",
+            "Use an integration with a connection, or an automation with http_fetch and a secret.",
+        )
+        for name in kept.get("headers", {})
+        if _SECRET.search(name)
+    ]
+    if findings:
+        raise Invalid(findings[0].detail, code="secret_header", findings=findings)
+    if not kept.get("headers"):
+        kept.pop("headers", None)
+    return kept
+
+
+def check_params(params: Mapping[str, Any]) -> None:
+    """Refuses paths that cannot be followed, at their places."""
+    if "items" in params:
+        read_path(str(params["items"]), "/items")
+    for name, path in params.get("columns", {}).items():
+        check_column(str(path), f"/columns/{name.replace('~', '~0').replace('/', '~1')}")
+
+
+async def get(
+    ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
+) -> Sequence[Mapping[str, Any]]:
+    """The rows that an address answers now."""
+    check_params(params)
+    return rows_of(await fetch_json(ctx, ref), params)
+
+
+def rows_of(value: Any, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an answer, by where the items stand in it and the columns in an item."""
+    items = list(_items(value, params))
+    if len(items) > MOST_ROWS:
+        raise Upstream(
+            f"This is {len(items):,} rows; at most {MOST_ROWS:,} are read.",
+            code="too_many_rows",
+            retryable=False,
+            suggestion="Narrow it with the query of the address, or with items.",
+        )
+    columns = params.get("columns")
+    if columns is None:
+        return [item if isinstance(item, dict) else {"value": item} for item in items]
+    return [_row(item, columns) for item in items]
+
+
+def _items(value: Any, params: Mapping[str, Any]) -> Sequence[Any]:
+    path = params.get("items")
+    if path is not None:
+        picked = list(found(str(path), "/items", value))
+        # A path to the list itself means what is in it.
+        return picked[0] if len(picked) == 1 and isinstance(picked[0], list) else picked
+    if isinstance(value, list):
+        return value
+    raise Upstream(
+        "The answer is not a list, so its rows have to be named.",
+        code="unreadable_answer",
+        retryable=False,
+        suggestion="Give items, a JSONPath such as $.data[*].",
+    )
+
+
+def _row(item: Any, columns: Mapping[str, str]) -> dict[str, Any]:
+    row = {}
+    for name, path in columns.items():
+        value = one(path, f"/columns/{name}", item)
+        row[name] = None if value is NOTHING else value
+    return row
+
+
+ADAPTER: Final = Adapter(
+    kind="http_json",
+    description="Any public address that answers JSON.",
+    ref_schema=REF_SCHEMA,
+    operations=(
+        Operation(
+            id="http_json.get",
+            description="Rows of what the address answers, by JSONPath.",
+            params_schema=PARAMS_SCHEMA,
+            rows=get,
+            columns={},
+            check=check_params,
+        ),
+    ),
+    normal=normal,
+    hosts=hosts_of,
+    connection="none",
+)

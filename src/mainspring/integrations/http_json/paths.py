@@ -1,0 +1,80 @@
+"""Which parts of an answer become rows and columns: JSONPath, as RFC 9535 has it.
+
+A short path can ask for more than a machine can give. So one that looks at everything below
+more than once, that goes back to the root inside a filter, or that matches patterns is refused
+before it is followed; what is left costs no more than the answer is large.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathQuery
+
+from mainspring.contracts.errors import Finding, Invalid
+
+LONGEST: Final = 300
+_DOTTED: Final = re.compile(r"[^\s$@\[\]'\"?*()]+")
+_PATTERN: Final = re.compile(r"\b(?:match|search)\s*\(")
+
+
+class Nothing:
+    """There is nothing at the end of a path; null is something."""
+
+
+NOTHING: Final = Nothing()
+
+
+@lru_cache(maxsize=256)
+def read_path(text: str, at: str) -> JSONPathQuery:
+    """A path that can be followed, or ``Invalid`` at its place."""
+    if not text.startswith("$"):
+        raise _bad(at, "A JSONPath begins with $.", "As in $.data.items[*].")
+    if text.count("..") > 1 or "$" in text[1:] or _PATTERN.search(text):
+        raise _bad(
+            at,
+            "This path could look at too many places: it may have .. once, and no $ and no "
+            "match() or search() behind its beginning.",
+            "Name the places on the way.",
+        )
+    try:
+        return JSONPathEnvironment().compile(text)
+    except JSONPathError as error:
+        raise _bad(at, f"This JSONPath cannot be read: {error}") from None
+    except (ArithmeticError, LookupError, RecursionError, ValueError):
+        raise _bad(at, "This JSONPath cannot be read.") from None
+
+
+def found(text: str, at: str, value: Any) -> Iterator[Any]:
+    """What a path leads to, in the order of the document."""
+    for node in read_path(text, at).finditer(value):
+        yield node.value
+
+
+def one(text: str, at: str, value: Any) -> Any:
+    """The first value at the end of a JSONPath or of names with dots; ``NOTHING`` without one."""
+    if text.startswith("$"):
+        return next(found(text, at, value), NOTHING)
+    for name in text.split("."):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return NOTHING
+    return value
+
+
+def check_column(text: str, at: str) -> None:
+    """Refuses what is neither a JSONPath nor names with dots."""
+    if text.startswith("$"):
+        read_path(text, at)
+    elif not _DOTTED.fullmatch(text):
+        raise _bad(at, "This is neither a JSONPath nor names with dots.", "As in user.login.")
+
+
+def _bad(at: str, detail: str, suggestion: str | None = None) -> Invalid:
+    return Invalid(detail, code="bad_path", findings=[Finding(at, detail, "bad_path", suggestion)])

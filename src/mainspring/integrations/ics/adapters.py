@@ -1,0 +1,155 @@
+"""ics: a calendar's address is the resource, and its events in a window of time are rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.free_address import LONGEST, hosts_of, normal_ref
+from mainspring.contracts.integration import Adapter, Operation
+from mainspring.integrations.ics.calendar import events_between
+from mainspring.integrations.ics.client import fetch_calendar
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+DAYS: Final = 30
+MOST_DAYS: Final = 731
+_DAY: Final[dict[str, Any]] = {"type": "string", "maxLength": 40}
+REF_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["url"],
+    "properties": {
+        "url": {
+            "description": "The public address of the calendar; webcal: means https:.",
+            "type": "string",
+            "minLength": 8,
+            "maxLength": LONGEST,
+            "pattern": r"^([Hh][Tt][Tt][Pp][Ss]?|webcals?)://[^\s]+$",
+            "x-mainspring-says": "This must be the web address of a calendar.",
+        }
+    },
+    "examples": [{"url": "https://calendar.example.com/team.ics"}],
+    "x-mainspring-anti-examples": [{"value": {"url": "team.ics"}, "reason": "a whole address"}],
+}
+PARAMS_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "start": {
+            "description": "The first moment, or day, that counts. Left out: today.",
+            "x-mainspring-says": "This must be a day or a moment, such as 2026-01-31.",
+            **_DAY,
+        },
+        "end": {"description": "Where the window ends. Left out: after days.", **_DAY},
+        "days": {
+            "description": "How many days from start.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_DAYS,
+            "default": DAYS,
+        },
+    },
+    "examples": [{}, {"days": 7}, {"start": "2026-01-01", "end": "2026-02-01"}],
+    "x-mainspring-anti-examples": [
+        {"value": {"days": 0}, "reason": "a window has at least a day"},
+        {"value": {"days": "7"}, "reason": "a number"},
+    ],
+}
+COLUMNS: Final[Mapping[str, str]] = {
+    "id": "text",
+    "title": "text",
+    "start": "datetime",
+    "end": "datetime",
+    "all_day": "boolean",
+    "location": "text",
+    "description": "text",
+    "status": "text",
+    "organizer": "text",
+    "url": "url",
+    "uid": "text",
+}
+
+
+def normal(ref: Mapping[str, Any]) -> dict[str, Any]:
+    """The address as it is dialled."""
+    url = str(ref["url"])
+    scheme, _, rest = url.partition("://")
+    if scheme in {"webcal", "webcals"}:
+        url = f"https://{rest}"
+    return normal_ref({"url": url})
+
+
+def window(params: Mapping[str, Any], now: datetime) -> tuple[datetime, datetime]:
+    """The stretch of time that is asked for; without a start it begins today, in UTC."""
+    start = _moment(params, "start")
+    if start is None:
+        start = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    end = _moment(params, "end")
+    if end is None:
+        return start, start + timedelta(days=int(params.get("days", DAYS)))
+    if end <= start:
+        raise _bad("/end", "The window ends before it begins.")
+    if end - start > timedelta(days=MOST_DAYS):
+        raise _bad("/end", f"A window is at most {MOST_DAYS} days long.")
+    return start, end
+
+
+def check_params(params: Mapping[str, Any]) -> None:
+    """Refuses moments that cannot be read and windows that cannot be."""
+    if "end" in params and "days" in params:
+        raise _bad("/days", "The window has an end already; leave days or end out.")
+    if "start" in params:
+        window(params, _UNUSED)
+    else:
+        # An end that is over by then is told when it is read.
+        _moment(params, "end")
+
+
+async def list_events(
+    ctx: CallContext, ref: Mapping[str, Any], params: Mapping[str, Any]
+) -> Sequence[Mapping[str, Any]]:
+    """Every occurrence in the window, the recurring ones each by itself."""
+    check_params(params)
+    begin, end = window(params, ctx.clock.now())
+    return await events_between(await fetch_calendar(ctx, ref), begin, end)
+
+
+def _moment(params: Mapping[str, Any], name: str) -> datetime | None:
+    text = params.get(name)
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        raise _bad(f"/{name}", "This must be a day or a moment, such as 2026-01-31.") from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _bad(at: str, detail: str) -> Invalid:
+    return Invalid(detail, code="bad_window", findings=[Finding(at, detail, "bad_window")])
+
+
+_UNUSED: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+ADAPTER: Final = Adapter(
+    kind="ics",
+    description="A calendar that is published as an iCalendar address.",
+    ref_schema=REF_SCHEMA,
+    operations=(
+        Operation(
+            id="ics.list_events",
+            description="Events in a window of time, each occurrence one row.",
+            params_schema=PARAMS_SCHEMA,
+            rows=list_events,
+            columns=COLUMNS,
+            check=check_params,
+        ),
+    ),
+    normal=normal,
+    hosts=hosts_of,
+    connection="none",
+)

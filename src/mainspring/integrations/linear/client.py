@@ -1,0 +1,189 @@
+"""Linear's GraphQL API: the only place that knows its address and its documents.
+
+Linear refuses with status 200 or 400 and says why in ``errors``; what counts is the code there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from mainspring.contracts.context import CallContext, HttpRequest
+from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.manifest import base_of
+from mainspring.contracts.provider_answers import malformed
+from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
+from mainspring.integrations.linear.refusals import NAME, data_of
+
+USUAL: Final = "https://api.linear.app/graphql"
+_SECONDS: Final = 30.0
+_MOST_BYTES: Final = 8_388_608
+
+_ISSUE: Final = """
+  id identifier title description @include(if: $whole) url priority
+  createdAt updatedAt completedAt canceledAt dueDate
+  state { name type } team { key name } assignee { name } creator { name }
+  labels(first: 20) { nodes { name } }
+"""
+_VIEWER: Final = "query { viewer { name email organization { name } } }"
+_CHANGED: Final = (
+    "query ($first: Int!, $after: String, $filter: IssueFilter, $whole: Boolean!) {"
+    " issues(first: $first, after: $after, filter: $filter, orderBy: updatedAt) {"
+    f" nodes {{ {_ISSUE} }} pageInfo {{ hasNextPage endCursor }} }} }}"
+)
+_SEARCHED: Final = (
+    "query ($first: Int!, $after: String, $term: String!, $whole: Boolean!) {"
+    " searchIssues(first: $first, after: $after, term: $term) {"
+    f" nodes {{ {_ISSUE} }} pageInfo {{ hasNextPage endCursor }} }} }}"
+)
+_TEAM: Final = (
+    "query ($filter: TeamFilter!) { teams(first: 2, filter: $filter) { nodes { id key name } } }"
+)
+_USER: Final = "query ($filter: UserFilter!) { users(first: 2, filter: $filter) { nodes { id } } }"
+_LABELS: Final = (
+    "query ($filter: IssueLabelFilter!) {"
+    " issueLabels(first: 250, filter: $filter) { nodes { id name team { id } } } }"
+)
+_MADE: Final = "id identifier title url"
+_CREATE: Final = (
+    "mutation ($input: IssueCreateInput!) {"
+    f" issueCreate(input: $input) {{ success issue {{ {_MADE} }} }} }}"
+)
+_ONE: Final = f"query ($id: String!) {{ issue(id: $id) {{ {_MADE} }} }}"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some issues, and where the list goes on."""
+
+    nodes: list[Any]
+    after: str | None = None
+
+
+class Linear:
+    """Linear's API at one address."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self._url, host = base_of(addresses, "linear", USUAL)
+        self.hosts = frozenset({host})
+
+    async def account(self, ctx: CallContext) -> str:
+        """Who is connected, and where."""
+        viewer = _part(await self._ask(ctx, _VIEWER, {}), "viewer")
+        email, name = viewer.get("email"), _part(viewer, "organization").get("name")
+        if not isinstance(email, str) or not isinstance(name, str):
+            raise malformed(NAME)
+        return f"{email} ({name})"
+
+    async def changed(
+        self, ctx: CallContext, since: str | None, after: str | None, size: int
+    ) -> Page:
+        """Issues that changed since a moment, the latest change first."""
+        wanted = {"updatedAt": {"gte": since}} if since else None
+        return await self._page(ctx, _CHANGED, "issues", {"after": after, "filter": wanted}, size)
+
+    async def searched(self, ctx: CallContext, term: str, after: str | None, size: int) -> Page:
+        """Issues that Linear's own search finds."""
+        return await self._page(
+            ctx, _SEARCHED, "searchIssues", {"after": after, "term": term}, size
+        )
+
+    async def teams(self, ctx: CallContext, wanted: Mapping[str, Any]) -> list[Any]:
+        """The first two teams of a description: more than one is not one."""
+        return _nodes(await self._ask(ctx, _TEAM, {"filter": wanted}), "teams")
+
+    async def users(self, ctx: CallContext, wanted: Mapping[str, Any]) -> list[Any]:
+        """The first two people of a description."""
+        return _nodes(await self._ask(ctx, _USER, {"filter": wanted}), "users")
+
+    async def labels(self, ctx: CallContext, wanted: Mapping[str, Any]) -> list[Any]:
+        """Labels of a description, in all teams."""
+        return _nodes(await self._ask(ctx, _LABELS, {"filter": wanted}), "issueLabels")
+
+    async def create(self, ctx: CallContext, issue: Mapping[str, Any]) -> dict[str, Any]:
+        """Makes an issue under the id that it is given, or finds the one of that id."""
+        try:
+            made = _part(await self._ask(ctx, _CREATE, {"input": issue}), "issueCreate")
+        except Invalid:
+            found = await self._found(ctx, str(issue["id"]))
+            if found is None:
+                raise
+            return found
+        if made.get("success") is not True:
+            raise Upstream(
+                "Linear did not make the issue.", code="linear_not_made", retryable=False
+            )
+        return _part(made, "issue")
+
+    async def _found(self, ctx: CallContext, named: str) -> dict[str, Any] | None:
+        """An issue by its id; Linear refuses to show one that is not there."""
+        try:
+            found = (await self._ask(ctx, _ONE, {"id": named})).get("issue")
+        except Invalid:
+            return None
+        return found if isinstance(found, dict) else None
+
+    async def _page(
+        self,
+        ctx: CallContext,
+        document: str,
+        field: str,
+        variables: dict[str, Any],
+        size: int,
+        *,
+        whole: bool = True,
+    ) -> Page:
+        """A page, in a smaller size where it is too large for the way out.
+
+        One issue that is too large alone comes without its description.
+        """
+        try:
+            asked = {**variables, "first": size, "whole": whole}
+            listed = _part(await self._ask(ctx, document, asked), field)
+        except Upstream as error:
+            if error.code != "response_too_large" or not whole:
+                raise
+            half = max(size // 2, 1)
+            return await self._page(ctx, document, field, variables, half, whole=size > 1)
+        nodes, info = listed.get("nodes"), _part(listed, "pageInfo")
+        after = info.get("endCursor") if info.get("hasNextPage") is True else None
+        if not isinstance(nodes, list) or not isinstance(after, str | None):
+            raise malformed(NAME)
+        return Page(nodes, after)
+
+    async def _ask(
+        self, ctx: CallContext, document: str, variables: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        response = await ctx.http.send(
+            HttpRequest(
+                method="POST",
+                url=self._url,
+                headers={
+                    "Authorization": SecretText(("Bearer ", CONNECTION_TOKEN)),
+                    "Content-Type": "application/json",
+                },
+                query={},
+                body=orjson.dumps({"query": document, "variables": variables}),
+                timeout_seconds=_SECONDS,
+                max_bytes=_MOST_BYTES,
+                follow_redirects=False,
+            )
+        )
+        return data_of(response, ctx.clock.now())
+
+
+def _part(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = value.get(name)
+    if not isinstance(found, dict):
+        raise malformed(NAME)
+    return found
+
+
+def _nodes(data: Mapping[str, Any], name: str) -> list[Any]:
+    nodes = _part(data, name).get("nodes")
+    if not isinstance(nodes, list):
+        raise malformed(NAME)
+    return nodes

@@ -1,0 +1,114 @@
+"""What Linear's answers mean: its data, or a problem that says what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from mainspring.contracts.context import HttpResponse
+from mainspring.contracts.errors import Denied, Invalid, Problem, ReconnectNeeded, Upstream
+from mainspring.contracts.provider_answers import (
+    LONGEST_PAUSE,
+    malformed,
+    one_line,
+    refused,
+    retry_after,
+)
+
+NAME: Final = "Linear"
+_USUAL_PAUSE: Final = 60.0
+_MILLISECONDS: Final = re.compile(r"[0-9]{10,15}")
+_WORD: Final = re.compile(r"[A-Z0-9_]{1,60}")
+_LIMITS: Final = ("requests", "complexity", "endpoint-requests")
+_RECONNECT: Final = frozenset({"AUTHENTICATION_ERROR", "UNAUTHENTICATED"})
+_DENIED: Final = frozenset({"FORBIDDEN", "FEATURE_NOT_ACCESSIBLE"})
+_WRONG: Final = frozenset(
+    {"INPUT_ERROR", "BAD_USER_INPUT", "INVALID_INPUT", "USER_ERROR", "GRAPHQL_VALIDATION_FAILED"}
+)
+
+
+def data_of(response: HttpResponse, now: datetime) -> dict[str, Any]:
+    """The data of an answer; half of it beside an error is no answer."""
+    body = _object(response.body)
+    errors = None if body is None else body.get("errors")
+    if isinstance(errors, list) and errors:
+        raise _problem(errors[0], response, now)
+    problem = refused(response, NAME)
+    if problem is not None:
+        raise problem
+    data = None if body is None else body.get("data")
+    if not isinstance(data, dict):
+        raise malformed(NAME)
+    return data
+
+
+def pause_of(headers: Mapping[str, str], now: datetime) -> float:
+    """For how long to wait: as it is asked for, or until what is used up is there again."""
+    asked = retry_after(headers)
+    if asked is not None:
+        return asked
+    ends = [
+        float(reset) / 1000 - now.timestamp()
+        for limit in _LIMITS
+        if headers.get(f"x-ratelimit-{limit}-remaining", "").strip() == "0"
+        and _MILLISECONDS.fullmatch(reset := headers.get(f"x-ratelimit-{limit}-reset", "").strip())
+    ]
+    return min(max(*ends, 0.0) + 1.0, LONGEST_PAUSE) if ends else _USUAL_PAUSE
+
+
+def _problem(error: Any, response: HttpResponse, now: datetime) -> Problem:
+    told = error if isinstance(error, Mapping) else {}
+    extensions = told.get("extensions")
+    more = extensions if isinstance(extensions, Mapping) else {}
+    code = _code(more)
+    words = more.get("userPresentableMessage") or told.get("message")
+    said = one_line(words) if isinstance(words, str) else ""
+    if code == "RATELIMITED" or response.status == 429:
+        return Upstream(
+            "Linear asks for a pause: its limit of requests is used up.",
+            code="provider_busy",
+            retry_after=pause_of(response.headers, now),
+            unsent=True,
+        )
+    if code in _RECONNECT or response.status == 401:
+        return ReconnectNeeded("Linear does not accept this access any more.", code="linear_access")
+    if code in _DENIED or response.status == 403:
+        return Denied(_sentence("Linear does not allow this", said), code="linear_forbidden",
+                      unsent=True)  # fmt: skip
+    if code in _WRONG or more.get("userError") is True:
+        return Invalid(_sentence("Linear does not accept this", said), code="linear_invalid",
+                       unsent=True)  # fmt: skip
+    # Its own failures are told in the same place as ours.
+    later = response.status >= 500 or code in {"INTERNAL_SERVER_ERROR", "LOCK_TIMEOUT"}
+    return Upstream(
+        _sentence("Linear failed", said),
+        code="provider_failed",
+        retryable=later,
+        retry_after=retry_after(response.headers) if later else None,
+    )
+
+
+def _code(more: Mapping[str, Any]) -> str:
+    """Linear's word for it, however it spells that."""
+    for name in ("code", "type"):
+        word = more.get(name)
+        spelt = word.upper().replace(" ", "_") if isinstance(word, str) else ""
+        if _WORD.fullmatch(spelt):
+            return spelt
+    return ""
+
+
+def _sentence(begin: str, said: str) -> str:
+    return f"{begin}: {said}" if said else f"{begin}."
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None

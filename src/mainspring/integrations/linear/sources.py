@@ -1,0 +1,138 @@
+"""Issues of Linear as pages: on demand by its own search, and on a schedule by what changed.
+
+The list on a schedule is read from the latest change backwards, page by page, down to where the
+look before began. Only when it is through does the next one begin later, so a look that was broken
+off brings the same again and loses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.integration import MOST_FETCHED, Poll, Portion, Source
+from mainspring.contracts.object_schema import object_schema
+from mainspring.integrations.linear.client import Linear
+from mainspring.integrations.linear.reading import issue_item, moment
+
+_USUAL: Final = 50
+_PAGE: Final = 25
+# How far back the first look reaches, and how far looks overlap: clocks differ a little.
+_FIRST: Final = timedelta(days=14)
+_OVERLAP: Final = timedelta(seconds=30)
+INPUT: Final = object_schema(
+    {
+        "query": {
+            "type": "string",
+            "description": "Words to look for; left out: the latest changed issues.",
+            "minLength": 1,
+            "maxLength": 500,
+        },
+        "limit": {
+            "type": "integer",
+            "description": "At most so many.",
+            "minimum": 1,
+            "maximum": MOST_FETCHED,
+            "default": _USUAL,
+        },
+    },
+    [],
+    [{"query": "the door"}, {"limit": 20}],
+    [
+        ({"query": ""}, "nothing is looked for"),
+        ({"limit": 251}, "more than one call brings"),
+        ({"team": "ENG"}, "a search is words alone"),
+    ],
+)
+
+
+def searched(linear: Linear) -> Source:
+    """The source over one Linear."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        limit, query = int(given.get("limit", _USUAL)), given.get("query")
+        after = cursor["after"] if cursor else None
+        brought = int(cursor["brought"]) if cursor else 0
+        size = min(_PAGE, limit - brought)
+        if query is None:
+            page = await linear.changed(ctx, None, after, size)
+        else:
+            page = await linear.searched(ctx, query, after, size)
+        nodes = page.nodes[: limit - brought]
+        items = [issue_item(one, f"linear:search:{brought + n}") for n, one in enumerate(nodes)]
+        brought += len(nodes)
+        more = page.after is not None and brought < limit
+        return Portion(items, {"after": page.after, "brought": brought} if more else None, more)
+
+    return Source("linear", INPUT, read, from_request)
+
+
+def changed_issues(linear: Linear) -> Poll:
+    """New and changed issues."""
+
+    async def read(
+        ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        del given
+        now, place = ctx.clock.now(), cursor or {}
+        began = moment(place.get("began")) or now
+        since = moment(place.get("since")) or now - _FIRST
+        # When the look began that is going on; the next one reaches back to it.
+        looked = moment(place.get("looked")) or now
+        after = place.get("after") if isinstance(place.get("after"), str) else None
+        try:
+            page = await linear.changed(ctx, _written(since), after, _PAGE)
+        except Invalid:
+            # The place in the list is not known there any more: the look begins again.
+            if after is None:
+                raise
+            page = await linear.changed(ctx, _written(since), None, _PAGE)
+        at = f"linear:{_written(since)}:{after or ''}"
+        items = [issue_item(one, f"{at}:{n}", began) for n, one in enumerate(page.nodes)]
+        then = {"began": _written(began)}
+        if page.after is None:
+            return Portion(items, {**then, "since": _written(looked - _OVERLAP)})
+        going = {"since": _written(since), "looked": _written(looked), "after": page.after}
+        return Portion(items, {**then, **going}, more=True)
+
+    return Poll("issues", "New and changed issues that the connected account may see.", read)
+
+
+_QUOTED: Final = re.compile(r"[\"“”]([^\"“”]{1,200})[\"“”]")
+_ABOUT: Final = re.compile(
+    r"\b(?:about|mentioning|matching|containing|for|on)\s+(.{2,200})$", re.IGNORECASE
+)
+_LATEST: Final = re.compile(
+    r"\b(latest|recent|recently|newest|new|changed|updated)\b", re.IGNORECASE
+)
+
+
+def from_request(request: str, now: datetime) -> dict[str, Any]:
+    """A search from a sentence such as: issues about the door; the latest issues."""
+    del now
+    text = " ".join(request.split())
+    quoted = _QUOTED.search(text)
+    if quoted is not None:
+        return {"query": quoted[1]}
+    about = _ABOUT.search(text)
+    if about is not None:
+        return {"query": about[1].rstrip(" .?!")}
+    if _LATEST.search(text):
+        return {}
+    detail = "It does not say which issues of Linear to look for."
+    raise Invalid(
+        detail,
+        code="linear_request",
+        findings=[Finding("/request", detail, "linear_request")],
+        suggestion="Say: issues about …, or: the latest issues. Or give input.query.",
+    )
+
+
+def _written(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

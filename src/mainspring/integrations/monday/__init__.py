@@ -1,0 +1,28 @@
+"""monday.com: the items of boards as rows, and updates on items, over its GraphQL API.
+
+An update is seen by a person before it leaves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+
+from mainspring.contracts.integration import Integration
+from mainspring.contracts.manifest import moved
+from mainspring.integrations.monday.adapters import board_rows
+from mainspring.integrations.monday.capabilities import post_update
+from mainspring.integrations.monday.client import Monday
+
+
+def integration(addresses: Mapping[str, str]) -> Integration:
+    """Everything this folder adds to an installation whose monday.com is at its address."""
+    manifest = resources.files(__name__).joinpath("manifest.json").read_text(encoding="utf-8")
+    monday = Monday(addresses)
+    return Integration(
+        manifest={**moved(json.loads(manifest), addresses), "hosts": sorted(monday.hosts)},
+        capabilities=(post_update(monday),),
+        adapters=(board_rows(monday),),
+        account=monday.account,
+    )

@@ -1,0 +1,96 @@
+"""What monday.com adds: ``monday.post_update``, a write that a person sees before it leaves.
+
+monday.com reads an update as HTML. What people write here is plain text, so signs of HTML are
+spelt out: what arrives reads as what was shown. It honours no idempotency key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any, Final
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.provider_answers import one_line
+from mainspring.integrations.monday.client import Monday
+
+_SHOWN: Final = 200
+_BODY: Final = 20_000
+
+
+def post_update(monday: Monday) -> Capability:
+    """The capability over one monday.com."""
+
+    async def posted(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        item_id = str(arguments["item_id"])
+        update_id = await monday.post_update(ctx, item_id, as_html(arguments["body"]))
+        return {"update_id": update_id, "item_id": item_id}
+
+    return Capability(
+        id="monday.post_update",
+        description="Post an update at monday.com\n\n"
+        "Writes an update on an item, as the connected account. "
+        "A person sees the update before it leaves.",
+        input_schema=_INPUT,
+        output_schema=_OUTPUT,
+        handler=posted,
+        write=Write(preview=preview, editable=("body",), wording=("body",), family="message"),
+        annotations=Annotations(
+            effect=Effect.SEND,
+            seconds=2.0,
+            hosts=monday.hosts,
+            route=Route("monday", monday.hosts, "needed"),
+        ),
+    )
+
+
+def preview(arguments: Mapping[str, Any]) -> str:
+    """What will be said where, in one line."""
+    said = one_line(arguments["body"], _SHOWN)
+    return f"Post an update on item {arguments['item_id']} at monday.com: {said}"
+
+
+def as_html(text: str) -> str:
+    """Plain text as HTML that reads the same."""
+    return escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>")
+
+
+_ITEM: Final[dict[str, Any]] = {
+    "type": "string",
+    "description": "The item's number, as in the id of its row.",
+    "pattern": "^[0-9]{1,18}$",
+    "x-mainspring-says": "This must be the number of an item, as text.",
+}
+_INPUT: Final = object_schema(
+    {
+        "item_id": _ITEM,
+        "body": {
+            "type": "string",
+            "description": "Plain text.",
+            "minLength": 1,
+            "maxLength": _BODY,
+        },
+    },
+    ["item_id", "body"],
+    [
+        {"item_id": "1234567890", "body": "The door closes again."},
+        {"item_id": "1234567890", "body": "{{ steps.report.text }}"},
+    ],
+    [
+        ({"item_id": "1234567890"}, "nothing to say"),
+        ({"item_id": "1234567890", "body": ""}, "nothing to say"),
+        ({"item_id": "the door", "body": "x"}, "an item is named by its number"),
+        ({"item_id": "1", "text": "x"}, "it is called body"),
+    ],
+)
+_OUTPUT: Final = object_schema(
+    {
+        "update_id": {"type": "string", "description": "The update's number."},
+        "item_id": {"type": "string", "description": "The item that it stands on."},
+    },
+    ["update_id", "item_id"],
+    [{"update_id": "3456789012", "item_id": "1234567890"}],
+    [({"item_id": "1234567890"}, "an update that was posted has a number")],
+)

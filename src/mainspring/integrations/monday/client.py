@@ -1,0 +1,187 @@
+"""monday.com's GraphQL API: the only place that knows its address and its documents.
+
+It refuses with status 200 as well and says why in ``errors``. A list of items goes on by a cursor,
+a list of boards by pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from mainspring.contracts.context import CallContext, HttpRequest
+from mainspring.contracts.errors import Missing, Upstream
+from mainspring.contracts.manifest import base_of
+from mainspring.contracts.provider_answers import malformed
+from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
+from mainspring.integrations.monday.refusals import NAME, data_of
+
+USUAL: Final = "https://api.monday.com/v2"
+VERSION: Final = "2026-07"
+_SECONDS: Final = 30.0
+_MOST_BYTES: Final = 8_388_608
+_ITEMS: Final = 50
+_BOARDS: Final = 100
+_SPARE_PAGES: Final = 20
+
+_ITEM: Final = """
+  id name state created_at updated_at url group { title }
+  column_values {
+    id type text
+    ... on BoardRelationValue { display_value }
+    ... on DependencyValue { display_value }
+    ... on MirrorValue { display_value }
+  }
+"""
+_ME: Final = "query { me { name email account { name } } }"
+_FIRST: Final = (
+    "query ($board: [ID!], $limit: Int!) { boards(ids: $board) { id name columns { id title type }"
+    f" items_page(limit: $limit) {{ cursor items {{ {_ITEM} }} }} }} }}"
+)
+_NEXT: Final = (
+    "query ($cursor: String!, $limit: Int!) { next_items_page(cursor: $cursor, limit: $limit)"
+    f" {{ cursor items {{ {_ITEM} }} }} }}"
+)
+_LISTED: Final = (
+    "query ($page: Int!, $limit: Int!) { boards(page: $page, limit: $limit) {"
+    " id name state board_kind workspace_id items_count updated_at url } }"
+)
+_UPDATE: Final = (
+    "mutation ($item: ID!, $body: String!) {"
+    " create_update(item_id: $item, body: $body) { id item_id } }"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardItems:
+    """The columns of a board and its items."""
+
+    columns: list[Any]
+    items: list[Any] = field(default_factory=list)
+    # Whether there are more than were wanted.
+    more: bool = False
+
+
+class Monday:
+    """monday.com's API at one address."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self._url, host = base_of(addresses, "monday", USUAL)
+        self.hosts = frozenset({host})
+
+    async def account(self, ctx: CallContext) -> str:
+        """Who is connected, and where."""
+        me = (await self._ask(ctx, _ME, {})).get("me")
+        found = me if isinstance(me, dict) else {}
+        email, account = found.get("email"), found.get("account")
+        name = account.get("name") if isinstance(account, dict) else None
+        if not isinstance(email, str) or not isinstance(name, str):
+            raise malformed(NAME)
+        return f"{email} ({name})"
+
+    async def items(self, ctx: CallContext, board_id: str, most: int) -> BoardItems:
+        """The items of a board to the end, or as many as are wanted."""
+
+        async def first(limit: int) -> dict[str, Any]:
+            return await self._ask(ctx, _FIRST, {"board": [board_id], "limit": limit})
+
+        size, data = await _fitting(first, min(_ITEMS, most))
+        board = _board(data, board_id)
+        columns, page = board.get("columns"), board.get("items_page")
+        if not isinstance(columns, list):
+            raise malformed(NAME)
+        items, cursor = _page(page)
+        for _ in range(most + _SPARE_PAGES):
+            if cursor is None or len(items) >= most:
+                break
+            place = cursor
+
+            async def rest(limit: int, place: str = place) -> dict[str, Any]:
+                return await self._ask(ctx, _NEXT, {"cursor": place, "limit": limit})
+
+            size, data = await _fitting(rest, size)
+            found, cursor = _page(data.get("next_items_page"))
+            items += found
+        return BoardItems(columns, items[:most], cursor is not None or len(items) > most)
+
+    async def boards(self, ctx: CallContext, most: int) -> tuple[list[Any], bool]:
+        """The boards that the account sees; and whether there are more than are wanted."""
+        found: list[Any] = []
+        size = min(_BOARDS, most)
+        for page in range(1, most // size + _SPARE_PAGES):
+            data = await self._ask(ctx, _LISTED, {"page": page, "limit": size})
+            boards = data.get("boards")
+            if not isinstance(boards, list):
+                raise malformed(NAME)
+            found += boards
+            if len(boards) < size:
+                return found[:most], len(found) > most
+            if len(found) > most:
+                break
+        return found[:most], True
+
+    async def post_update(self, ctx: CallContext, item_id: str, body: str) -> str:
+        """Writes an update on an item; answers with the update's id."""
+        made = (await self._ask(ctx, _UPDATE, {"item": item_id, "body": body})).get("create_update")
+        named = made.get("id") if isinstance(made, dict) else None
+        if not isinstance(named, str | int):
+            raise malformed(NAME)
+        return str(named)
+
+    async def _ask(
+        self, ctx: CallContext, document: str, variables: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        response = await ctx.http.send(
+            HttpRequest(
+                method="POST",
+                url=self._url,
+                headers={
+                    "Authorization": SecretText((CONNECTION_TOKEN,)),
+                    "API-Version": VERSION,
+                    "Content-Type": "application/json",
+                },
+                query={},
+                body=orjson.dumps({"query": document, "variables": variables}),
+                timeout_seconds=_SECONDS,
+                max_bytes=_MOST_BYTES,
+                follow_redirects=False,
+            )
+        )
+        return data_of(response)
+
+
+async def _fitting(
+    ask: Callable[[int], Awaitable[dict[str, Any]]], size: int
+) -> tuple[int, dict[str, Any]]:
+    """A page, in a smaller size where it is too large for the way out; and that size."""
+    try:
+        return size, await ask(size)
+    except Upstream as error:
+        if error.code != "response_too_large" or size <= 1:
+            raise
+    return await _fitting(ask, size // 2)
+
+
+def _board(data: Mapping[str, Any], board_id: str) -> dict[str, Any]:
+    """The one board that was asked for; of a hidden one monday.com says nothing at all."""
+    boards = data.get("boards")
+    if not isinstance(boards, list) or not all(isinstance(one, dict) for one in boards):
+        raise malformed(NAME)
+    if not boards:
+        raise Missing(
+            f"Board {board_id} is not there, or not visible to this account.",
+            code="monday_not_found",
+            suggestion="Check the number in the board's address, and who may see the board.",
+        )
+    return dict(boards[0])
+
+
+def _page(value: Any) -> tuple[list[Any], str | None]:
+    found = value if isinstance(value, dict) else {}
+    items, cursor = found.get("items"), found.get("cursor")
+    if not isinstance(items, list) or not isinstance(cursor, str | None):
+        raise malformed(NAME)
+    return items, cursor or None

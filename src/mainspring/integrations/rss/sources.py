@@ -1,0 +1,92 @@
+"""The entries of a feed as pages, on demand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.free_address import URL_SCHEMA, hosts_of, normal_address
+from mainspring.contracts.integration import MOST_FETCHED, Item, Portion, Source
+from mainspring.integrations.rss.client import fetch_feed
+from mainspring.integrations.rss.feed import entries_of
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+_ADDRESS: Final = re.compile(r"https?://[^\s<>\"']+", re.IGNORECASE)
+INPUT_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["url"],
+    "properties": {
+        "url": URL_SCHEMA,
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_FETCHED,
+            "default": MOST_FETCHED,
+        },
+    },
+    "examples": [{"url": "https://example.com/news.xml", "limit": 20}],
+    "x-mainspring-anti-examples": [
+        {"value": {"limit": 5}, "reason": "of which feed?"},
+        {"value": {"url": "https://example.com/a.xml", "limit": 0}, "reason": "at least one"},
+    ],
+}
+
+
+async def read(
+    ctx: CallContext, given: Mapping[str, Any], cursor: Mapping[str, Any] | None
+) -> Portion:
+    """All that the feed has now; a feed has no second page."""
+    del cursor
+    url = normal_address(str(given["url"]))
+    body, kind = await fetch_feed(ctx, url)
+    entries = await entries_of(body, kind)
+    most = int(given.get("limit", MOST_FETCHED))
+    note = None
+    if len(entries) > most:
+        note = f"The feed has {len(entries)} entries; the first {most} were read."
+    return Portion([_item(url, entry) for entry in entries[:most]], note=note)
+
+
+def from_request(request: str, now: datetime) -> dict[str, Any]:
+    """An input from a sentence: the address that stands in it."""
+    del now
+    found = _ADDRESS.search(request)
+    if found is None:
+        detail = "A feed is named by its address, and there is none in this request."
+        way = 'Give input, such as {"url": "https://example.com/news.xml"}.'
+        finding = Finding("/request", detail, "no_address", way)
+        raise Invalid(detail, code="no_address", findings=[finding])
+    return {"url": found[0].rstrip(".,;:!?)")}
+
+
+def _item(url: str, entry: Mapping[str, Any]) -> Item:
+    kept = {
+        "url": entry["url"],
+        "published": entry["published"] or "",
+        "author": entry["author"],
+        "feed": url,
+        "tags": entry["tags"],
+    }
+    return Item(
+        source_ref=f"rss:{url}#{entry['id']}",
+        type="rss_entry",
+        title=entry["title"],
+        body=entry["summary"],
+        frontmatter=kept,
+    )
+
+
+SOURCE: Final = Source(
+    name="rss",
+    input_schema=INPUT_SCHEMA,
+    read=read,
+    from_request=from_request,
+    most=MOST_FETCHED,
+    hosts=hosts_of,
+)

@@ -1,0 +1,176 @@
+"""A message of Slack as a page: one page for a message, or for a thread with its answers.
+
+Slack marks people, channels and links inside a text; they are spelt out, so that the page reads
+as the channel does. Everything in it was written by others and stays text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mainspring.contracts.errors import Upstream
+from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.provider_answers import one_line
+
+MESSAGE_POSTED: Final = "slack.message_posted"
+_TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
+_MARK: Final = re.compile(r"<([^<>\n]{1,3000})>")
+_USER: Final = re.compile(r"<@([UW][A-Z0-9]{2,20})(?:\|[^<>]*)?>")
+_TEXT: Final = 40_000
+_BODY: Final = 200_000
+_TITLE: Final = 80
+_FILES: Final = 20
+# A message of these kinds tells of the channel itself, and nobody wrote it.
+_OF_THE_CHANNEL: Final = frozenset(
+    {
+        "channel_archive", "channel_join", "channel_leave", "channel_name", "channel_purpose",
+        "channel_topic", "channel_unarchive", "group_join", "group_leave", "tombstone",
+    }
+)  # fmt: skip
+
+
+def is_ts(value: Any) -> bool:
+    """Whether this is the name of a message, which is also its time."""
+    return isinstance(value, str) and _TS.fullmatch(value) is not None
+
+
+def is_written(message: Any) -> bool:
+    """Whether somebody wrote it; a thing of unknown shape is looked at, and then told of."""
+    return not isinstance(message, Mapping) or message.get("subtype") not in _OF_THE_CHANNEL
+
+
+def begins_page(message: Any) -> bool:
+    """Whether it is a page of its own; an answer belongs to the page of its thread."""
+    if not isinstance(message, Mapping):
+        return True
+    return message.get("thread_ts") in {None, message.get("ts")}
+
+
+def newest_of(message: Any) -> str:
+    """The ts of the last thing said in a message and its thread; empty when it has none."""
+    if not isinstance(message, Mapping):
+        return ""
+    stamps = [str(one) for one in (message.get("ts"), message.get("latest_reply")) if is_ts(one)]
+    return max(stamps, key=as_number, default="")
+
+
+def as_number(ts: str) -> tuple[int, int]:
+    """A ts in its order; as text the longer one would be the smaller."""
+    seconds, _, rest = ts.partition(".")
+    return int(seconds or 0), int(rest.ljust(9, "0") or 0)
+
+
+def people_in(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Everybody who wrote or is named, in the order of the messages."""
+    found: dict[str, None] = {}
+    for one in messages:
+        if isinstance(one.get("user"), str):
+            found[one["user"]] = None
+        found.update(dict.fromkeys(_USER.findall(_text(one))))
+    return list(found)
+
+
+def readable(text: str, names: Mapping[str, str]) -> str:
+    """A text of Slack as a person reads it."""
+
+    def spelt(found: re.Match[str]) -> str:
+        inside, _, label = found[1].partition("|")
+        if inside.startswith("@"):
+            return "@" + (names.get(inside[1:]) or label or inside[1:])
+        if inside.startswith("#"):
+            return "#" + (label or inside[1:])
+        if inside.startswith("!"):
+            return label or "@" + inside[1:].partition("^")[0]
+        return f"{label} ({inside})" if label and label != inside else inside
+
+    return html.unescape(_MARK.sub(spelt, text))
+
+
+def item_of(
+    channel: str,
+    message: Any,
+    replies: Sequence[Mapping[str, Any]],
+    names: Mapping[str, str],
+) -> Item | Broken:
+    """The page of one message and the answers in its thread."""
+    ts = message.get("ts") if isinstance(message, Mapping) else None
+    if not isinstance(ts, str) or not is_ts(ts):
+        return Broken(
+            f"slack:{channel}:unreadable",
+            Upstream(
+                "Slack sent a message without its time.", code="slack_message", retryable=False
+            ),
+        )
+    said = readable(_text(message), names)
+    files = [name for one in (message, *replies) for name in _files(one)][:_FILES]
+    author = _author(message, names)
+    frontmatter: dict[str, Any] = {
+        "channel": channel,
+        "ts": ts,
+        "author": author,
+        "date": _moment(ts).isoformat(),
+        "replies": len(replies),
+    }
+    if files:
+        frontmatter["files"] = files
+    return Item(
+        source_ref=f"slack:{channel}:{ts}",
+        type="slack_message",
+        title=one_line(said, _TITLE) or f"Message of {author}",
+        body=_body((message, *replies), names),
+        frontmatter=frontmatter,
+        event=MESSAGE_POSTED,
+        payload={
+            "channel": channel,
+            "ts": ts,
+            "user": str(message.get("user") or message.get("bot_id") or ""),
+            "author": author,
+            "text": said[:4_000],
+            "posted_at": _moment(ts).isoformat(),
+        },
+    )
+
+
+def _body(messages: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
+    pieces = []
+    for one in messages:
+        when = one.get("ts")
+        at = (
+            f" ({_moment(when):%Y-%m-%d %H:%M} UTC)"
+            if isinstance(when, str) and is_ts(when)
+            else ""
+        )
+        attached = "".join(f"\n[file: {name}]" for name in _files(one))
+        pieces.append(f"{_author(one, names)}{at}: {readable(_text(one), names)}{attached}")
+    return "\n\n".join(pieces)[:_BODY]
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    text = message.get("text")
+    return text[:_TEXT] if isinstance(text, str) else ""
+
+
+def _author(message: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    user = message.get("user")
+    if isinstance(user, str):
+        return names.get(user, user)
+    for key in ("username", "bot_id"):
+        if isinstance(message.get(key), str):
+            return one_line(message[key], 80)
+    return "somebody"
+
+
+def _files(message: Mapping[str, Any]) -> Iterator[str]:
+    files = message.get("files")
+    for one in files[:_FILES] if isinstance(files, list) else ():
+        name = one.get("name") if isinstance(one, Mapping) else None
+        if isinstance(name, str) and name:
+            yield one_line(name, 200)
+
+
+def _moment(ts: str) -> datetime:
+    return datetime.fromtimestamp(min(int(ts.partition(".")[0]), 253_402_300_799), UTC)

@@ -1,0 +1,138 @@
+"""Slack again and again: what was said in the followed channels since the last look.
+
+Where a channel was read to is the ts of the last thing said in it, answers in threads included. A
+look goes back one day further, as an answer does not move the message that it answers: a thread
+with a new answer comes again, under its own name, and makes no second page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Missing, Upstream
+from mainspring.contracts.integration import Broken, Item, Poll, Portion
+from mainspring.integrations.slack.client import Page, Slack
+from mainspring.integrations.slack.messages import as_number, is_ts, newest_of
+from mainspring.integrations.slack.reading import pages_of
+from mainspring.integrations.slack.sources import channel_id
+
+MOST_CHANNELS: Final = 50
+_FIRST_LOOK: Final = timedelta(days=7)
+_LOOK_BACK: Final = timedelta(days=1)
+_NAME: Final = re.compile(r"[^\s,;]{1,81}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the reading is: how far each channel was read, and which one is being read."""
+
+    marks: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    page: str | None = None
+    # The last thing said on the pages of this channel that were read already.
+    high: str = ""
+
+    def as_cursor(self) -> dict[str, Any]:
+        return {
+            "marks": dict(self.marks), "ids": dict(self.ids), "name": self.name,
+            "page": self.page, "high": self.high,
+        }  # fmt: skip
+
+
+def place_of(cursor: Mapping[str, Any] | None) -> Place:
+    """The place that a kept cursor tells of."""
+    if cursor is None:
+        return Place()
+    return Place(
+        marks={str(key): one for key, one in dict(cursor.get("marks", {})).items() if is_ts(one)},
+        ids={str(key): str(one) for key, one in dict(cursor.get("ids", {})).items()},
+        name=str(cursor.get("name", "")),
+        page=cursor.get("page"),
+        high=str(cursor.get("high", "")),
+    )
+
+
+def channels_of(settings: Mapping[str, Any]) -> list[str]:
+    """The channels that a connection follows, as they were written: ids or names."""
+    told = settings.get("channels")
+    text = " ".join(map(str, told)) if isinstance(told, Sequence) and not isinstance(told, str) \
+        else str(told or "")  # fmt: skip
+    return list(dict.fromkeys(_NAME.findall(text)))[:MOST_CHANNELS]
+
+
+def slack_poll(slack: Slack) -> Poll:
+    """The poll over one Slack."""
+
+    async def read(
+        ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        names = channels_of(settings)
+        if not names:
+            return Portion([], cursor, note="The connection names no channels to follow.")
+        place = place_of(cursor)
+        if place.name not in names:
+            place = replace(place, name=names[0], page=None, high="")
+        try:
+            items, place, done = await _look(ctx, slack, place)
+        except (Upstream, Missing) as problem:
+            if problem.retryable:
+                raise
+            # One channel that is gone does not hold up the others.
+            items, done = [Broken(f"slack:{place.name}", problem)], True
+            place = replace(place, page=None, high="")
+        if not done:
+            return Portion(items, place.as_cursor(), more=True)
+        following = names[names.index(place.name) + 1 :]
+        place = replace(place, name=following[0] if following else "", page=None, high="")
+        return Portion(items, place.as_cursor(), more=bool(following))
+
+    return Poll("slack", "New messages in the channels that a connection follows.", read)
+
+
+async def _look(
+    ctx: CallContext, slack: Slack, place: Place
+) -> tuple[list[Item | Broken], Place, bool]:
+    """One page of one channel; whether it was the last one of it."""
+    channel = place.ids.get(place.name) or await channel_id(ctx, slack, place.name)
+    mark = place.marks.get(channel) or stamp(ctx.clock.now() - _FIRST_LOOK)
+    page = await _page(ctx, slack, channel, mark, place.page)
+    high = max([place.high, mark, *map(newest_of, page.messages)], key=as_number)
+    fresh = [one for one in page.messages if _is_new(one, mark)]
+    items = await pages_of(ctx, slack, channel, fresh)
+    ids = {**place.ids, place.name: channel}
+    if page.following is not None:
+        return items, replace(place, ids=ids, page=page.following, high=high), False
+    return items, replace(place, ids=ids, marks={**place.marks, channel: high}), True
+
+
+async def _page(ctx: CallContext, slack: Slack, channel: str, mark: str, page: str | None) -> Page:
+    """A page; where Slack has forgotten where it began, the channel is read from its mark again."""
+    oldest = stamp_before(mark)
+    try:
+        return await slack.history(ctx.http, channel, oldest=oldest, page=page)
+    except Upstream as problem:
+        if problem.code != "slack_invalid_cursor" or page is None:
+            raise
+    return await slack.history(ctx.http, channel, oldest=oldest)
+
+
+def _is_new(message: Any, mark: str) -> bool:
+    newest = newest_of(message)
+    return not newest or as_number(newest) > as_number(mark)
+
+
+def stamp(at: datetime) -> str:
+    """A moment as Slack writes it."""
+    return f"{at.timestamp():.6f}"
+
+
+def stamp_before(mark: str) -> str:
+    """A day before a ts."""
+    seconds, _, rest = mark.partition(".")
+    return f"{max(int(seconds) - int(_LOOK_BACK.total_seconds()), 0)}.{rest}"

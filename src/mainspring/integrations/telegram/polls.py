@@ -1,0 +1,120 @@
+"""Reading what came to the bot: texts of its owner, codes that link a chat, buttons.
+
+Whoever else finds the bot and writes to it is not heard. What was read is gone at Telegram only
+when the next look asks beyond it, and that is known here in the transaction that kept it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, TypeGuard
+
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.integration import Item, Poll, Portion
+from mainspring.integrations.telegram.client import MOST_UPDATES, Telegram
+from mainspring.integrations.telegram.events import BUTTON_PRESSED, MESSAGE_RECEIVED, STARTED
+
+# Whoever presses a button waits for it: so long each look stays there for something to come.
+_WAIT: Final = 20
+_START: Final = re.compile(r"/start ([A-Za-z0-9_-]{16,64})")
+_SHOWN: Final = 80
+
+
+def updates_poll(telegram: Telegram) -> Poll:
+    """The poll over one Telegram."""
+
+    async def read(
+        ctx: CallContext, settings: Mapping[str, Any], cursor: Mapping[str, Any] | None
+    ) -> Portion:
+        known = (cursor or {}).get("offset")
+        offset = known if _is_number(known) else 0
+        # The first look is to be over soon: somebody may be waiting for what has come already.
+        found = await telegram.updates(ctx, offset, _WAIT if offset else 0)
+        return portion(found, settings, offset)
+
+    return Poll(
+        "updates", "What its owner writes to the bot, and the buttons they press.", read,
+        every="* * * * *",
+    )  # fmt: skip
+
+
+def portion(found: Any, settings: Mapping[str, Any], offset: int) -> Portion:
+    """Everything that is for us among what came, and where the next look begins."""
+    items: list[Item] = []
+    for update in found:
+        if not isinstance(update, Mapping) or not _is_number(update.get("update_id")):
+            continue
+        offset = max(offset, update["update_id"] + 1)
+        item = _item(update, settings)
+        if item is not None:
+            items.append(item)
+    return Portion(items, {"offset": offset}, more=len(found) >= MOST_UPDATES)
+
+
+def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | None:
+    ref = f"telegram:{update['update_id']}"
+    pressed = update.get("callback_query")
+    if isinstance(pressed, Mapping):
+        return _pressed(ref, pressed)
+    message = update.get("message")
+    if not isinstance(message, Mapping) or not isinstance(message.get("text"), str):
+        return None
+    chat, user = _id_in(message, "chat"), _id_in(message, "from")
+    if chat is None or user is None:
+        return None
+    started = _START.fullmatch(message["text"].strip())
+    if started is not None:
+        who = message["from"]
+        name = str(who.get("username") or who.get("first_name") or "")[:_SHOWN]
+        told = {"code": started[1], "chat_id": chat, "user_id": user, "name": name}
+        return Item(ref, "", "", event=STARTED.type, payload=told)
+    if (chat, user) != (settings.get("chat_id"), settings.get("user_id")):
+        return None
+    return _written(message, chat)
+
+
+def _written(message: Mapping[str, Any], chat: int) -> Item | None:
+    number, at = message.get("message_id"), message.get("date")
+    if not _is_number(number) or not _is_number(at):
+        return None
+    text = message["text"]
+    moment = datetime.fromtimestamp(at, UTC).isoformat()
+    return Item(
+        source_ref=f"telegram:{chat}:{number}",
+        type="telegram_message",
+        title=" ".join(text.split())[:_SHOWN] or "A message",
+        body=text,
+        frontmatter={"message_id": number, "date": moment},
+        event=MESSAGE_RECEIVED.type,
+        payload={"text": text, "message_id": number, "date": moment},
+    )
+
+
+def _pressed(ref: str, pressed: Mapping[str, Any]) -> Item | None:
+    message, data = pressed.get("message"), pressed.get("data")
+    user = _id_in(pressed, "from")
+    if not isinstance(message, Mapping) or not isinstance(data, str) or user is None:
+        return None
+    chat, number = _id_in(message, "chat"), message.get("message_id")
+    if chat is None or not _is_number(number):
+        return None
+    told = {
+        "data": data[:64],
+        "chat_id": chat,
+        "user_id": user,
+        "message_id": number,
+        "callback_id": str(pressed.get("id", ""))[:64],
+    }
+    return Item(ref, "", "", event=BUTTON_PRESSED.type, payload=told)
+
+
+def _id_in(held: Mapping[str, Any], name: str) -> int | None:
+    one = held.get(name)
+    found = one.get("id") if isinstance(one, Mapping) else None
+    return found if _is_number(found) else None
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)

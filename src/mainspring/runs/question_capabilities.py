@@ -1,0 +1,178 @@
+"""Questions of plans as capabilities: a step asks, people list and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from mainspring.actions.agent.sample import sample_of
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+)
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Denied, Fault, Finding, Invalid
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.roles import Permission
+from mainspring.definition.json_schema import compile_schema
+from mainspring.runs.question_schemas import (
+    ANSWER_INPUT,
+    ANSWER_OUTPUT,
+    ASK_INPUT,
+    ASK_OUTPUT,
+    LIST_INPUT,
+    LIST_OUTPUT,
+    USUAL,
+)
+from mainspring.runs.questions import Question, answer, ask, held, list_questions
+
+ASK: Final = "approval.ask"
+_DAY: Final = 86_400
+_TEXTS: Final = ("id", "automation_id", "run_id")
+
+
+def question_capabilities(limits: Limits) -> tuple[Capability, ...]:
+    """All of them."""
+
+    async def answered(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        return await _answered(ctx, given, limits)
+
+    return (
+        capability_of(
+            ASK,
+            "Ask a person",
+            "The step of an approval calls it; the question waits in the inbox.",
+            ASK_INPUT, ASK_OUTPUT, _asked,
+            Annotations(
+                effect=Effect.KEEP, transactional=True, seconds=0.05, audience=Audience.RUNS,
+                stub=_pretended,
+            ),
+        ),
+        capability_of(
+            "list_approvals",
+            "List the questions of plans",
+            "The newest first: what a run asks, in which form it wants the answer, and until "
+            "when. Left out, status is pending.",
+            LIST_INPUT, LIST_OUTPUT, _listed,
+            Annotations(
+                effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+            ),
+        ),
+        capability_of(
+            "answer_approval",
+            "Answer a question of a plan",
+            "Once; the run goes on with it. The answer is judged by the form of the question.",
+            ANSWER_INPUT, ANSWER_OUTPUT, answered,
+            Annotations(
+                effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+                permission=Permission.DECIDE,
+                subject=lambda given, _: given.get("approval_id"),
+            ),
+        ),
+    )  # fmt: skip
+
+
+async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    run = ctx.run
+    if run is None:
+        raise Fault("Only a run asks.", retryable=False)
+    seconds = given.get("timeout_seconds", _DAY)
+    roles = given.get("roles")
+    question = Question(
+        id=new_id(),
+        title=given["title"],
+        message=given.get("message", ""),
+        form=given.get("form"),
+        usual={"value": given["default"]} if "default" in given else None,
+        roles=None if roles is None else tuple(roles),
+        on_decline=given.get("on_decline", "fail"),
+        notify=tuple(given.get("notify", ("inbox",))),
+        expires_at=ctx.clock.now() + timedelta(seconds=seconds),
+    )
+    place = (run.automation_id, run.id, run.step, run.item)
+    await ask(ctx.tx, ctx.actor.workspace_id, place, question)
+    return {
+        "approval_id": str(question.id),
+        "expires_at": question.expires_at.isoformat(),
+        "answer": None,
+    }
+
+
+def _pretended(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A trial asks nobody: it goes on with the answer for silence, or with one of that shape."""
+    form = given.get("form")
+    made_up = None if form is None else sample_of(form)
+    return {"approval_id": None, "expires_at": None, "answer": given.get("default", made_up)}
+
+
+async def _listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    most = given.get("limit", USUAL)
+    after = given.get("after")
+    rows = await list_questions(
+        ctx.tx, ctx.actor.workspace_id, status=given.get("status", "pending"),
+        after=None if after is None else UUID(after), most=most + 1,
+    )  # fmt: skip
+    page = rows[:most]
+    return {
+        "approvals": [_entry(row) for row in page],
+        "next": str(page[-1]["id"]) if len(rows) > most else None,
+    }
+
+
+async def _answered(ctx: CallContext, given: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    row = await held(ctx.tx, ctx.actor.workspace_id, UUID(given["approval_id"]))
+    role = ctx.actor.role
+    if row["roles"] is not None and (role is None or role.value not in row["roles"]):
+        raise Denied(
+            f"This question is for {' or '.join(row['roles'])}.",
+            code="not_asked",
+            suggestion="Let somebody with that role answer it.",
+        )
+    approved = given["decision"] == "approved"
+    value = given.get("answer")
+    if approved and row["form"] is not None:
+        findings = compile_schema(row["form"], limits).findings(value, "/answer")
+        if findings:
+            raise Invalid(
+                f"The answer does not fit the form: {findings[0].detail}",
+                code="answer_invalid",
+                findings=findings,
+            )
+    elif value is not None and row["form"] is None:
+        detail = "This question has no form: approved or declined is all it takes."
+        raise Invalid(detail, findings=[Finding("/answer", detail, "no_form")])
+    await answer(ctx.tx, ctx.actor, row, approved=approved, answer=value)
+    return {
+        "ok": True,
+        "approval_id": str(row["id"]),
+        "status": "approved" if approved else "declined",
+        "run_id": str(row["run_id"]),
+    }
+
+
+def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
+    ids = {name: str(row[name]) for name in _TEXTS}
+    ids["approval_id"] = ids.pop("id")
+    answered = row["answer"]
+    return {
+        **ids,
+        "automation": row["automation"],
+        "step": row["step"],
+        "status": row["status"],
+        "title": row["title"],
+        "message": row["message"],
+        "form": row["form"],
+        "default": None if row["usual"] is None else row["usual"]["value"],
+        "roles": row["roles"],
+        "answer": None if answered is None else answered.get("value"),
+        "answered_by": None if row["answered_by"] is None else str(row["answered_by"]),
+        "answered_at": None if row["answered_at"] is None else row["answered_at"].isoformat(),
+        "created_at": row["created_at"].isoformat(),
+        "expires_at": row["expires_at"].isoformat(),
+    }

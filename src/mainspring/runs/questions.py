@@ -1,0 +1,177 @@
+"""Questions that steps have asked, and what people answered.
+
+A question belongs to one step of one run. It is answered once, by somebody who may, and the
+answer wakes the run: at once when it sleeps, and before it falls asleep when it is still on its
+way there. What nobody answered in time is over without anybody coming by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Denied, Expired, Fault, Missing
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor, Transaction
+    from mainspring.store.database import Database
+
+# Nobody has to come by for a question to run out.
+_STATUS = """CASE WHEN q.status = 'pending' AND q.expires_at <= now() THEN 'expired'
+        ELSE q.status END"""
+_COLUMNS = f"""q.id, q.automation_id, q.run_id, q.step, q.item, q.title, q.message, q.form,
+        q.usual, q.roles, q.on_decline, {_STATUS} AS status, q.answer, q.answered_by,
+        q.answered_at, q.created_at, q.expires_at"""
+_ADD = """
+    INSERT INTO approvals (workspace_id, id, automation_id, run_id, step, item, title, message,
+        form, usual, roles, on_decline, notify, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+"""
+_LAST = f"""
+    SELECT {_COLUMNS} FROM approvals q
+    WHERE q.workspace_id = $1 AND q.run_id = $2 AND q.step = $3 AND q.item = $4
+    ORDER BY q.id DESC LIMIT 1
+"""
+# A run that has ended waits for nobody, whatever its questions say.
+_LIST = f"""
+    SELECT {_COLUMNS}, a.name AS automation FROM approvals q
+    JOIN runs r ON r.workspace_id = q.workspace_id AND r.id = q.run_id
+    JOIN automations a ON a.workspace_id = q.workspace_id AND a.id = q.automation_id
+    WHERE q.workspace_id = $1 AND ($2::uuid IS NULL OR q.id < $2)
+      AND ($3::text IS NULL OR {_STATUS} = $3)
+      AND ($3::text IS DISTINCT FROM 'pending' OR r.status IN ('pending', 'running', 'waiting'))
+    ORDER BY q.id DESC LIMIT $4
+"""
+_HOLD = f"SELECT {_COLUMNS} FROM approvals q WHERE q.workspace_id = $1 AND q.id = $2 FOR UPDATE"
+_RUN = "SELECT status FROM runs WHERE workspace_id = $1 AND id = $2 FOR UPDATE"
+_ANSWER = """
+    UPDATE approvals SET status = $3, answer = $4, answered_by = $5, answered_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_WAKE = """
+    UPDATE runs SET due_at = CASE WHEN status = 'waiting' THEN now() ELSE due_at END,
+        nudged_at = CASE WHEN status = 'waiting' THEN nudged_at ELSE now() END
+    WHERE workspace_id = $1 AND id = $2
+"""
+# A hint to the workers of every machine; without it they look once a second.
+_HINT = "SELECT pg_notify('mainspring_runs', '')"
+_UNDER_WAY: Final = frozenset({"pending", "running", "waiting"})
+
+
+@dataclass(frozen=True, slots=True)
+class CameTo:
+    """What a step goes on with, or until when it sleeps on."""
+
+    value: Mapping[str, Any] | None = None
+    until: datetime | None = None
+
+
+# Workspace, run, step and item of a question, and the moment of asking.
+Answers = Callable[[UUID, UUID, str, str, datetime], Awaitable[CameTo]]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked."""
+
+    id: UUID
+    title: str
+    message: str
+    form: Mapping[str, Any] | None
+    # The answer for silence, as the only entry of an object; None: silence is a failure.
+    usual: Mapping[str, Any] | None
+    roles: tuple[str, ...] | None
+    on_decline: str
+    notify: tuple[str, ...]
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The questions behind the steps of runs."""
+
+    database: Database
+
+    async def came_to(
+        self, workspace_id: UUID, run_id: UUID, step: str, item: str, now: datetime
+    ) -> CameTo:
+        """What came of a step's question; a problem when the run cannot go on."""
+        async with self.database.acquire() as connection:
+            row = await connection.fetchrow(_LAST, workspace_id, run_id, step, item)
+        if row is None:
+            raise Fault("The question of this step is not there.", retryable=False)
+        if row["status"] == "pending" and row["expires_at"] > now:
+            return CameTo(until=row["expires_at"])
+        return CameTo(value=_value(row))
+
+
+async def ask(
+    tx: Transaction, workspace_id: UUID, at: tuple[UUID, UUID, str, str], question: Question
+) -> None:
+    """Keeps a question of a step: automation, run, step and item say which."""
+    await tx.execute(
+        _ADD, workspace_id, question.id, *at, question.title, question.message, question.form,
+        question.usual, None if question.roles is None else list(question.roles),
+        question.on_decline, list(question.notify), question.expires_at,
+    )  # fmt: skip
+
+
+async def list_questions(
+    tx: Transaction, workspace_id: UUID, *, status: str | None, after: UUID | None, most: int
+) -> list[dict[str, Any]]:
+    """The newest first."""
+    rows = await tx.fetch(_LIST, workspace_id, after, status, most)
+    return [dict(row) for row in rows]
+
+
+async def held(tx: Transaction, workspace_id: UUID, question_id: UUID) -> Any:
+    """A question that can be answered now, held until the end of the transaction."""
+    row = await tx.fetchrow(_HOLD, workspace_id, question_id)
+    if row is None:
+        raise Missing("There is no such question.", code="no_approval")
+    if row["status"] == "expired":
+        raise Expired(
+            "The time for this answer is over, and the run has gone on without it.",
+            code="approval_expired",
+        )
+    if row["status"] != "pending":
+        raise Clash(
+            f"This question was answered before: {row['status']}.", code="approval_answered"
+        )
+    run = await tx.fetchrow(_RUN, workspace_id, row["run_id"])
+    if run is None or run["status"] not in _UNDER_WAY:
+        raise Clash("The run that asked has ended.", code="run_ended")
+    return row
+
+
+async def answer(tx: Transaction, actor: Actor, row: Any, *, approved: bool, answer: Any) -> None:
+    """Keeps an answer and wakes the run that waits for it."""
+    space = actor.workspace_id
+    status = "approved" if approved else "declined"
+    await tx.execute(_ANSWER, space, row["id"], status, {"value": answer}, actor.id)
+    await tx.execute(_WAKE, space, row["run_id"])
+    await tx.fetchrow(_HINT)
+
+
+def _value(row: Any) -> dict[str, Any]:
+    """The step's value; a problem where the plan does not go on."""
+    if row["status"] == "declined" and row["on_decline"] == "fail":
+        raise Denied(f"Somebody said no: {row['title']}", code="approval_declined")
+    if row["status"] in ("approved", "declined"):
+        return {
+            "approved": row["status"] == "approved",
+            "answer": (row["answer"] or {}).get("value"),
+            "answered_by": str(row["answered_by"]),
+            "timed_out": False,
+        }
+    if row["usual"] is None:
+        raise Expired(f"Nobody answered in time: {row['title']}", code="approval_expired")
+    return {
+        "approved": True,
+        "answer": row["usual"]["value"],
+        "answered_by": None,
+        "timed_out": True,
+    }

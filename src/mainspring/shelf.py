@@ -1,0 +1,75 @@
+"""The shelf: every integration of this installation, found by listing and built with its address.
+
+Folders of the house and packages of others yield the same value: a function ``integration`` that
+is given the addresses an operator has set and answers what it adds. A package from outside is
+found by its entry point, and can never stand for one of ours.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
+
+import mainspring.integrations
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.integration import Integration
+from mainspring.settings import Settings
+
+GROUP: Final = "mainspring.integrations"
+Build = Callable[[Mapping[str, str]], Integration]
+
+
+def build_shelf(settings: Settings) -> tuple[Integration, ...]:
+    """The integrations of this installation, each given what the operator set for it."""
+    addresses = addresses_of(settings)
+    found = {one.id: one for one in _built_in(addresses)}
+    for point in entry_points(group=GROUP):
+        one = _from_outside(point, addresses)
+        if one.id in found:
+            raise Invalid(
+                f"The package behind {point.value} brings an integration called {one.id}, "
+                "and there is one of that name already.",
+                code="integration_twice",
+                suggestion="Uninstall one of the two.",
+            )
+        found[one.id] = one
+    return tuple(found[name] for name in sorted(found))
+
+
+def addresses_of(settings: Settings) -> dict[str, str]:
+    """Where the operator wants integrations to be reached, by their ids."""
+    return {
+        "slack": settings.slack_url,
+        "telegram": settings.telegram_url,
+        **settings.integration_urls,
+    }
+
+
+def _built_in(addresses: Mapping[str, str]) -> Iterator[Integration]:
+    shelf = mainspring.integrations
+    for folder in pkgutil.iter_modules(shelf.__path__, f"{shelf.__name__}."):
+        if folder.ispkg:
+            build: Build = importlib.import_module(folder.name).integration
+            yield build(addresses)
+
+
+def _from_outside(point: EntryPoint, addresses: Mapping[str, str]) -> Integration:
+    """One of somebody else; what is wrong with it is said with the name of its package."""
+    try:
+        made = point.load()(addresses)
+    except Exception as error:
+        raise Invalid(
+            f"The integration {point.name} of {point.value} could not be built: {error}",
+            code="integration_broken",
+            suggestion="Mend or uninstall that package.",
+        ) from error
+    if not isinstance(made, Integration):
+        raise Invalid(
+            f"{point.value} does not answer an integration.",
+            code="integration_broken",
+            suggestion="Its entry point must name a function that answers one.",
+        )
+    return made

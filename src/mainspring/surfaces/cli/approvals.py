@@ -1,0 +1,123 @@
+"""``approvals`` and ``rules``: what plans ask of people, and what people need not be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
+from mainspring.gate.direct import Visitor
+from mainspring.gate.outside.quoted import quoted
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import short_id
+from mainspring.surfaces.cli.local import local_owner
+from mainspring.surfaces.cli.screen import one_line
+from mainspring.surfaces.cli.words import hint
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.cli.screen import Screen
+    from mainspring.surfaces.rooms import Rooms
+
+
+async def show_approvals(desk: Desk, screen: Screen, *, most: int) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await _call(rooms, "list_approvals", limit=min(most, 100))
+    if screen.for_programs:
+        screen.answer(found)
+    elif found["approvals"]:
+        for one in found["approvals"]:
+            screen.say(*_question(one, screen), "")
+        screen.say(f"  {hint('approvals', 'approve', 'QUESTION')}")
+    else:
+        screen.say("No plan asks anything.")
+    return exits.DONE
+
+
+async def answer_question(
+    desk: Desk, screen: Screen, text: str, *, approved: bool, answer: str | None
+) -> int:
+    given: dict[str, Any] = {"decision": "approved" if approved else "declined"}
+    if answer is not None:
+        given["answer"] = _json(answer)
+    async with desk.doors.open(desk.settings()) as rooms:
+        listed = (await _call(rooms, "list_approvals", limit=100))["approvals"]
+        one = _meant(listed, "approval_id", text, "question")
+        told = await _call(rooms, "answer_approval", approval_id=one["approval_id"], **given)
+    if screen.for_programs:
+        screen.answer(told)
+    else:
+        screen.say("The run goes on with your answer." if approved else "The run is told no.")
+    return exits.DONE
+
+
+async def show_rules(desk: Desk, screen: Screen) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await _call(rooms, "list_standing_rules")
+    if screen.for_programs:
+        screen.answer(found)
+    elif found["rules"]:
+        for one in found["rules"]:
+            screen.say(*_rule(one, screen), "")
+    else:
+        screen.say("There are no standing rules: every draft waits for a person.")
+    return exits.DONE
+
+
+async def decide(desk: Desk, screen: Screen, text: str, what: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        listed = (await _call(rooms, "list_standing_rules", limit=100))["rules"]
+        rule_id = _meant(listed, "rule_id", text, "rule")["rule_id"]
+        if what == "withdraw":
+            told = await _call(rooms, "withdraw_standing_rule", rule_id=rule_id)
+        else:
+            told = await _call(rooms, "decide_standing_rule", rule_id=rule_id, decision=what)
+    if screen.for_programs:
+        screen.answer(told)
+    else:
+        screen.say(f"The rule is {told['status']}.")
+    return exits.DONE
+
+
+async def _call(rooms: Rooms, capability: str, **given: Any) -> Any:
+    return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+
+
+def _meant(found: Sequence[Mapping[str, Any]], key: str, text: str, what: str) -> Mapping[str, Any]:
+    """The one whose id begins so."""
+    close = [one for one in found if str(one[key]).startswith(text.lower())]
+    close = close or [one for one in found if str(one[key]).endswith(text.lower())]
+    if len(close) == 1:
+        return close[0]
+    if close:
+        raise Clash(f"More than one {what} begins with {text!r}.", code="ambiguous")
+    raise Missing(f"There is no {what} that begins with {text!r}.", code=f"no_{what}")
+
+
+def _json(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        detail = 'The answer must be JSON, such as \'{"day": "2026-12-01"}\'.'
+        raise Invalid(detail, findings=[Finding("/answer", detail, "not_json")]) from None
+
+
+def _question(one: Mapping[str, Any], screen: Screen) -> Iterator[str]:
+    yield f"{short_id(one['approval_id'], screen)}  {one_line(one['title'])}"
+    yield f"  asked by   {one_line(one['automation'])}"
+    if one["message"]:
+        yield f"  message    {one_line(one['message'])}"
+    if one["form"] is not None:
+        yield f"  form       {quoted(one['form'])}"
+    if one["roles"] is not None:
+        yield f"  for        {', '.join(one['roles'])}"
+    yield f"  until      {one['expires_at']}"
+
+
+def _rule(one: Mapping[str, Any], screen: Screen) -> Iterator[str]:
+    yield f"{short_id(one['rule_id'], screen)}  {one['status']}  {one['capability']}"
+    yield f"  automation  {one_line(one['automation'])}, version {one['version']}"
+    yield f"  exactly     {quoted(one['pattern'])}"
+    yield f"  confirmed   {one['seen']} times unchanged before; let go {one['uses']} times since"

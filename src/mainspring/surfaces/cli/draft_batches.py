@@ -1,0 +1,79 @@
+"""Several drafts at once: those that one turn asked for, answered as a set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Invalid, Missing
+from mainspring.gate.direct import Visitor
+from mainspring.gate.drafts import list_drafts
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.local import local, local_owner
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import hint
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+_MOST = 500
+# As many as confirm_actions takes.
+_AT_ONCE = 50
+
+
+async def answer_batch(
+    desk: Desk, screen: Screen, text: str, *, sends: bool, reason: str | None
+) -> int:
+    """Confirms or discards what waits of one batch."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        drafts = await _waiting(rooms, _batch(text))
+        results: list[Mapping[str, Any]] = []
+        for start in range(0, len(drafts), _AT_ONCE):
+            given: dict[str, Any] = {
+                "draft_ids": [str(one["id"]) for one in drafts[start : start + _AT_ONCE]]
+            }
+            if reason is not None:
+                given["reason"] = reason
+            name = "confirm_actions" if sends else "discard_actions"
+            answer = await rooms.gate.direct(Visitor(local_owner(rooms)), name, given)
+            results += answer["results"]
+    if screen.for_programs:
+        screen.answer({"results": results})
+    else:
+        screen.say(*_lines(drafts, results))
+    return exits.FAILED if any(one["status"] == "failed" for one in results) else exits.DONE
+
+
+def _batch(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Invalid(
+            "A batch is named by its whole id.",
+            code="usage",
+            suggestion=f"{hint('drafts')} shows the batches.",
+        ) from None
+
+
+async def _waiting(rooms: Rooms, batch: UUID) -> list[dict[str, Any]]:
+    """The oldest first, as they were asked for."""
+    words = await rooms.registry.of(rooms.workspace_id)
+    async with local(rooms).acquire() as connection:
+        found = await list_drafts(
+            connection, rooms.workspace_id, words, status="pending", most=_MOST
+        )
+    drafts = [one for one in reversed(found) if one["batch_id"] == batch]
+    if not drafts:
+        raise Missing("Nothing of this batch waits.", code="no_batch")
+    return drafts
+
+
+def _lines(drafts: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> list[str]:
+    said = []
+    for draft, one in zip(drafts, results, strict=True):
+        said.append(f"{one['status']}: {one_line(draft['preview'], 200)}")
+        if one.get("error"):
+            said.append(f"  {one_line(str(one['error'].get('detail', '')), 400)}")
+    return said

@@ -1,0 +1,94 @@
+"""``inbox prompts``: what waits for a person, as a session begins with it.
+
+There are two kinds. A notification is only to be read: it is shown and counts as read by this
+member. A prompt wants a decision: it is shown in its own words, and stays until somebody has
+decided. Each carries a marker with its id, by which ``ack_inbox_action`` knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mainspring.gate.direct import Visitor
+from mainspring.gate.drafts import list_drafts
+from mainspring.gate.outside.quoted import quoted
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.local import local, local_owner
+from mainspring.surfaces.cli.screen import Screen
+from mainspring.workspace.inbox import notifications
+from mainspring.workspace.inbox_decisions import decided
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+
+def marker(action_id: object) -> str:
+    """What a reader of the prompt finds the action by."""
+    return f"<!-- mainspring:action {action_id} -->"
+
+
+async def show_prompts(desk: Desk, screen: Screen, *, most: int) -> int:
+    """Prints what this member has not decided about yet, the newest first."""
+    async with desk.doors.open(desk.settings()) as rooms:
+        items = await _waiting(rooms, most)
+        for item in items:
+            if item["kind"] == "notification":
+                given = {"id": item["id"], "decision": "auto"}
+                await rooms.gate.direct(Visitor(local_owner(rooms)), "ack_inbox_action", given)
+    if screen.for_programs:
+        screen.answer({"items": items})
+        return exits.DONE
+    for item in items:
+        screen.say(item["marker"], *_words(item), "")
+    if not items:
+        screen.say("Nothing waits.")
+    return exits.DONE
+
+
+async def _waiting(rooms: Rooms, most: int) -> list[dict[str, Any]]:
+    space, owner = rooms.workspace_id, local_owner(rooms)
+    words = await rooms.registry.of(space)
+    async with local(rooms).acquire() as connection:
+        drafts = await list_drafts(connection, space, words, status="pending", most=most)
+        told = await notifications(connection, space, most, unread=True)
+        ids = [one["id"] for one in (*drafts, *told)]
+        known = await decided(connection, space, owner.id, ids)
+    items = [_prompt(one) for one in drafts if one["id"] not in known]
+    return items + [_notification(one) for one in told if one["id"] not in known]
+
+
+def _prompt(draft: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "prompt",
+        "id": str(draft["id"]),
+        "marker": marker(draft["id"]),
+        "title": draft["preview"],
+        "message": quoted(draft["arguments"]),
+        "action": draft["action"],
+        "hash": draft["hash"],
+        "expires_at": draft["expires_at"].isoformat(),
+    }
+
+
+def _notification(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "notification",
+        "id": str(entry["id"]),
+        "marker": marker(entry["id"]),
+        "title": entry["title"],
+        "message": entry["message"],
+    }
+
+
+def _words(item: Mapping[str, Any]) -> list[str]:
+    """Its own words, quoted: what a stranger wrote is data, also for whoever reads this."""
+    said = [f"{item['kind']}: {quoted(item['title'])}"]
+    if item["kind"] == "prompt":
+        said.append(f"  draft {item['id']}, {item['action']}, until {item['expires_at']}")
+        said.append(f"  arguments: {item['message']}")
+        said.append(f"  hash {item['hash']}")
+    elif item["message"]:
+        said.append(f"  {quoted(item['message'])}")
+    return said

@@ -1,0 +1,32 @@
+"""The commands for whoever writes an integration of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mainspring.surfaces.cli.options import Json, at_desk, make_group
+
+
+def add_to(app: typer.Typer, panel: str) -> None:
+    """Adds the group of commands that begin something new."""
+    group = make_group("Begin something of your own, such as an integration.")
+    group.command(name="integration")(_integration)
+    app.add_typer(group, name="scaffold", rich_help_panel=panel)
+
+
+def _integration(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called, such as acme.")],
+    into: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the new package is made.")
+    ] = Path(),
+    for_programs: Json = False,
+) -> int:
+    """Write the files of a new integration: a package that installs and passes every check."""
+    from mainspring.surfaces.cli.scaffolding import scaffold_integration
+
+    desk, screen = at_desk(ctx, for_programs)
+    return scaffold_integration(desk, screen, name, into)

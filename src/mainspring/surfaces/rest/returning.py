@@ -1,0 +1,81 @@
+"""Coming back from signing in elsewhere.
+
+Whoever comes back is sent by another site, and then a browser does not show who is signed in
+here. So the first answer is a page of ours that leads to the same address once more: now it is
+we who ask, and the browser shows its session.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Final
+from urllib.parse import urlencode
+
+from fastapi import Request
+from starlette.responses import HTMLResponse, Response
+
+from mainspring.contracts.errors import Problem, Unauthenticated
+
+_MOST: Final = 4_096
+AGAIN: Final = "again"
+_HTML: Final = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width">{head}'
+    "<title>{title}</title></head><body>{body}</body></html>"
+)
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+def brought(request: Request, *names: str) -> dict[str, str | None]:
+    """What the other side sent along; of what comes twice, nothing is believed."""
+    found: dict[str, str | None] = {}
+    for name in names:
+        values = request.query_params.getlist(name)
+        found[name] = values[0] if len(values) == 1 and len(values[0]) <= _MOST else None
+    return found
+
+
+def once_more(request: Request) -> Response:
+    """A page that leads to this very address, asked by us."""
+    query = urlencode([*request.query_params.multi_items(), (AGAIN, "1")])
+    link = html.escape(f"?{query}", quote=True)
+    return HTMLResponse(
+        _HTML.format(
+            head=f'<meta http-equiv="refresh" content="0;url={link}">',
+            title="One moment",
+            body=f'<p><a href="{link}">Go on</a></p>',
+        ),
+        headers=_HEADERS,
+    )
+
+
+def page(
+    title: str, detail: str, suggestion: str | None = None, status: int = 200,
+    *, link: tuple[str, str] | None = None,
+) -> Response:  # fmt: skip
+    """What came of it, for somebody who looks at a browser."""
+    lines = "".join(f"<p>{html.escape(line)}</p>" for line in (detail, suggestion) if line)
+    if link is not None:
+        address, words = (html.escape(part, quote=True) for part in link)
+        lines += f'<p><a href="{address}">{words}</a></p>'
+    shown = html.escape(title)
+    return HTMLResponse(
+        _HTML.format(head="", title=shown, body=f"<h1>{shown}</h1>{lines}"), status, _HEADERS
+    )
+
+
+def problem_page(problem: Problem, link: tuple[str, str] | None = None) -> Response:
+    """What went wrong, and what to do."""
+    return page(problem.title, problem.detail, problem.suggestion, problem.status, link=link)
+
+
+def not_signed_in() -> Unauthenticated:
+    """Nobody is known in this browser."""
+    return Unauthenticated(
+        "This browser is not signed in to Mainspring.",
+        code="unknown_session",
+        suggestion="Sign in at /sign-in, and begin to sign in to the server again.",
+    )

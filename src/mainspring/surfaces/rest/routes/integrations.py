@@ -1,0 +1,105 @@
+"""Integrations: what there is, a member's own accounts, and coming back from signing in.
+
+Only the member who left may come back, to the place of the provider they left for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Final
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.manifest import source_of
+from mainspring.contracts.roles import Permission
+from mainspring.gate.connected.reception import CALLBACK
+from mainspring.store.audit import entry_by
+from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.door import check_role, person_of
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.marks import public
+from mainspring.surfaces.rest.returning import (
+    AGAIN,
+    brought,
+    not_signed_in,
+    once_more,
+    page,
+    problem_page,
+)
+from mainspring.surfaces.rooms import Rooms
+
+_FACES: Final = (
+    Face("GET", "/integrations", "list_integrations", "List the integrations"),
+    Face("POST", "/integrations/{integration}/connect", "connect_integration",
+         "Connect an account of yours"),
+    Face("POST", "/integrations/{integration}/sign-in", "begin_integration_sign_in",
+         "Sign in to connect an account"),
+    Face("POST", "/integrations/{integration}/test", "test_integration_connection",
+         "Test a connection of yours"),
+    Face("DELETE", "/integrations/{integration}/connection", "disconnect_integration",
+         "Disconnect an account of yours"),
+    Face("GET", "/oauth-clients", "list_oauth_clients", "List the clients of providers"),
+    Face("PUT", "/oauth-clients/{provider}", "set_oauth_client", "Set the client of a provider"),
+    Face("DELETE", "/oauth-clients/{provider}", "remove_oauth_client",
+         "Remove the client of a provider"),
+    Face("PUT", "/admin/oauth-clients/{provider}", "admin_set_oauth_client",
+         "Set the client of a provider for every workspace"),
+    Face("DELETE", "/admin/oauth-clients/{provider}", "admin_remove_oauth_client",
+         "Remove the client of a provider of every workspace"),
+)  # fmt: skip
+_LIST: Final = ("/integrations", "Integrations")
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("integrations")
+    made.add_api_route(
+        CALLBACK.removeprefix(PREFIX),
+        _callback(rooms),
+        methods=["GET"],
+        include_in_schema=False,
+        response_model=None,
+    )
+    add_faces(made, rooms, _FACES)
+    return made
+
+
+def _callback(rooms: Rooms) -> Callable[[Request], Awaitable[Response]]:
+    browsers = Browsers(rooms.settings.address)
+
+    @public
+    async def come_back(request: Request) -> Response:
+        plain = browsers.shown(request.headers)
+        if plain is None and AGAIN not in request.query_params:
+            return once_more(request)
+        given = brought(request, "state", "code", "error")
+        try:
+            if plain is None:
+                raise not_signed_in()
+            caller = await person_of(rooms.database, plain)
+            check_role(caller, Permission.SECRET)
+            found = await rooms.reception.finish_sign_in(
+                caller.actor, str(request.path_params["provider"]),
+                state=given["state"] or "", code=given["code"], error=given["error"],
+            )  # fmt: skip
+            await replace(
+                caller.database,
+                tell=lambda: [
+                    entry_by(caller.actor, "integration.connected", found.integration.id)
+                ],
+            ).note()
+        except Problem as problem:
+            return problem_page(problem, _LIST)
+        name = found.integration.name
+        source = source_of(found.integration.manifest)
+        who = f"You are {found.row.account} there." if found.row.account else ""
+        said = " ".join(part for part in (who, found.note or "") if part)
+        return page(
+            f"{name} is connected", said or "You can close this page.",
+            link=(f"/integrations/{source}", name),
+        )  # fmt: skip
+
+    return come_back

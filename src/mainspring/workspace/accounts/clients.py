@@ -1,0 +1,139 @@
+"""As whom this installation, or one workspace, is known to a provider.
+
+A workspace's own client counts before the installation's. Its secret is sealed in the vault and
+is set, never shown. A new client id needs its secret again: the one before belongs to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.ids import new_id
+from mainspring.workspace.automations import FIRST_WORKSPACE
+from mainspring.workspace.sealing import Drawer, connection_drawer
+from mainspring.workspace.vault import Vault, delete_secret
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.asking import Asking
+
+CLIENT_SECRET: Final = "client_secret"  # noqa: S105
+_COLUMNS = "id, workspace_id, provider, client_id, has_secret, created_at, updated_at"
+_FIND = f"SELECT {_COLUMNS} FROM oauth_clients WHERE id = $1"
+# A workspace's own comes before the installation's.
+_FOR = f"""
+    SELECT {_COLUMNS} FROM oauth_clients
+    WHERE provider = $2 AND (workspace_id = $1 OR workspace_id IS NULL)
+    ORDER BY workspace_id NULLS LAST LIMIT 1
+"""
+_REACHED = f"""
+    SELECT {_COLUMNS} FROM oauth_clients WHERE workspace_id = $1 OR workspace_id IS NULL
+    ORDER BY provider, workspace_id NULLS LAST
+"""
+_EXACT = f"""
+    SELECT {_COLUMNS} FROM oauth_clients
+    WHERE workspace_id IS NOT DISTINCT FROM $1 AND provider = $2 FOR UPDATE
+"""
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('oauth clients ' || $1, 0))"
+_ADD = f"""
+    INSERT INTO oauth_clients (id, workspace_id, provider, client_id, has_secret, created_by)
+    VALUES ($1, $2, $3, $4, $5, $6) RETURNING {_COLUMNS}
+"""
+_CHANGE = f"""
+    UPDATE oauth_clients SET has_secret = $2, updated_at = now()
+    WHERE id = $1 RETURNING {_COLUMNS}
+"""
+_REMOVE = "DELETE FROM oauth_clients WHERE id = $1"
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """One client of a provider."""
+
+    id: UUID
+    # None: the installation's own, for every workspace.
+    workspace_id: UUID | None
+    provider: str
+    client_id: str
+    has_secret: bool
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def drawer(self) -> Drawer:
+        """Where its secret is sealed."""
+        return connection_drawer(self.workspace_id or FIRST_WORKSPACE, self.id)
+
+    async def secret(self, vault: Vault) -> str | None:
+        """What proves that we are this client, if anything does."""
+        if not self.has_secret:
+            return None
+        return (await vault.reveal(self.drawer, [CLIENT_SECRET]))[CLIENT_SECRET]
+
+    def method(self, auth: Mapping[str, Any]) -> dict[str, str]:
+        """As whom we ask, in the way that a provider wants to be told."""
+        basic = auth.get("client_auth", "post") == "basic"
+        name = "client_secret_basic" if basic else "client_secret_post"
+        return {"id": self.client_id, "method": name if self.has_secret else "none"}
+
+
+async def find(database: Asking, client: UUID) -> OAuthClient | None:
+    """One client by its id; asked of the database as a whole, as it may be the installation's."""
+    row = await database.fetchrow(_FIND, client)
+    return None if row is None else _made(row)
+
+
+async def client_for(database: Asking, workspace_id: UUID, provider: str) -> OAuthClient | None:
+    """The client that members of a workspace sign in with."""
+    row = await database.fetchrow(_FOR, workspace_id, provider)
+    return None if row is None else _made(row)
+
+
+async def reached_by(database: Asking, workspace_id: UUID) -> tuple[OAuthClient, ...]:
+    """Every client that a workspace can use, by provider, its own first."""
+    return tuple(map(_made, await database.fetch(_REACHED, workspace_id)))
+
+
+async def put_client(
+    tx: Transaction, vault: Vault, workspace_id: UUID | None, provider: str, client_id: str,
+    secret: str | None, by: UUID | None,
+) -> OAuthClient:  # fmt: skip
+    """Sets a client. The same client id keeps its connections; another begins anew."""
+    await tx.execute(_LOCK, str(workspace_id or "installation"))
+    found = await tx.fetchrow(_EXACT, workspace_id, provider)
+    before = None if found is None else _made(found)
+    if before is not None and before.client_id != client_id:
+        await _forget(tx, before)
+        before = None
+    if before is None:
+        row = await tx.fetchrow(
+            _ADD, new_id(), workspace_id, provider, client_id, secret is not None, by
+        )
+    else:
+        row = await tx.fetchrow(_CHANGE, before.id, before.has_secret or secret is not None)
+    made = _made(row)
+    if secret is not None:
+        await vault.put(tx, made.drawer, CLIENT_SECRET, secret)
+    return made
+
+
+async def remove_client(tx: Transaction, workspace_id: UUID | None, provider: str) -> bool:
+    """Forgets a client and its secret; False when there was none."""
+    found = await tx.fetchrow(_EXACT, workspace_id, provider)
+    if found is None:
+        return False
+    await _forget(tx, _made(found))
+    return True
+
+
+async def _forget(tx: Transaction, client: OAuthClient) -> None:
+    await delete_secret(tx, client.drawer, CLIENT_SECRET)
+    await tx.execute(_REMOVE, client.id)
+
+
+def _made(row: Any) -> OAuthClient:
+    return OAuthClient(**dict(row))

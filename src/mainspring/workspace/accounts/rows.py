@@ -1,0 +1,296 @@
+"""The connections of members to integrations: whose each is, how it is let in, how it fares.
+
+No secret stands in a row: what lets a connection in is in its drawer of the vault, and goes
+with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.workspace.sealing import Drawer, connection_drawer
+from mainspring.workspace.vault import delete_secret, list_secrets
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+AccountAuth = Literal["none", "token", "oauth"]
+AccountState = Literal["ready", "sign_in", "reconnect"]
+
+_COLUMNS = """
+    c.workspace_id, c.id, c.owner_id, c.integration, c.label, c.account, c.auth, c.settings,
+    c.scopes, c.client_id, c.expires_at, c.sign_in_id, c.renewing_at, c.state, c.automation_id,
+    c.last_ok_at, c.last_failed_at, c.last_error, c.failures_in_row, c.created_at
+"""
+_FIND = f"""
+    SELECT {_COLUMNS} FROM integration_connections c WHERE c.workspace_id = $1 AND c.id = $2
+"""
+_HOLD = f"{_FIND} FOR UPDATE"
+_OF = f"""
+    SELECT {_COLUMNS} FROM integration_connections c
+    WHERE c.workspace_id = $1 AND c.owner_id = $2 AND c.integration = $3
+"""
+# Somebody who has left lends their accounts to nobody any more.
+_USABLE = f"""
+    {_OF} AND EXISTS (
+        SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
+        WHERE m.workspace_id = c.workspace_id AND m.user_id = c.owner_id AND u.disabled_at IS NULL
+    )
+"""
+_LIST = f"""
+    SELECT {_COLUMNS} FROM integration_connections c
+    WHERE c.workspace_id = $1 AND c.owner_id = $2 ORDER BY c.integration
+"""
+_READY = """
+    SELECT integration FROM integration_connections
+    WHERE workspace_id = $1 AND owner_id = $2 AND state = 'ready'
+"""
+_ADD = """
+    INSERT INTO integration_connections
+        (workspace_id, id, owner_id, integration, label, auth, state)
+    VALUES ($1, $2, $3, $4, $5, $6, 'sign_in')
+    ON CONFLICT (workspace_id, owner_id, integration) DO NOTHING
+"""
+_CONNECTED = """
+    UPDATE integration_connections SET label = $3, account = $4, auth = $5, settings = $6,
+        scopes = '{}', client_id = NULL, expires_at = NULL, sign_in_id = $7, renewing_at = NULL,
+        state = 'ready', last_ok_at = now(), last_error = NULL, failures_in_row = 0,
+        updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_SIGNED_IN = """
+    UPDATE integration_connections SET auth = 'oauth', scopes = $3, client_id = $4,
+        expires_at = $5, sign_in_id = $6, renewing_at = NULL, state = 'ready', last_error = NULL,
+        failures_in_row = 0, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_RENEWED = """
+    UPDATE integration_connections SET expires_at = $3, renewing_at = NULL,
+        scopes = coalesce($4, scopes), updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_RENEWING = """
+    UPDATE integration_connections SET renewing_at = now() WHERE workspace_id = $1 AND id = $2
+"""
+_NAMED = """
+    UPDATE integration_connections SET account = $3, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2 AND account <> $3
+"""
+# Of many calls within a minute one writes. What is let in again needs nobody to connect it.
+_OK = """
+    UPDATE integration_connections SET last_ok_at = now(), failures_in_row = 0,
+        last_error = NULL, state = 'ready'
+    WHERE workspace_id = $1 AND id = $2 AND sign_in_id IS NOT DISTINCT FROM $3
+        AND (state = 'ready' OR $4) AND state <> 'sign_in'
+        AND (failures_in_row > 0 OR last_ok_at IS NULL OR state <> 'ready'
+            OR last_ok_at < now() - interval '1 minute')
+"""
+# What was seen with what let it in earlier says nothing about what does so now.
+_FAILED = """
+    UPDATE integration_connections
+    SET last_failed_at = now(), last_error = $3, failures_in_row = failures_in_row + 1,
+        state = CASE WHEN $4 THEN 'reconnect' ELSE state END,
+        renewing_at = CASE WHEN $4 THEN NULL ELSE renewing_at END
+    WHERE workspace_id = $1 AND id = $2 AND state = 'ready'
+        AND sign_in_id IS NOT DISTINCT FROM $5
+        AND ($4 OR failures_in_row = 0 OR last_failed_at < now() - interval '10 seconds')
+"""
+_SETTINGS = """
+    UPDATE integration_connections SET settings = $3, updated_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_WITH = f"""
+    SELECT {_COLUMNS} FROM integration_connections c
+    WHERE c.workspace_id = $1 AND c.integration = $2 AND c.settings ->> $3 = $4 FOR UPDATE
+"""
+_REMOVE = """
+    DELETE FROM integration_connections WHERE workspace_id = $1 AND id = $2 RETURNING id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRow:
+    """One connection of a member, without anything secret."""
+
+    workspace_id: UUID
+    id: UUID
+    owner_id: UUID
+    # By which it is asked for, such as gmail.
+    integration: str
+    label: str
+    account: str
+    auth: AccountAuth
+    settings: Mapping[str, Any]
+    scopes: frozenset[str]
+    client_id: UUID | None
+    expires_at: datetime | None
+    sign_in_id: UUID | None
+    renewing_at: datetime | None
+    state: AccountState
+    automation_id: UUID | None
+    last_ok_at: datetime | None
+    last_failed_at: datetime | None
+    last_error: Mapping[str, Any] | None
+    failures_in_row: int
+    created_at: datetime
+
+    @property
+    def drawer(self) -> Drawer:
+        """Where what lets it in is sealed."""
+        return connection_drawer(self.workspace_id, self.id)
+
+    @property
+    def shown_name(self) -> str:
+        """What people call it, and who it is over there."""
+        return f"{self.label} ({self.account})" if self.account else self.label
+
+
+async def find(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> AccountRow:
+    """One connection by its id."""
+    row = await tx.fetchrow(_FIND, workspace_id, connection_id)
+    if row is None:
+        raise _missing()
+    return _read(row)
+
+
+async def hold(tx: Transaction, workspace_id: UUID, connection_id: UUID) -> AccountRow:
+    """One connection as it is until the transaction ends."""
+    row = await tx.fetchrow(_HOLD, workspace_id, connection_id)
+    if row is None:
+        raise _missing()
+    return _read(row)
+
+
+async def of_member(
+    tx: Transaction, workspace_id: UUID, owner_id: UUID, integration: str
+) -> AccountRow | None:
+    """A member's connection to an integration, in whatever state it is."""
+    row = await tx.fetchrow(_OF, workspace_id, owner_id, integration)
+    return None if row is None else _read(row)
+
+
+async def usable(
+    database: Transaction, workspace_id: UUID, owner_id: UUID, integration: str
+) -> AccountRow | None:
+    """The same, of somebody who is still a member; asked of the database as a whole."""
+    row = await database.fetchrow(_USABLE, workspace_id, owner_id, integration)
+    return None if row is None else _read(row)
+
+
+async def list_accounts(
+    tx: Transaction, workspace_id: UUID, owner_id: UUID
+) -> tuple[AccountRow, ...]:
+    """All connections of a member, by integration."""
+    return tuple(_read(row) for row in await tx.fetch(_LIST, workspace_id, owner_id))
+
+
+async def connected_to(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> frozenset[str]:
+    """The integrations that a member can use now."""
+    rows = await tx.fetch(_READY, workspace_id, owner_id)
+    return frozenset(row["integration"] for row in rows)
+
+
+async def begin(
+    tx: Transaction, workspace_id: UUID, owner_id: UUID, integration: str, label: str,
+    auth: AccountAuth,
+) -> AccountRow:  # fmt: skip
+    """A member's connection to an integration; a new one waits until somebody is let in."""
+    await tx.execute(_ADD, workspace_id, new_id(), owner_id, integration, label, auth)
+    found = await of_member(tx, workspace_id, owner_id, integration)
+    assert found is not None
+    return found
+
+
+async def mark_connected(
+    tx: Transaction, row: AccountRow, *, label: str, account: str, auth: AccountAuth,
+    settings: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """It was tried with what somebody gave for it, and it works."""
+    await tx.execute(
+        _CONNECTED, row.workspace_id, row.id, label, account, auth, dict(settings), new_id()
+    )
+
+
+async def mark_signed_in(
+    tx: Transaction, row: AccountRow, scopes: frozenset[str], client_id: UUID,
+    expires_at: datetime | None,
+) -> None:  # fmt: skip
+    """Somebody has signed in; nothing that was seen before says anything about it now."""
+    await tx.execute(
+        _SIGNED_IN, row.workspace_id, row.id, sorted(scopes), client_id, expires_at, new_id()
+    )
+
+
+async def mark_renewed(
+    tx: Transaction, row: AccountRow, expires_at: datetime | None, scopes: frozenset[str] | None
+) -> None:
+    """There is a new token, until then."""
+    known = None if scopes is None else sorted(scopes)
+    await tx.execute(_RENEWED, row.workspace_id, row.id, expires_at, known)
+
+
+async def mark_renewing(tx: Transaction, row: AccountRow) -> None:
+    """A renewal is asked for now; whoever finds this later knows that its answer was lost."""
+    await tx.execute(_RENEWING, row.workspace_id, row.id)
+
+
+async def mark_ok(tx: Transaction, row: AccountRow, *, mended: bool = False) -> None:
+    """The other side has answered; ``mended`` when somebody has tried it on purpose."""
+    await tx.execute(_OK, row.workspace_id, row.id, row.sign_in_id, mended)
+
+
+async def mark_failed(
+    tx: Transaction, row: AccountRow, problem: Problem, *, reconnect: bool
+) -> None:
+    """It could not be used; ``reconnect`` when only a person can change that."""
+    told = problem.as_dict()
+    await tx.execute(_FAILED, row.workspace_id, row.id, told, reconnect, row.sign_in_id)
+
+
+async def name_account(tx: Transaction, row: AccountRow, account: str) -> None:
+    """Who it is over there."""
+    await tx.execute(_NAMED, row.workspace_id, row.id, account)
+
+
+async def keep_settings(tx: Transaction, row: AccountRow, settings: Mapping[str, Any]) -> None:
+    """What is set for it, nothing of it secret."""
+    await tx.execute(_SETTINGS, row.workspace_id, row.id, dict(settings))
+
+
+async def with_setting(
+    tx: Transaction, workspace_id: UUID, integration: str, name: str, value: str
+) -> AccountRow | None:
+    """The connection for which this is set, held until the end of the transaction."""
+    row = await tx.fetchrow(_WITH, workspace_id, integration, name, value)
+    return None if row is None else _read(row)
+
+
+async def remove(tx: Transaction, row: AccountRow) -> bool:
+    """Forgets a connection with all that let it in; False when it was gone already."""
+    await forget_secrets(tx, row)
+    return await tx.fetchrow(_REMOVE, row.workspace_id, row.id) is not None
+
+
+async def forget_secrets(
+    tx: Transaction, row: AccountRow, keep: frozenset[str] = frozenset()
+) -> None:
+    """Forgets what lets a connection in, but for what was just put there."""
+    for secret in await list_secrets(tx, row.drawer):
+        if secret.name not in keep:
+            await delete_secret(tx, row.drawer, secret.name)
+
+
+def _read(row: Any) -> AccountRow:
+    values = dict(row)
+    values["scopes"] = frozenset(values["scopes"])
+    return AccountRow(**values)
+
+
+def _missing() -> Missing:
+    return Missing("There is no such connection here.", code="connection_missing")

@@ -1,0 +1,90 @@
+"""A member who was sent to sign in at a provider, from leaving until coming back.
+
+What comes back is told by a state that works once, for ten minutes, for the member who left and
+for the connection they left for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.store.turns import in_batches
+from mainspring.workspace.away import (
+    LIFETIME,
+    hash_of_state,
+    never_left,
+    open_leaving,
+    seal_leaving,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.store.database import Database
+    from mainspring.workspace.accounts.rows import AccountRow
+    from mainspring.workspace.vault import Vault
+
+# Somebody who begins again comes back from the later beginning alone.
+_TIDY = """
+    DELETE FROM integration_sign_ins WHERE workspace_id = $1
+        AND (expires_at < now() OR (connection_id = $2 AND member_id = $3))
+"""
+_ADD = """
+    INSERT INTO integration_sign_ins
+        (workspace_id, state_hash, connection_id, member_id, nonce, verifier, key_id, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8)
+"""
+_TAKE = """
+    DELETE FROM integration_sign_ins
+    WHERE workspace_id = $1 AND state_hash = $2 AND member_id = $3
+    RETURNING connection_id, nonce, verifier, key_id, expires_at > now() AS in_time
+"""
+_EXPIRED = """
+    DELETE FROM integration_sign_ins WHERE state_hash IN (
+        SELECT state_hash FROM integration_sign_ins WHERE expires_at < $1
+        LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) RETURNING state_hash
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """What was kept since somebody left, and for which connection they did."""
+
+    connection_id: UUID
+    kept: Mapping[str, Any]
+
+
+async def leave(tx: Transaction, vault: Vault, row: AccountRow, kept: Mapping[str, Any]) -> str:
+    """Remembers that a member left to sign in; answers the state that brings them back."""
+    left = await seal_leaving(vault, row.workspace_id, row.owner_id, kept)
+    await tx.execute(_TIDY, row.workspace_id, row.id, row.owner_id)
+    await tx.execute(
+        _ADD, row.workspace_id, left.hashed, row.id, row.owner_id, left.nonce, left.sealed,
+        left.key_id, LIFETIME,
+    )  # fmt: skip
+    return left.state
+
+
+async def come_back(
+    tx: Transaction, vault: Vault, workspace_id: UUID, member_id: UUID, state: str
+) -> Back:
+    """What was kept for this state, once, for whoever left with it."""
+    hashed = hash_of_state(state)
+    row = await tx.fetchrow(_TAKE, workspace_id, hashed, member_id)
+    if row is None:
+        raise never_left()
+    kept = await open_leaving(vault, workspace_id, member_id, hashed, row)
+    return Back(row["connection_id"], kept)
+
+
+async def expire_account_sign_ins(database: Database, now: datetime) -> int:
+    """Forgets whoever left and did not come back in time."""
+
+    async def batch(tx: Transaction, most: int) -> int:
+        return len(await tx.fetch(_EXPIRED, now, most))
+
+    return await in_batches(database, batch)

@@ -1,0 +1,201 @@
+"""Who may approve what waits in the inbox, as a workspace says it, and how long it waits.
+
+Where nothing is said, anybody whose role allows it approves alone, and what they have asked
+for themselves too. A policy that nobody could fulfil is refused: nothing would ever leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.roles import Permission, Role
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+MOST_APPROVERS: Final = 5
+SHORTEST, LONGEST = 60, 2_592_000
+DECIDERS: Final = tuple(role for role in Role if role.may(Permission.DECIDE))
+
+_READ = "SELECT approval_policy, draft_seconds FROM workspaces WHERE workspace_id = $1"
+_HOLD = f"{_READ} FOR UPDATE"
+_WRITE = """
+    UPDATE workspaces SET approval_policy = $2, draft_seconds = $3 WHERE workspace_id = $1
+"""
+_PEOPLE = """
+    SELECT m.role FROM members m JOIN users u ON u.id = m.user_id
+    WHERE m.workspace_id = $1 AND u.disabled_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPolicy:
+    """How many people must agree, and which."""
+
+    approvers: int = 1
+    # Empty: every role that may decide.
+    roles: tuple[Role, ...] = ()
+    # Whether the maker of an automation may approve what it wants to send.
+    author_may_approve: bool = True
+
+    @property
+    def needs_others(self) -> bool:
+        """Whether whoever asks for something can never send it alone."""
+        return self.approvers > 1 or not self.author_may_approve
+
+    def takes(self, role: Role | None) -> bool:
+        """Whether somebody with this role approves at all."""
+        return role in (self.roles or DECIDERS)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "approvers": self.approvers,
+            "roles": [role.value for role in self.roles],
+            "author_may_approve": self.author_may_approve,
+        }
+
+
+def policy_from(told: Mapping[str, Any]) -> ApprovalPolicy:
+    """The policy that a workspace keeps; what it does not say is as it usually is."""
+    return ApprovalPolicy(
+        int(told.get("approvers", 1)),
+        tuple(Role(name) for name in told.get("roles", ())),
+        bool(told.get("author_may_approve", True)),
+    )
+
+
+async def approval_policy(tx: Transaction, workspace_id: UUID) -> ApprovalPolicy:
+    """Who may approve in a workspace."""
+    row = await tx.fetchrow(_READ, workspace_id)
+    return policy_from({} if row is None else row["approval_policy"])
+
+
+def lockout(policy: ApprovalPolicy, roles: Iterable[str]) -> str | None:
+    """Why nobody could approve anything here under a policy; None when enough people could.
+
+    Where an author may not approve, any one of those who approve may be the author.
+    """
+    able = sum(policy.takes(Role(role)) for role in roles)
+    left = able if policy.author_may_approve else able - 1
+    if left >= policy.approvers:
+        return None
+    whom = "1 member" if able == 1 else f"{able} members"
+    besides = "" if policy.author_may_approve else ", and one of them may be the author"
+    return (
+        f"It asks for {policy.approvers} to agree, but only {whom} here could{besides}: "
+        "nothing would ever be sent."
+    )
+
+
+async def _get(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    del arguments
+    row = await ctx.tx.fetchrow(_READ, ctx.actor.workspace_id)
+    return _told(row)
+
+
+async def _set(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+    space = ctx.actor.workspace_id
+    row = await ctx.tx.fetchrow(_HOLD, space)
+    before = _told(row)
+    wanted = {**before, **arguments}
+    policy = policy_from(wanted)
+    people = await ctx.tx.fetch(_PEOPLE, space)
+    reason = lockout(policy, [one["role"] for one in people])
+    if reason is not None:
+        raise Invalid(
+            reason,
+            code="policy_locks_out",
+            findings=[Finding("/approvers", reason, "policy_locks_out")],
+            suggestion="Ask for fewer people or more roles, or invite somebody first.",
+        )
+    after = {**policy.as_dict(), "draft_seconds": wanted["draft_seconds"]}
+    if after == before:
+        return Unchanged(after)
+    await ctx.tx.execute(_WRITE, space, policy.as_dict(), wanted["draft_seconds"])
+    return after
+
+
+def _told(row: Any) -> dict[str, Any]:
+    kept = {} if row is None else row["approval_policy"]
+    seconds = None if row is None else row["draft_seconds"]
+    return {**policy_from(kept).as_dict(), "draft_seconds": seconds}
+
+
+_FIELDS: Final[dict[str, Any]] = {
+    "approvers": {
+        "type": "integer",
+        "description": "How many people must agree to the same wording before it is sent.",
+        "minimum": 1,
+        "maximum": MOST_APPROVERS,
+    },
+    "roles": {
+        "type": "array",
+        "description": "Whose agreement counts; empty: of everybody who may answer the inbox.",
+        "items": {"enum": [role.value for role in DECIDERS]},
+        "uniqueItems": True,
+        "maxItems": len(DECIDERS),
+    },
+    "author_may_approve": {
+        "type": "boolean",
+        "description": "Whether whoever made the automation, or asked for the write, may agree.",
+    },
+    "draft_seconds": {
+        "type": ["integer", "null"],
+        "description": "How long a draft waits; null: as the installation says.",
+        "minimum": SHORTEST,
+        "maximum": LONGEST,
+    },
+}
+_USUAL: Final = {**ApprovalPolicy().as_dict(), "draft_seconds": None}
+_STRICT: Final = {
+    "approvers": 2, "roles": ["admin", "owner"], "author_may_approve": False,
+    "draft_seconds": 28_800,
+}  # fmt: skip
+_OUTPUT: Final = object_schema(
+    _FIELDS, tuple(_FIELDS), [_USUAL, _STRICT], [({"approvers": 1}, "the whole policy is told")]
+)
+
+GET_APPROVAL_POLICY: Final = Capability(
+    id="get_approval_policy",
+    description="Read who may approve drafts\n\n"
+    "How many people must agree, of which roles, whether an author may, and how long a draft "
+    "waits.",
+    input_schema=object_schema({}, (), [{}], [({"workspace": "x"}, "it is about this one")]),
+    output_schema=_OUTPUT,
+    handler=_get,
+    annotations=Annotations(
+        effect=Effect.READ, transactional=True, seconds=0.05, audience=Audience.PEOPLE
+    ),
+)
+SET_APPROVAL_POLICY: Final = Capability(
+    id="set_approval_policy",
+    description="Say who may approve drafts\n\n"
+    "For owners. What is left out stays as it is. A policy that nobody here could fulfil is "
+    "refused. It holds for drafts that wait already, too.",
+    input_schema=object_schema(
+        _FIELDS,
+        (),
+        [{"approvers": 1}, _STRICT],
+        [
+            ({"approvers": 0}, "somebody must agree"),
+            ({"approvers": MOST_APPROVERS + 1}, "more than can be asked for"),
+            ({"roles": ["viewer"]}, "a viewer may not answer the inbox"),
+            ({"draft_seconds": 5}, "nobody reads it in five seconds"),
+            ({"author": False}, "it is called author_may_approve"),
+        ],
+    ),
+    output_schema=_OUTPUT,
+    handler=_set,
+    annotations=Annotations(
+        effect=Effect.KEEP, transactional=True, seconds=0.05, audience=Audience.PEOPLE,
+        permission=Permission.OWN, subject=lambda given, answered: "approval_policy",
+    ),
+)  # fmt: skip

@@ -1,0 +1,325 @@
+"""A refresh as it is written: one transaction, after which a dataset says what came in.
+
+Nothing is written where nothing changed: no row, no event, no version. A row that does not fit
+is told and left out, and what the board has of it stays as it was; the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import orjson
+
+from mainspring.contracts.errors import Clash, Invalid, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_values import check_value
+from mainspring.workspace.boards.appending import check_room, row_keys, write_rows
+from mainspring.workspace.boards.columns import RowCheck, WrittenRow
+from mainspring.workspace.boards.datasets import change_columns, keep_datasets
+from mainspring.workspace.boards.editing import bring_back, change_rows, take_away
+from mainspring.workspace.boards.events import tell
+from mainspring.workspace.boards.finding import (
+    Board,
+    Dataset,
+    datasets_of,
+    hold_dataset,
+    open_board,
+)
+from mainspring.workspace.boards.links import Recipe, note_refreshed
+from mainspring.workspace.boards.refresh_plan import (
+    MOST_TOLD,
+    Kept,
+    Plan,
+    Row,
+    content_keys,
+    key_field,
+    plan_refresh,
+    renamed,
+)
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+_LIVE = """
+    SELECT row_id, data, board_key($3, data) AS key FROM board_rows
+    WHERE workspace_id = $1 AND dataset_id = $2 AND deleted_at IS NULL ORDER BY position
+"""
+# The last one of each key: a row that went away and came back is the same row.
+_GONE = """
+    SELECT DISTINCT ON (k.key) r.row_id, r.data, k.key
+    FROM unnest($4::text[]) AS k(key) JOIN board_rows r ON board_key($3, r.data) = k.key
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 AND r.deleted_at IS NOT NULL
+    ORDER BY k.key, r.position DESC
+"""
+_FOREIGN = """
+    SELECT count(*) AS rows FROM board_rows r
+    JOIN board_datasets d ON d.workspace_id = r.workspace_id AND d.id = r.dataset_id
+    WHERE d.workspace_id = $1 AND d.board_id = $2 AND d.name = $3 AND r.deleted_at IS NULL
+      AND r.src NOT LIKE 'link:%'
+"""
+# How the columns of an operation are shown on a board; what is no value of a cell has none.
+_FIELD_TYPES: Final = {"number": "number", "date": "date", "datetime": "date"}
+_NO_CELL: Final = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """What the other side has now, and what is known of its rows."""
+
+    rows: Sequence[Row]
+    # Names and kinds of the columns; empty: what the rows have.
+    columns: Mapping[str, str]
+    # The field that tells rows apart where the recipe names none.
+    key: str
+
+
+@dataclass(slots=True)
+class _Judged:
+    """The rows that fit, and the others with their problems."""
+
+    rows: list[dict[str, Any]]
+    written: list[WrittenRow]
+    broken: list[tuple[int, dict[str, Any], Problem]]
+
+
+async def check_own_rows(ctx: CallContext, board_id: UUID, name: str) -> None:
+    """Refuses a recipe for a dataset with rows that did not come from a link: they would go."""
+    row = await ctx.tx.fetchrow(_FOREIGN, ctx.actor.workspace_id, board_id, name)
+    if row["rows"]:
+        raise Clash(
+            f"The dataset {name!r} has {row['rows']:,} rows of its own, and a refresh would "
+            "replace them.",
+            code="dataset_in_use",
+            suggestion="Name another dataset; a new one is made for you.",
+        )
+
+
+async def write_refresh(
+    ctx: CallContext, recipe: Recipe, incoming: Incoming, limits: Limits
+) -> tuple[dict[str, Any], bool]:
+    """Makes a dataset say what came in; answers what changed, and whether anything did."""
+    board = await open_board(ctx, {"board_id": recipe.board_id}, hold=True)
+    usual = incoming.key if incoming.key in incoming.columns else None
+    source = key_field(recipe.dedupe_key_field or usual, incoming.key, incoming.rows)
+    target = recipe.dedupe_target_field if source and recipe.dedupe_target_field else source
+    rows = [renamed(row, source, target) for row in incoming.rows]
+    columns = _columns(incoming, rows, source, target)
+    dataset, made = await _dataset(ctx, board, recipe.dataset_name, columns, target, limits)
+    if not rows:
+        # Nothing says by what rows would be told apart; whatever is there goes.
+        target = dataset.dedupe_key_field
+    _check_key(dataset, target)
+    judged = _judged(rows, dataset, target, limits)
+    keys = await _keys(ctx, target, judged.rows)
+    spared = await _spared(ctx, target, judged.broken, limits)
+    old = await _old(ctx, dataset, target, keys)
+    plan = plan_refresh(old, judged.rows, keys, spared)
+    check_room(dataset, len(plan.inserts), limits)
+    await _apply(ctx, board, dataset, plan, judged, f"link:{recipe.link_id}")
+    total = dataset.live + len(plan.inserts) + len(plan.restores) - len(plan.deletes)
+    doubles = [str(judged.rows[n].get(target or "", "")) for n in plan.doubles]
+    problem = _about_rows(judged, len(rows))
+    await note_refreshed(ctx.tx, ctx.actor.workspace_id, recipe.id, total, problem)
+    return _told(board, recipe, plan, judged, doubles, total), made or plan.changes
+
+
+async def _dataset(
+    ctx: CallContext,
+    board: Board,
+    name: str,
+    columns: list[dict[str, Any]],
+    target: str | None,
+    limits: Limits,
+) -> tuple[Dataset, bool]:
+    """The held dataset, made with its columns where it is not there yet."""
+    known = {one.name: one for one in await datasets_of(ctx, board)}
+    made = name not in known
+    if made:
+        entry = {"name": name, "columns": columns, "dedupe_key_field": target}
+        await keep_datasets(ctx, board, [entry], limits)
+    dataset = await hold_dataset(ctx, board, name)
+    if not made and not dataset.columns and not dataset.appended and columns:
+        field = dataset.dedupe_key_field or target
+        content = {"columns": columns, "dedupe_key_field": field}
+        made = await change_columns(ctx, board, dataset, content, limits)
+        dataset = await hold_dataset(ctx, board, name)
+    return dataset, made
+
+
+def _check_key(dataset: Dataset, target: str | None) -> None:
+    """A dataset that has a key of its own is not told apart by another."""
+    own = dataset.dedupe_key_field
+    if own in (None, target):
+        return
+    other = "by nothing that they have" if target is None else f"by {target!r}"
+    raise Clash(
+        f"The dataset {dataset.name!r} tells its rows apart by {own!r}, and those that came in "
+        f"are told apart {other}.",
+        code="other_key",
+        suggestion="Give the recipe this dedupe_target_field, or the dataset another key.",
+    )
+
+
+def _columns(
+    incoming: Incoming, rows: Sequence[Row], source: str | None, target: str | None
+) -> list[dict[str, Any]]:
+    kinds = dict(incoming.columns) or _seen(rows)
+    if source is not None and target is not None and source in kinds:
+        kind = kinds.pop(source)
+        kinds = {target: kind, **kinds}
+    return [
+        {
+            "key": name,
+            "label": name.replace("_", " ").strip().capitalize() or name,
+            "field_type": _FIELD_TYPES.get(kind, "text"),
+        }
+        for name, kind in list(kinds.items())[:200]
+        if kind != _NO_CELL and name
+    ]
+
+
+def _seen(rows: Sequence[Row]) -> dict[str, str]:
+    """The fields that rows have; one that holds a list or an object is no cell."""
+    kinds: dict[str, str] = {}
+    for row in rows:
+        for name, value in row.items():
+            wide = isinstance(value, (list, dict))
+            kinds[name] = _NO_CELL if wide else kinds.get(name, "text")
+    return kinds
+
+
+def _judged(
+    rows: Sequence[dict[str, Any]], dataset: Dataset, target: str | None, limits: Limits
+) -> _Judged:
+    """Each row by itself: what is wrong with one keeps no other away."""
+    judged = _Judged([], [], [])
+    check = RowCheck(dataset.columns, limits, target)
+    for number, row in enumerate(rows):
+        check.findings.clear()
+        try:
+            check_value(row, limits)
+            check.values(row, "")
+            written = check.whole(row, "")
+            check.settle()
+        except Problem as problem:
+            judged.broken.append((number, row, problem))
+            continue
+        # As it will be read back, so that it can be compared with what is there.
+        judged.rows.append(orjson.loads(written.text))
+        judged.written.append(written)
+    return judged
+
+
+async def _keys(
+    ctx: CallContext, target: str | None, rows: Sequence[dict[str, Any]]
+) -> Sequence[str | None]:
+    return content_keys(rows) if target is None else await row_keys(ctx, target, rows)
+
+
+async def _spared(
+    ctx: CallContext,
+    target: str | None,
+    broken: Sequence[tuple[int, dict[str, Any], Problem]],
+    limits: Limits,
+) -> frozenset[str]:
+    """The keys of rows that are there over there and could not be read."""
+    if target is None:
+        return frozenset()
+    named = []
+    for _, row, _ in broken:
+        try:
+            check_value({target: row.get(target)}, limits)
+        except Invalid:
+            continue
+        named.append({target: row.get(target)})
+    return frozenset(key for key in await row_keys(ctx, target, named) if key is not None)
+
+
+async def _old(
+    ctx: CallContext, dataset: Dataset, target: str | None, keys: Sequence[str | None]
+) -> list[Kept]:
+    where = (ctx.actor.workspace_id, dataset.id, target or "")
+    found = await ctx.tx.fetch(_LIVE, *where)
+    if target is None:
+        own = content_keys([row["data"] for row in found])
+        return [Kept(row["row_id"], key, row["data"]) for row, key in zip(found, own, strict=True)]
+    live = [Kept(row["row_id"], row["key"], row["data"]) for row in found]
+    new = {key for key in keys if key is not None} - {one.key for one in live}
+    if not new or dataset.live == dataset.appended:
+        return live
+    gone = await ctx.tx.fetch(_GONE, *where, sorted(new))
+    return [*live, *(Kept(row["row_id"], row["key"], row["data"], deleted=True) for row in gone)]
+
+
+async def _apply(
+    ctx: CallContext, board: Board, dataset: Dataset, plan: Plan, judged: _Judged, src: str
+) -> None:
+    """Writes a plan, and tells of each kind of change once."""
+    name, own = dataset.name, dataset.dedupe_key_field
+    if plan.deletes:
+        await take_away(ctx, dataset, plan.deletes)
+        await tell(ctx, board, "rows_deleted", dataset=name, row_ids=plan.deletes)
+    if plan.restores:
+        await bring_back(ctx, dataset, plan.restores)
+        await tell(ctx, board, "rows_restored", dataset=name, row_ids=plan.restores)
+    if plan.updates:
+        ids, numbers = list(plan.updates), list(plan.updates.values())
+        keys = await _own_keys(ctx, own, [judged.rows[n] for n in numbers])
+        await change_rows(ctx, dataset, ids, [judged.written[n] for n in numbers], keys)
+        await tell(ctx, board, "rows_updated", dataset=name, row_ids=ids)
+    if plan.inserts:
+        ids = [new_id() for _ in plan.inserts]
+        keys = await _own_keys(ctx, own, [judged.rows[n] for n in plan.inserts])
+        written = [judged.written[n] for n in plan.inserts]
+        await write_rows(ctx, dataset, ids, written, keys, src)
+        await tell(ctx, board, "rows_appended", dataset=name, row_ids=ids)
+
+
+async def _own_keys(
+    ctx: CallContext, own: str | None, rows: Sequence[dict[str, Any]]
+) -> Sequence[str | None]:
+    return [None] * len(rows) if own is None else await row_keys(ctx, own, rows)
+
+
+def _about_rows(judged: _Judged, count: int) -> Problem | None:
+    """What the board shows of rows that did not fit."""
+    if not judged.broken:
+        return None
+    first = judged.broken[0][2]
+    return Invalid(
+        f"{len(judged.broken):,} of {count:,} rows could not be kept; the first: {first.detail}",
+        code="rows_left_out",
+        findings=first.findings[:MOST_TOLD],
+    )
+
+
+def _told(
+    board: Board,
+    recipe: Recipe,
+    plan: Plan,
+    judged: _Judged,
+    doubles: Sequence[str],
+    total: int,
+) -> dict[str, Any]:
+    return {
+        "recipe_id": str(recipe.id),
+        "board_id": str(board.id),
+        "dataset": recipe.dataset_name,
+        "total": total,
+        "appended": len(plan.inserts),
+        "updated": len(plan.updates),
+        "restored": len(plan.restores),
+        "deleted": len(plan.deletes),
+        "unchanged": plan.unchanged,
+        "duplicates": len(doubles),
+        "duplicate_keys": [one[:200] for one in doubles[:MOST_TOLD]],
+        "left_out": len(judged.broken),
+        "problems": [
+            {"row": number, "detail": problem.detail, "code": problem.code}
+            for number, _, problem in judged.broken[:MOST_TOLD]
+        ],
+    }

@@ -1,0 +1,272 @@
+"""A started server, a member of it with a browser and a token, and their accounts outside.
+
+Google stands on loopback in three parts: one that signs people in, a mailbox and a calendar. The
+two let in whoever has a token of the first that is still good. GitHub stands beside them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
+from mcp import Client
+
+from tests.acceptance.commands import PATIENCE, Mainspring, open_folder
+from tests.acceptance.server import OVER, PREFIX, SOON, Json, Started, started
+from tests.kit.doubles.calendar import CalendarDouble
+from tests.kit.doubles.github import GitHubDouble
+from tests.kit.doubles.gmail import GmailDouble
+from tests.kit.doubles.google import TOKEN, GoogleDouble
+from tests.kit.doubles.oauth_provider import CLIENT, CLIENT_SECRET, OAuthProvider
+from tests.kit.mcp import connected
+from tests.kit.scripted import ScriptedDouble, serving
+
+MEMBER = "noor@example.org"
+# A worker that was killed is not waited for longer than this.
+_QUICK = {"lease_seconds": "4", "heartbeat_seconds": "0.5"}
+
+
+@dataclass(slots=True)
+class Guarded(ScriptedDouble):
+    """One of Google's APIs behind tokens that were really handed out."""
+
+    provider: OAuthProvider = field(default_factory=OAuthProvider)
+    inside: GoogleDouble = field(default_factory=GoogleDouble)
+    # Whoever asks next after a request with this in its first line gets no answer.
+    silent_after: bytes | None = None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether somebody waits for the answer that they do not get."""
+        return self.silent_after is None and not self.script
+
+    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+        if self.silent_after is not None and self.silent_after in head.partition(b"\r\n")[0]:
+            self.script.append(None)
+            self.silent_after = None
+        shown = headers.get("authorization", "").removeprefix("Bearer ")
+        known = {"authorization": f"Bearer {TOKEN}"} if self.provider._lets_in(shown) else {}
+        plain = {name: text for name, text in headers.items() if name != "authorization"}
+        return self.inside._judged(head, {**plain, **known}, body)
+
+
+@dataclass(slots=True)
+class Outside:
+    """Everything outside of the server that it may reach."""
+
+    google: OAuthProvider = field(default_factory=OAuthProvider)
+    gmail: GmailDouble = field(default_factory=GmailDouble)
+    calendar: CalendarDouble = field(default_factory=CalendarDouble)
+    github: GitHubDouble = field(default_factory=GitHubDouble)
+    gmail_door: Guarded = field(init=False)
+    calendar_door: Guarded = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gmail_door = Guarded(provider=self.google, inside=self.gmail)
+        self.calendar_door = Guarded(provider=self.google, inside=self.calendar)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the operator of the server sets, so that it finds all of this."""
+        places = {
+            "gmail": self.gmail_door.url,
+            "calendar": self.calendar_door.url,
+            "github": self.github.url,
+            **{
+                f"google.{name}_url": f"{self.google.url}/{name}"
+                for name in ("authorize", "token", "revoke")
+            },
+        }
+        doubles = (self.google, self.gmail_door, self.calendar_door, self.github)
+        return {
+            "integration_urls": ",".join(f"{name}={url}" for name, url in places.items()),
+            "egress_allow": ",".join(one.pair for one in doubles),
+            **_QUICK,
+        }
+
+    @contextlib.asynccontextmanager
+    async def _open(self) -> AsyncIterator[None]:
+        async with (
+            serving(self.google), serving(self.gmail_door), serving(self.calendar_door),
+            serving(self.github),
+        ):  # fmt: skip
+            yield
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[None]:
+        """Serves until the block ends, on a loop of its own."""
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
+        thread.start()
+        serving_all = self._open()
+        try:
+            asyncio.run_coroutine_threadsafe(serving_all.__aenter__(), loop).result()
+            yield
+        finally:
+            ending = serving_all.__aexit__(None, None, None)
+            asyncio.run_coroutine_threadsafe(ending, loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+
+class Person:
+    """A member: a browser that is signed in, and a token of their own for programs."""
+
+    def __init__(self, server: Started, outside: Outside, email: str = MEMBER) -> None:
+        self.server, self.outside = server, outside
+        asked = {"email": email, "role": "editor"}
+        link = str(server.post("/invitations", asked, 201)["link"])
+        self.browser = httpx2.Client(base_url=server.address, timeout=PATIENCE)
+        signed = self.browser.post(
+            f"{PREFIX}/session/link", json={"token": urlsplit(link).fragment}
+        )
+        assert signed.status_code == 200, signed.text
+        self.browser.headers["X-CSRF-Token"] = signed.json()["csrf_token"]
+        made = self.browser.post(f"{PREFIX}/tokens", json={"name": "my assistant"})
+        assert made.status_code == 201, made.text
+        self.token = str(made.json()["text"])
+        # Everything that a client of theirs was ever answered.
+        self.heard: list[str] = []
+        # The page that they ended on, by what they are connected to.
+        self.pages: dict[str, str] = {}
+
+    def close(self) -> None:
+        self.browser.close()
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """What their browser is answered, which is no problem."""
+        answer = self.browser.request(method, PREFIX + path, json=body)
+        assert answer.status_code < 400, answer.text
+        return answer.json()
+
+    def refused(self, method: str, path: str, body: Any = None) -> Json:
+        """The problem that their browser is answered."""
+        answer = self.browser.request(method, PREFIX + path, json=body)
+        assert 400 <= answer.status_code < 500, answer.text
+        told: Json = answer.json()
+        return told
+
+    def saved(self, document: Json) -> str:
+        """A new automation of theirs."""
+        return str(self.ask("POST", "/automations", document)["id"])
+
+    def drafts(self) -> list[Json]:
+        found: list[Json] = self.ask("GET", "/drafts?limit=200")["items"]
+        return found
+
+    def told(self, kind: str) -> list[Json]:
+        """The events of one type."""
+        found: list[Json] = self.ask("GET", f"/events?type={kind}&limit=200")["items"]
+        return found
+
+    def connect(self, integration: str) -> str:
+        """Signs in unless they have; answers the page that they ended on."""
+        if integration not in self.pages:
+            self.pages[integration] = self.sign_in(integration)
+        return self.pages[integration]
+
+    def sign_in(self, integration: str) -> str:
+        """Goes the whole way of a person who connects; answers the page they end on."""
+        link = str(self.ask("POST", f"/integrations/{integration}/sign-in")["sign_in_url"])
+        with httpx2.Client(timeout=PATIENCE) as away:
+            agreed = away.get(link)
+        assert agreed.status_code == 302, agreed.text
+        place = urlsplit(agreed.headers["location"])
+        query = dict(parse_qsl(place.query))
+        # The first page comes without the cookie, as a browser does that another site sent.
+        with httpx2.Client(base_url=self.server.address, timeout=PATIENCE) as sent:
+            first = sent.get(place.path, params=query)
+        assert (first.status_code, "refresh" in first.text) == (200, True)
+        back = self.browser.get(place.path, params={**query, "again": "1"})
+        assert back.status_code == 200, back.text
+        return back.text
+
+    def over_mcp(self, story: Callable[[Caller], Awaitable[None]]) -> None:
+        """Lets a client with their token tell a story."""
+
+        async def told() -> None:
+            async with connected(self.server.address, self.token) as client:
+                await story(Caller(self, client))
+
+        asyncio.run(told())
+
+    def ran(self, automation_id: str) -> Json:
+        """Runs an automation of theirs; the run, once it is over."""
+        return self.over(self.begun(automation_id))
+
+    def begun(self, automation_id: str) -> str:
+        return str(self.ask("POST", f"/automations/{automation_id}/run", {})["run_id"])
+
+    def over(self, run_id: str) -> Json:
+        deadline = time.monotonic() + SOON
+        while True:
+            run: Json = self.ask("GET", f"/runs/{run_id}")
+            if run["status"] in OVER:
+                return run
+            assert time.monotonic() < deadline, run
+            time.sleep(0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The official client with a member's own token."""
+
+    person: Person
+    client: Client
+
+    async def __call__(self, name: str, /, **arguments: Any) -> Json:
+        told, wrong = await self._asked(name, arguments)
+        assert not wrong, (name, told)
+        return told
+
+    async def refused(self, name: str, /, **arguments: Any) -> Json:
+        told, wrong = await self._asked(name, arguments)
+        assert wrong, (name, told)
+        return told
+
+    async def _asked(self, name: str, arguments: Json) -> tuple[Json, bool]:
+        result = await self.client.call_tool(name, arguments)
+        told: Json = result.structured_content
+        self.person.heard.append(json.dumps(told))
+        return told, bool(result.is_error)
+
+    async def sources(self, tool: str) -> list[str]:
+        """What a tool says its source may be, for this caller and now."""
+        cursor: str | None = None
+        while True:
+            page = await self.client.list_tools(cursor=cursor)
+            for one in page.tools:
+                if one.name == tool:
+                    shown: Json = one.input_schema["properties"]["source"]
+                    return list(shown.get("enum", ()))
+            cursor = page.next_cursor
+            assert cursor is not None, f"there is no {tool}"
+
+
+@contextlib.contextmanager
+def member_of_a_server() -> Iterator[Person]:
+    """A member without any connection, of a server whose owner has set Google's client."""
+    outside = Outside()
+    with (
+        outside.open(),
+        open_folder() as folder,
+        started(Mainspring(folder / "home"), outside.settings) as server,
+    ):
+        client = {"client_id": CLIENT, "client_secret": CLIENT_SECRET}
+        answer = server.owner.put("/oauth-clients/google", json=client)
+        assert answer.status_code == 200, answer.text
+        outside.google.redirect_uri = answer.json()["redirect_url"]
+        person = Person(server, outside)
+        try:
+            yield person
+        finally:
+            person.close()

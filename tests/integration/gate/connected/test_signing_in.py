@@ -1,0 +1,178 @@
+"""Signing in at a provider: the whole way, by the one who began it, once, and kept if it works."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
+import pytest
+
+from mainspring.contracts.roles import Role
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from tests.kit.accounts import SCOPES, Accounts
+from tests.kit.doubles.oauth_provider import ACCOUNT, CLIENT, CLIENT_SECRET
+from tests.kit.people import browser, make_person
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def connected(here: Accounts) -> httpx2.Response:
+    """Somebody has gone the whole way, and this is the page they see."""
+    path, query = await here.left()
+    async with browser(here.api, FIRST_MEMBER) as mine:
+        return await mine.client.get(path, params={**query, "again": "1"})
+
+
+async def test_bad_input_is_named_and_connects_nothing(here: Accounts) -> None:
+    unknown = await here.refused("POST", "/integrations/no_such/connect", {})
+    no_key = await here.refused("POST", "/integrations/keyed/connect", {})
+    stray = await here.refused(
+        "POST", "/integrations/keyed/connect", {"fields": {"key-0123456789": "x", "token": "y"}}
+    )
+    wrong = await here.refused("POST", "/integrations/keyed/connect", {"fields": {"token": 7}})
+    refused = await here.refused(
+        "POST", "/integrations/keyed/connect", {"fields": {"token": "key-that-is-wrong"}}
+    )
+    no_sign_in = await here.refused("POST", "/integrations/keyed/sign-in")
+    no_client = await here.refused("PUT", "/oauth-clients/nobody", {"client_id": "x"})
+    plain = await here.call("notebook.read")
+    kept = await here.house.database.fetchval(
+        "SELECT count(*) FROM integration_connections WHERE state <> 'sign_in'"
+    )
+
+    assert (unknown["status"], unknown["code"]) == (404, "unknown_integration")
+    assert "notebook" in unknown["suggestion"]
+    assert no_key["errors"][0]["pointer"] == "/fields/token"
+    assert stray["errors"][0]["pointer"] == "/fields"
+    assert "key-0123456789" not in str(stray)
+    assert wrong["errors"][0]["pointer"] == "/fields/token"
+    assert (refused["code"], "key-that-is-wrong" in str(refused)) == ("not_let_in", False)
+    assert "Make a key" in refused["suggestion"]
+    assert (no_sign_in["code"], no_client["code"]) == ("no_sign_in", "unknown_provider")
+    assert (plain.status_code, plain.json()["code"]) == (404, "not_connected")
+    assert "/integrations/notebook" in plain.json()["suggestion"]
+    assert kept == 0
+
+
+async def test_the_whole_way_connects_and_the_call_goes_over_it(here: Accounts) -> None:
+    before = await here.shown("notebook")
+    path, query = await here.left()
+    # As a browser comes from another site: without its cookie.
+    first = await here.api.stranger.get(path, params=query)
+    unknown = await here.api.stranger.get(path, params={**query, "again": "1"})
+    async with browser(here.api, FIRST_MEMBER) as mine:
+        back = await mine.client.get(path, params={**query, "again": "1"})
+        twice = await mine.client.get(path, params={**query, "again": "1"})
+    read = (await here.call("notebook.read")).json()
+    after = await here.shown("notebook")
+    only = await here.ask("GET", "/integrations?include_unconnected=false")
+
+    assert (before["connected"], before["state"]) == (False, "not_connected")
+    assert (first.status_code, "refresh" in first.text) == (200, True)
+    assert unknown.status_code == 401
+    assert (back.status_code, "Notebook is connected" in back.text) == (200, True)
+    assert ACCOUNT in back.text
+    assert twice.status_code == 404
+    assert (read["notes"], read["who"]) == (["one", "two"], ACCOUNT)
+    assert read["echo"] == "[secret connection.token]"
+    assert (after["connected"], after["state"], after["account"]) == (True, "ready", ACCOUNT)
+    assert after["connection"]["scopes"] == sorted(SCOPES)
+    names = {one["name"] for one in only["integrations"]}
+    assert {"notebook", "open_data"} <= names
+    assert "keyed" not in names
+
+
+async def test_somebody_else_cannot_finish_what_was_begun(here: Accounts) -> None:
+    other = await make_person(
+        here.house.database, "eve@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+    )
+    path, query = await here.left()
+    async with browser(here.api, other.id) as theirs, browser(here.api, FIRST_MEMBER) as mine:
+        foreign = await theirs.client.get(path, params={**query, "again": "1"})
+        made_up = await mine.client.get(path, params={**query, "state": "x" * 43, "again": "1"})
+        elsewhere = await mine.client.get(
+            path.replace("/acme", "/other"), params={**query, "again": "1"}
+        )
+        # The state was shown at another provider's place, so it is used up.
+        late = await mine.client.get(path, params={**query, "again": "1"})
+        nonsense = await mine.client.get(f"{path}?state=a&state=b&code=<b>c</b>")
+        # A code that was made for somebody else's signing in does not fit ours.
+        _, theirs_query = await here.left()
+        path, own = await here.left()
+        injected = await mine.client.get(
+            path, params={"state": own["state"], "code": theirs_query["code"], "again": "1"}
+        )
+        refused = await mine.client.get(
+            path, params={"state": own["state"], "error": "access_denied"}
+        )
+
+    assert [answer.status_code for answer in (foreign, made_up, elsewhere, late, nonsense)] == [
+        404
+    ] * 5
+    assert "<b>c" not in nonsense.text
+    assert injected.status_code == 502
+    assert refused.status_code == 404
+    assert (await here.shown("notebook"))["connected"] is False
+    assert not here.provider.calls
+
+
+async def test_too_little_agreed_to_is_told_and_given_back(here: Accounts) -> None:
+    here.provider.agreed = SCOPES[0]
+    some = await connected(here)
+    here.provider.agreed = None
+    here.provider.shut = True
+    broken = await connected(here)
+    here.provider.shut = False
+    state = (await here.shown("notebook"))["state"]
+    here.provider.gives_refresh = False
+    short = await connected(here)
+
+    assert (some.status_code, SCOPES[1] in some.text) == (403, True)
+    assert broken.status_code == 422
+    assert len(here.provider.asked_for("revoke")) == 2
+    assert state == "not_connected"
+    assert (short.status_code, "nothing to renew" in short.text) == (200, True)
+
+
+async def test_a_client_is_set_listed_and_removed_and_its_secret_never_shown(
+    here: Accounts,
+) -> None:
+    listed = await here.ask("GET", "/oauth-clients")
+    link = (await here.ask("POST", "/integrations/notebook/connect", {}))["sign_in_url"]
+    asked = dict(parse_qsl(urlsplit(link).query))
+    gone = await here.ask("DELETE", "/oauth-clients/acme")
+    without = await here.refused("POST", "/integrations/notebook/sign-in")
+    again = await here.be_client()
+
+    assert listed["clients"][0]["client_id"] == CLIENT
+    assert CLIENT_SECRET not in str(listed)
+    acme = next(one for one in listed["providers"] if one["provider"] == "acme")
+    assert (acme["redirect_url"], acme["integrations"]) == (again, ["notebook"])
+    assert (asked["client_id"], asked["access_type"]) == (CLIENT, "offline")
+    assert (asked["scope"], asked["code_challenge_method"]) == (" ".join(SCOPES), "S256")
+    assert gone == {"removed": True}
+    assert (without["status"], without["code"]) == (409, "no_oauth_client")
+
+
+async def test_a_key_connects_and_disconnecting_forgets_it(here: Accounts) -> None:
+    made = await here.ask(
+        "POST", "/integrations/keyed/connect",
+        {"fields": {"token": "key-0123456789"}, "label": "Our notes"},
+    )  # fmt: skip
+    read = (await here.call("keyed.read")).json()
+    tested = await here.ask("POST", "/integrations/keyed/test")
+    free = await here.ask("POST", "/integrations/open_data/connect", {})
+    gone = await here.ask("DELETE", "/integrations/keyed/connection")
+    left = await here.house.database.fetchval(
+        "SELECT count(*) FROM secrets WHERE kind = 'connection' AND name = 'token'"
+    )
+
+    assert made["integration"]["connection"]["settings"] == {"team": "ours"}
+    assert (made["integration"]["connection"]["label"], made["integration"]["account"]) == (
+        "Our notes", ACCOUNT,
+    )  # fmt: skip
+    assert read["who"] == ACCOUNT
+    assert (tested["works"], tested["problem"]) == (True, None)
+    assert (free["integration"]["state"], free["sign_in_url"]) == ("not_needed", None)
+    assert (gone, left) == ({"disconnected": True}, 0)
+    assert (await here.call("keyed.read")).json()["code"] == "not_connected"

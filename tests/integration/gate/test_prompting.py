@@ -1,0 +1,173 @@
+"""What waits is brought to a person's own chat, and a button there is worth that person."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+import pytest_asyncio
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.gate.prompting.linking import link_chat
+from mainspring.gate.prompting.pressing import Pressing
+from mainspring.gate.prompting.telling import Chats, Telling
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.house import Bench
+from tests.kit.own_house import own_house
+from tests.kit.telegram import CHAT, TOKEN, TelegramDouble, telegram_double
+
+ADA = int(CHAT)
+
+
+class World:
+    """A bench whose owner has a linked bot."""
+
+    def __init__(self, bench: Bench, telegram: TelegramDouble) -> None:
+        self.bench, self.telegram = bench, telegram
+        house = bench.house
+        assert house.lines is not None
+        chats = Chats(house.lines, house.clock)
+        self.telling = Telling(house.database, chats, None, None, "http://localhost:8321")
+        self.pressing = Pressing(house.database, house.gate, chats)
+
+    async def call(self, name: str, **given: Any) -> Any:
+        space = self.bench.house.workspace_id
+        visitor = Visitor(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
+        return await self.bench.house.gate.direct(visitor, name, given)
+
+    async def press(self, data: str, *, user: int = ADA) -> str | None:
+        payload = {"data": data, "chat_id": user, "user_id": user}
+        return await self.pressing.answer(self.bench.house.workspace_id, payload)
+
+    async def link(self, **told: Any) -> bool:
+        async with self.bench.house.database.transaction() as tx:
+            return await link_chat(tx, self.bench.house.workspace_id, told)
+
+    async def nudge(self, text: str) -> dict[str, Any]:
+        """A draft that asks to be told on Telegram."""
+        draft = await self.call("telegram_push", text=text)
+        async with self.bench.house.database.transaction() as tx:
+            await tx.execute(
+                "UPDATE drafts SET notify = '{inbox,telegram}' WHERE id = $1",
+                UUID(draft["draft_id"]),
+            )
+        return dict(draft)
+
+    def buttons(self) -> list[str]:
+        """What the buttons of the latest message carry."""
+        (row,) = self.telegram.messages[-1]["reply_markup"]["inline_keyboard"]
+        return [one["callback_data"] for one in row]
+
+
+@pytest_asyncio.fixture
+async def world(bench: Bench) -> AsyncIterator[World]:
+    async with (
+        telegram_double() as telegram,
+        own_house(
+            bench, telegram_url=telegram.url, egress_allow=frozenset({telegram.pair})
+        ) as house,
+    ):
+        found = World(house, telegram)
+        await found.call("connect_integration", integration="telegram", fields={"token": TOKEN})
+        yield found
+
+
+async def test_a_code_links_the_chat_once_and_nobody_elses(world: World) -> None:
+    link = await world.call("link_telegram")
+    assert link["url"].startswith("https://t.me/adas_nudge_bot?start=")
+    assert not link["linked"]
+
+    assert not await world.link(code="x" * 24, chat_id=666, user_id=666)
+    assert await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    # It is used up, and the chat stays whose it is.
+    assert not await world.link(code=link["code"], chat_id=666, user_id=666)
+    assert (await world.call("link_telegram"))["linked"]
+
+    late = await world.call("link_telegram")
+    async with world.bench.house.database.transaction() as tx:
+        await tx.execute(
+            "UPDATE integration_connections SET settings = jsonb_set(settings, '{link_until}',"
+            " '\"2026-01-01T00:00:00+00:00\"')"
+        )
+    assert not await world.link(code=late["code"], chat_id=666, user_id=666)
+
+
+async def test_a_button_sends_what_its_message_showed_for_the_linked_person_alone(
+    world: World,
+) -> None:
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    draft = await world.nudge("The build is green.")
+
+    assert await world.telling.once() == 1
+    # Told once, however often anybody looks.
+    assert await world.telling.once() == 0
+    told = world.telegram.messages[-1]
+    assert "The build is green." in told["text"]
+    assert "http://localhost:8321/inbox" in told["text"]
+    yes, _ = world.buttons()
+
+    # A stranger, a guess and a press without its secret are not heard.
+    assert await world.press(yes, user=666) is None
+    assert await world.press(f"y{'A' * 44}") is None
+    assert await world.press(yes[:-22] + "A" * 22) is None
+    assert len(world.telegram.messages) == 1
+
+    assert await world.press(yes) == "Sent."
+    assert world.telegram.messages[-1]["text"] == "The build is green."
+    assert world.telegram.edits[-1]["text"] == "Sent."
+    # Pressed again it says what came of it, and nothing is sent twice.
+    sent = len(world.telegram.messages)
+    assert await world.press(yes) == "Sent."
+    assert len(world.telegram.messages) == sent
+    row = await world.bench.house.database.fetchrow(
+        "SELECT status, outcome, answered_by FROM drafts WHERE id = $1", UUID(draft["draft_id"])
+    )
+    assert row is not None
+    assert tuple(row) == ("confirmed", "sent", FIRST_MEMBER)
+
+
+async def test_an_old_button_does_not_send_what_was_changed_since(world: World) -> None:
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    draft = await world.nudge("Pay 10.")
+    await world.telling.once()
+    yes, no = world.buttons()
+    await world.call("edit_action", draft_id=draft["draft_id"], edits={"text": "Pay 1000."})
+
+    said = await world.press(yes)
+
+    assert said is not None
+    assert not said.startswith("Sent")
+    assert all(one["text"] != "Pay 1000." for one in world.telegram.messages)
+    assert await world.press(no) == "Discarded; nothing was sent."
+
+
+async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -> None:
+    link = await world.call("link_telegram")
+    world.telegram.wrote(f"/start {link['code']}")
+    world.telegram.wrote("Who are you?", user=666)
+    await world.call("poll_integration", source="telegram")
+    events = await world.bench.house.database.fetch(
+        "SELECT type, payload FROM events WHERE type LIKE 'telegram.%' ORDER BY id"
+    )
+    assert [row["type"] for row in events] == ["telegram.started"]
+    await world.link(**events[0]["payload"])
+
+    world.telegram.wrote("Buy milk")
+    world.telegram.pressed("y" + "A" * 44)
+    await world.call("poll_integration", source="telegram")
+    await world.call("poll_integration", source="telegram")
+    kinds = await world.bench.house.database.fetch(
+        "SELECT type FROM events WHERE type LIKE 'telegram.%' ORDER BY id"
+    )
+    assert [row["type"] for row in kinds][1:] == [
+        "telegram.message_received", "telegram.button_pressed",
+    ]  # fmt: skip
+    pages = await world.bench.house.database.fetch(
+        "SELECT title FROM pages WHERE type = 'telegram_message'"
+    )
+    assert [row["title"] for row in pages] == ["Buy milk"]

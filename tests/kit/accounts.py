@@ -1,0 +1,260 @@
+"""A served house with an integration of its own, and a provider on loopback behind it.
+
+``notebook`` signs in with OAuth, ``keyed`` takes a key, ``open_data`` needs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+from uuid import UUID
+
+import httpx2
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
+from mainspring.contracts.context import CallContext, HttpRequest
+from mainspring.contracts.errors import ReconnectNeeded, Upstream
+from mainspring.contracts.integration import Integration
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
+from mainspring.settings import Settings
+from mainspring.store.database import Database
+from mainspring.vocabulary import build_registry
+from mainspring.wiring import House, build_house, prepare
+from mainspring.workspace.vault import Vault
+from tests.kit.api import Api, served
+from tests.kit.capabilities import Outside
+from tests.kit.doubles.oauth_provider import (
+    CLIENT,
+    CLIENT_SECRET,
+    OAuthProvider,
+    Stranger,
+    oauth_provider,
+    stranger,
+)
+from tests.kit.house import Bench
+
+SCOPES = ("notes.read", "notes.write")
+_BEARER = SecretText(("Bearer ", CONNECTION_TOKEN))
+_NOTES = object_schema(
+    {"notes": {"type": "array", "items": {"type": "string"}}, "who": {"type": ["string", "null"]},
+     "echo": {"type": "string"}},
+    ["notes"], [{"notes": ["one"]}], [({"notes": "one"}, "several")],
+)  # fmt: skip
+_NOTHING = object_schema(
+    {"text": {"type": "string"}}, [], [{}], [({"texts": []}, "no such argument")]
+)
+
+
+async def ask_api(ctx: CallContext, url: str) -> Mapping[str, Any]:
+    """What the API answers, mapped as a client of an integration maps it."""
+    answer = await ctx.http.send(HttpRequest("GET", url, {"Authorization": _BEARER}, {}))
+    if answer.status != 200:
+        raise Upstream(f"The notebook answered with status {answer.status}.", code="status")
+    found: Mapping[str, Any] = json.loads(answer.body)
+    return found
+
+
+def _auth(base: str) -> dict[str, Any]:
+    return {
+        "kind": "oauth", "how": "Sign in at the notebook.", "provider": "acme",
+        "authorize_url": f"{base}/authorize", "token_url": f"{base}/token",
+        "revoke_url": f"{base}/revoke", "scopes": list(SCOPES),
+        "extra": {"access_type": "offline"},
+    }  # fmt: skip
+
+
+def _reader(
+    name: str, integration: str, hosts: frozenset[str], url: str, **more: Any
+) -> Capability:
+    async def read(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        if given.get("text") == "refuse":
+            raise ReconnectNeeded("Too little was agreed to.", code="scope_missing")
+        found = await ask_api(ctx, url)
+        return {**found, "who": None if ctx.account is None else ctx.account.account}
+
+    return Capability(
+        name, "Read notes\n\nAll of them.", _NOTHING, _NOTES, read,
+        annotations=Annotations(route=Route(integration, hosts), hosts=hosts, **more),
+    )  # fmt: skip
+
+
+async def _named(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+    del ctx
+    return {"notes": [given["source"]]}
+
+
+# Its list of sources is each caller's own.
+PICK = Capability(
+    "test.pick", "Pick a source\n\nOne that is connected.",
+    object_schema({"source": {"type": "string"}}, ["source"], [{"source": "notebook"}],
+                  [({}, "which one?")]),
+    _NOTES, _named, annotations=Annotations(connected={"source": "act"}),
+)  # fmt: skip
+
+
+def notebook(base: str, pair: str) -> Integration:
+    hosts = frozenset({pair})
+    send = _reader("notebook.post", "notebook", hosts, f"{base}/api/post", effect=Effect.SEND)
+    post = Capability(
+        send.id, send.description, send.input_schema, send.output_schema, send.handler,
+        Write(preview=lambda given: f"Post {given.get('text', '')}", editable=("text",)),
+        send.annotations,
+    )  # fmt: skip
+
+    async def account(ctx: CallContext) -> str:
+        return str((await ask_api(ctx, f"{base}/api/me"))["account"])
+
+    return Integration(
+        manifest={
+            "id": "notebook", "name": "Notebook", "description": "Notes.", "tier": "bronze",
+            "auth": _auth(base), "hosts": [pair], "capabilities": [],
+        },
+        capabilities=(
+            _reader("notebook.read", "notebook", hosts, f"{base}/api/notes"),
+            _reader("notebook.away", "notebook", hosts, f"{base}/api/away"),
+            post,
+        ),
+        account=account,
+    )  # fmt: skip
+
+
+def keyed(base: str, pair: str) -> Integration:
+    async def account(ctx: CallContext) -> str:
+        return str((await ask_api(ctx, f"{base}/api/me"))["account"])
+
+    fields = [
+        {"name": "token", "label": "Key", "secret": True},
+        {"name": "team", "label": "Team", "required": False, "default": "ours"},
+    ]
+    return Integration(
+        manifest={
+            "id": "keyed", "name": "Keyed", "description": "Notes by a key.", "tier": "bronze",
+            "auth": {"kind": "token", "how": "Make a key in its settings.", "fields": fields},
+            "hosts": [pair], "capabilities": [],
+        },
+        capabilities=(_reader("keyed.read", "keyed", frozenset({pair}), f"{base}/api/notes"),),
+        account=account,
+    )  # fmt: skip
+
+
+def open_data(pair: str) -> Integration:
+    return Integration(
+        manifest={
+            "id": "open_data", "name": "Open data", "description": "For anybody.",
+            "tier": "bronze", "auth": {"kind": "none", "how": "Nobody signs in."},
+            "hosts": [pair], "capabilities": [],
+        }
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Accounts:
+    """The house, the provider, and somebody else who must be told nothing."""
+
+    api: Api
+    bench: Bench
+    provider: OAuthProvider
+    stranger: Stranger
+
+    @property
+    def house(self) -> House:
+        return self.bench.house
+
+    async def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """What the owner is answered, which is no problem."""
+        answer = await self.api.client.request(method, f"/api/v1{path}", json=body)
+        assert answer.status_code < 400, answer.text
+        return answer.json()
+
+    async def refused(self, method: str, path: str, body: Any = None) -> Any:
+        """The problem that the owner is answered; never one of ours."""
+        answer = await self.api.client.request(method, f"/api/v1{path}", json=body)
+        assert 400 <= answer.status_code != 500, answer.text
+        return answer.json()
+
+    async def call(self, capability: str, **arguments: Any) -> httpx2.Response:
+        return await self.api.client.post(f"/api/v1/capabilities/{capability}", json=arguments)
+
+    async def shown(self, name: str) -> dict[str, Any]:
+        found = await self.ask("GET", "/integrations")
+        return next(one for one in found["integrations"] if one["name"] == name)
+
+    async def be_client(self) -> str:
+        """The workspace is known to the provider; answers the address to come back to."""
+        given = {"client_id": CLIENT, "client_secret": CLIENT_SECRET}
+        made = await self.ask("PUT", "/oauth-clients/acme", given)
+        self.provider.redirect_uri = made["redirect_url"]
+        return str(made["redirect_url"])
+
+    async def left(self) -> tuple[str, dict[str, str]]:
+        """Somebody begins and agrees over there; where they are sent, and with what."""
+        link = (await self.ask("POST", "/integrations/notebook/sign-in"))["sign_in_url"]
+        async with httpx2.AsyncClient(verify=False) as away:
+            answer = await away.get(link)
+        assert answer.status_code == 302, answer.text
+        place = urlsplit(answer.headers["location"])
+        return place.path, dict(parse_qsl(place.query))
+
+    async def expire_here(self) -> None:
+        """The access ends in a moment, as far as we know."""
+        await self.house.database.execute(
+            "UPDATE integration_connections SET expires_at = now() + interval '5 seconds'"
+        )
+
+    async def run(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        made = await self.ask("POST", "/automations", document)
+        started = await self.ask("POST", f"/automations/{made['id']}/run", {})
+        return await self.bench.until(UUID(started["run_id"]))
+
+
+@asynccontextmanager
+async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator[House]:
+    """The whole product with these integrations beside its own."""
+    database = await Database.open(settings)
+    shelf = (
+        notebook(provider.url, provider.pair), keyed(provider.url, provider.pair),
+        open_data(provider.pair),
+    )  # fmt: skip
+    vault = Vault(database, settings.key_file, Limits())
+    registry = build_registry(
+        Limits(),
+        settings=settings,
+        vault=vault,
+        database=database,
+        integrations=shelf,
+        capabilities=[PICK],
+    )
+    house = build_house(settings, Limits(), registry, database)
+    try:
+        await prepare(house)
+        yield house
+    finally:
+        await house.gate.aclose()
+        await house.waker.aclose()
+        await house.outside.aclose()
+        await house.providers.aclose()
+        await house.egress.aclose()
+        await house.blobs.aclose()
+        await database.close()
+
+
+@asynccontextmanager
+async def accounts(url: str, home: Path) -> AsyncIterator[Accounts]:
+    """A served house with a worker in it, until the block ends."""
+    async with oauth_provider() as provider, stranger() as other:
+        provider.elsewhere = other.url
+        settings = Settings(
+            home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0, lease_seconds=12.0,
+            heartbeat_seconds=0.5, egress_allow=frozenset({provider.pair, other.pair}),
+        )  # fmt: skip
+        async with house_of(settings, provider) as house:
+            bench = Bench(house, Outside())
+            async with served(house, own_app=True) as api, bench.worker():
+                yield Accounts(api, bench, provider, other)

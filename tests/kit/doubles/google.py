@@ -1,0 +1,108 @@
+"""What the doubles of Google's APIs share: who is let in, how they refuse, what an upload is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.kit.scripted import ScriptedDouble, http_answer
+
+TOKEN = "ya29.a0-a-token-of-a-test"
+JSON = "Content-Type: application/json; charset=UTF-8"
+
+
+def answer(value: Any, status: int = 200) -> bytes:
+    """A JSON answer, as all of these APIs give it."""
+    return http_answer(status, json.dumps(value).encode(), JSON)
+
+
+def refusal(status: int, reason: str, message: str = "No.", *headers: str) -> bytes:
+    """A refusal in Google's envelope."""
+    inner = {"domain": "global", "reason": reason, "message": message}
+    body = {"error": {"code": status, "message": message, "errors": [inner]}}
+    return http_answer(status, json.dumps(body).encode(), JSON, *headers)
+
+
+def scope_missing() -> bytes:
+    """How the newer servers say that the token was not given enough."""
+    info = {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": "ACCESS_TOKEN_SCOPE_INSUFFICIENT",
+        "domain": "googleapis.com",
+    }
+    text = "Request had insufficient authentication scopes."
+    error = {"code": 403, "message": text, "status": "PERMISSION_DENIED", "details": [info]}
+    return answer({"error": error}, 403)
+
+
+def busy(seconds: int) -> bytes:
+    return refusal(429, "rateLimitExceeded", "Too many.", f"Retry-After: {seconds}")
+
+
+def failed() -> bytes:
+    return refusal(500, "backendError", "Backend Error")
+
+
+def elsewhere(url: str) -> bytes:
+    return http_answer(302, b"", f"Location: {url}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, taken apart."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found = json.loads(self.body)
+        assert isinstance(found, dict)
+        return found
+
+    def related(self) -> tuple[dict[str, Any], str, bytes]:
+        """The two parts of an upload: the metadata, the type of the media, and the media."""
+        head = f"Content-Type: {self.headers['content-type']}\r\n\r\n".encode()
+        whole = message_from_bytes(head + self.body)
+        assert whole.get_content_type() == "multipart/related"
+        boundary = whole.get_boundary()
+        assert boundary is not None
+        parts = self.body.split(f"--{boundary}".encode())
+        assert len(parts) == 4
+        assert parts[3].strip() == b"--"
+        told, media = (one.removeprefix(b"\r\n").partition(b"\r\n\r\n") for one in parts[1:3])
+        kind = message_from_bytes(media[0] + b"\r\n\r\n").get("content-type", "")
+        return json.loads(told[2]), kind, media[2].removesuffix(b"\r\n")
+
+
+@dataclass(slots=True)
+class GoogleDouble(ScriptedDouble):
+    """Checks the token, answers what was planned for a path, or lets the API answer."""
+
+    # Answers instead, by method and path, such as "GET /gmail/v1/users/me/threads".
+    planned: dict[str, list[bytes]] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+
+    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+        method, target, _ = head.decode().split(" ", 2)
+        split = urlsplit(target)
+        query = {name: values[-1] for name, values in parse_qs(split.query).items()}
+        one = Asked(method, unquote(split.path), query, headers, body)
+        self.asked.append(one)
+        if headers.get("authorization") != f"Bearer {TOKEN}":
+            return refusal(401, "authError", "Invalid Credentials")
+        planned = self.planned.get(f"{method} {one.path}")
+        return planned.pop(0) if planned else self._reply(one)
+
+    def _reply(self, asked: Asked) -> bytes:
+        raise NotImplementedError
+
+    def count(self, method: str, path: str) -> int:
+        """How often something was asked for."""
+        return sum(1 for one in self.asked if (one.method, one.path) == (method, path))

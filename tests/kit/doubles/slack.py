@@ -1,0 +1,131 @@
+"""A Slack workspace on loopback: it checks tokens, scopes and cursors as Slack does.
+
+It says 200 to nearly everything; ``ok`` in the body tells what it thinks.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from tests.kit.scripted import ScriptedDouble, http_answer, serving
+
+TOKEN = "xoxb-9876543210-klmnopqrst"
+
+
+def said(body: dict[str, Any], *headers: str) -> bytes:
+    """An answer of Slack."""
+    return http_answer(200, json.dumps(body).encode(), "Content-Type: application/json", *headers)
+
+
+def refusal(error: str, *headers: str) -> bytes:
+    """What Slack says when it does not do it."""
+    return said({"ok": False, "error": error}, *headers)
+
+
+@dataclass(slots=True)
+class SlackWorkspace(ScriptedDouble):
+    """Channels with their messages, and people with their names."""
+
+    # By id: the channel's name.
+    channels: dict[str, str] = field(default_factory=dict)
+    # By channel: its messages, oldest first.
+    history: dict[str, list[Any]] = field(default_factory=dict)
+    # By channel and ts: the answers in a thread.
+    threads: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
+    people: dict[str, str] = field(default_factory=dict)
+    # How much is on one page, whatever is asked for.
+    page: int = 1_000
+    # Cursors that were given out before this moment are not known any more.
+    forgotten: bool = False
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.pair}/api"
+
+    def said_to(self, method: str) -> list[dict[str, str]]:
+        return [given for name, given in self.asked if name == method]
+
+    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+        target = urlsplit(head.split(b" ", 2)[1].decode())
+        method = target.path.removeprefix("/api/")
+        given: dict[str, Any] = dict(parse_qsl(target.query))
+        if body:
+            given |= json.loads(body)
+        self.asked.append((method, given))
+        if headers.get("authorization") != f"Bearer {TOKEN}":
+            return refusal("invalid_auth" if "authorization" in headers else "not_authed")
+        answers = {
+            "auth.test": self._who,
+            "chat.postMessage": self._posted,
+            "conversations.list": self._listed,
+            "conversations.history": self._told,
+            "conversations.replies": self._answered,
+            "users.info": self._person,
+        }
+        answer = answers.get(method)
+        return refusal("unknown_method") if answer is None else answer(given)
+
+    def _who(self, given: dict[str, Any]) -> bytes:
+        del given
+        return said({"ok": True, "user": "mainspring", "team": "Acme", "user_id": "UBOT"})
+
+    def _posted(self, given: dict[str, Any]) -> bytes:
+        if given["channel"] not in self.channels:
+            return refusal("channel_not_found")
+        self.messages.append(given)
+        return said({"ok": True, "channel": given["channel"], "ts": "1700000099.000100"})
+
+    def _listed(self, given: dict[str, Any]) -> bytes:
+        found = [{"id": key, "name": name} for key, name in self.channels.items()]
+        return self._paged("channels", found, given)
+
+    def _told(self, given: dict[str, Any]) -> bytes:
+        if given["channel"] not in self.channels:
+            return refusal("channel_not_found")
+        oldest = float(given.get("oldest", 0))
+        found = [
+            one
+            for one in reversed(self.history.get(given["channel"], []))
+            if not isinstance(one, dict) or "ts" not in one or float(one["ts"]) > oldest
+        ]
+        return self._paged("messages", found, given)
+
+    def _answered(self, given: dict[str, Any]) -> bytes:
+        found = self.threads.get((given["channel"], given["ts"]))
+        if found is None:
+            return refusal("thread_not_found")
+        began = [{"type": "message", "ts": given["ts"], "text": "…"}]
+        return self._paged("messages", began + found, given)
+
+    def _person(self, given: dict[str, Any]) -> bytes:
+        name = self.people.get(given["user"])
+        if name is None:
+            return refusal("user_not_found")
+        profile = {"display_name": name}
+        return said({"ok": True, "user": {"id": given["user"], "profile": profile}})
+
+    def _paged(self, name: str, found: list[Any], given: dict[str, Any]) -> bytes:
+        start = 0
+        if "cursor" in given:
+            if self.forgotten:
+                self.forgotten = False
+                return refusal("invalid_cursor")
+            start = int(base64.b64decode(given["cursor"]))
+        end = start + min(int(given["limit"]), self.page)
+        following = base64.b64encode(str(end).encode()).decode() if end < len(found) else ""
+        told = {"ok": True, name: found[start:end], "has_more": bool(following)}
+        return said(told | {"response_metadata": {"next_cursor": following}})
+
+
+@contextlib.asynccontextmanager
+async def slack_workspace() -> AsyncIterator[SlackWorkspace]:
+    """Serves on a free port of loopback until the block ends."""
+    async with serving(SlackWorkspace()) as double:
+        yield double

@@ -1,0 +1,129 @@
+"""The REST application, built once for many houses.
+
+Building its routes takes more time than most tests that call it, and nothing in them belongs
+to one house but the rooms they ask. So an application is kept when its house has closed, and
+the next house that would have built the same one moves in: the routes ask its rooms then.
+Everything that remembers callers (the door, the other surfaces, the middleware) is made anew.
+
+What a route remembers by itself for a while, such as the last look at the house's health, is
+handed on. A test about that is marked with ``own_app`` and gets one that nobody had before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from mainspring.surfaces.mcp.mount import PATH, McpMount
+from mainspring.surfaces.rest.app import build_api
+from mainspring.surfaces.rest.beside import Beside
+from mainspring.surfaces.rest.browser import Browsers
+from mainspring.surfaces.rest.door import Door
+from mainspring.surfaces.rooms import Rooms
+
+# What routes hold on to while they are built, and ask only when they are called.
+_HELD = frozenset({"database", "waker", "desk"})
+
+
+class _Tenant:
+    """Stands for the rooms of whoever lives in the application."""
+
+    def __init__(self, first: Rooms) -> None:
+        self.first = first
+        self.now: Rooms | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self.now is None and name in _HELD:
+            return _Part(self, name)
+        return getattr(self.now or self.first, name)
+
+
+class _Part:
+    """Stands for one of those rooms."""
+
+    def __init__(self, tenant: _Tenant, name: str) -> None:
+        self._tenant = tenant
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        assert self._tenant.now is not None, "Nobody lives here."
+        return getattr(getattr(self._tenant.now, self._name), name)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An application, what it was built from, and who lives in it."""
+
+    app: FastAPI
+    tenant: _Tenant
+    made_from: Mapping[str, Any]
+
+    def move_in(self, rooms: Rooms) -> None:
+        self.tenant.now = rooms
+        self.app.state.limits = rooms.limits
+        self.app.state.closing = asyncio.Event()
+        self.app.middleware_stack = None
+        self.app.user_middleware = [_anew(one, rooms) for one in self.app.user_middleware]
+
+
+@contextmanager
+def kept_app(rooms: Rooms) -> Iterator[FastAPI]:
+    """An application over these rooms, for as long as the block lasts."""
+    wanted = _made_from(rooms)
+    free = _free()
+    found = next((one for one in free if one.made_from == wanted), None)
+    if found is None:
+        found = _build(rooms, wanted)
+    else:
+        free.remove(found)
+    found.move_in(rooms)
+    yield found.app
+    # Only what was left in order is handed on.
+    found.tenant.now = None
+    free.append(found)
+
+
+@cache
+def _free() -> list[_Kept]:
+    """The applications of this process that nobody lives in."""
+    return []
+
+
+def _build(rooms: Rooms, made_from: Mapping[str, Any]) -> _Kept:
+    tenant = _Tenant(rooms)
+    app = build_api(cast("Rooms", tenant), beside={PATH: McpMount(rooms)})
+    return _Kept(app, tenant, made_from)
+
+
+def _anew(middleware: Middleware, rooms: Rooms) -> Middleware:
+    """The same layer, to be made for these rooms."""
+    given: dict[str, Any] = dict(middleware.kwargs)
+    layer: Any = middleware.cls
+    if layer is Door:
+        given |= {"database": rooms.database, "browsers": Browsers(rooms.settings.address)}
+    elif layer is Beside:
+        given |= {"surfaces": {PATH: McpMount(rooms)}}
+    return Middleware(layer, *middleware.args, **given)
+
+
+def _made_from(rooms: Rooms) -> Mapping[str, Any]:
+    """All that decides what the routes are; another answer needs another application."""
+    return {
+        "limits": rooms.limits,
+        "address": rooms.settings.address,
+        "capabilities": {
+            one.id: (
+                one.input_schema, one.output_schema, one.permission,
+                one.annotations.audience, one.annotations.arguments_bytes,
+            )
+            for one in rooms.registry.capabilities.values()
+        },
+        "events": dict(rooms.registry.events),
+    }  # fmt: skip

@@ -1,0 +1,33 @@
+"""A house whose boards can be linked to doubles, and somebody who links them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from mainspring.contracts.limits import Limits
+from mainspring.vocabulary import build_registry
+from mainspring.wiring import House, build_house
+from tests.kit.house import Bench
+
+
+@asynccontextmanager
+async def linked_bench(
+    bench: Bench, *pairs: str, urls: Mapping[str, str] | None = None
+) -> AsyncIterator[Bench]:
+    """The bench with a way to these doubles, and integrations led to these addresses."""
+    settings = replace(
+        bench.house.settings, egress_allow=frozenset(pairs), integration_urls=dict(urls or {})
+    )
+    database = bench.house.database
+    registry = build_registry(
+        Limits(), settings=settings, vault=bench.house.vault, database=database
+    )
+    house: House = build_house(settings, Limits(), registry, database)
+    try:
+        yield Bench(house, bench.outside)
+    finally:
+        await house.gate.aclose()
+        await house.waker.aclose()
+        await house.egress.aclose()

@@ -1,0 +1,166 @@
+"""What an outside API answered is told in the same way, whoever it was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.context import HttpResponse
+from mainspring.contracts.errors import (
+    Clash,
+    Denied,
+    Expired,
+    Invalid,
+    Missing,
+    Problem,
+    ReconnectNeeded,
+    Upstream,
+)
+from mainspring.contracts.html_text import text_of_html
+from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.one_by_one import read_each
+from mainspring.contracts.provider_answers import (
+    LONGEST_PAUSE,
+    Words,
+    one_line,
+    read_json,
+    read_object,
+    refused,
+    retry_after,
+    said,
+)
+
+
+def _answered(status: int, body: Any = None, **headers: str) -> HttpResponse:
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return HttpResponse(status, named, text, "https://example.com/")
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": " 1.5 "}, 1.5),
+        ({"retry-after": "999999999"}, LONGEST_PAUSE),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({}, None),
+        (
+            {
+                "retry-after": "Mon, 01 Jun 2026 12:00:30 GMT",
+                "date": "Mon, 01 Jun 2026 12:00:00 GMT",
+            },
+            30.0,
+        ),
+        ({"retry-after": "Mon, 01 Jun 2026 12:00:30 GMT"}, None),
+    ],
+)
+def test_a_pause_is_read_from_seconds_or_from_a_date(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    assert retry_after(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "retryable", "unsent"),
+    [
+        (400, Invalid, False, True),
+        (403, Denied, False, True),
+        (404, Missing, False, True),
+        (409, Clash, False, True),
+        (410, Expired, False, True),
+        (418, Upstream, False, True),
+        (302, Upstream, False, True),
+        (408, Upstream, True, None),
+        (429, Upstream, True, True),
+        (500, Upstream, True, None),
+        (503, Upstream, True, None),
+    ],
+)
+def test_every_refusal_is_a_problem_that_says_whether_something_has_left(
+    status: int, kind: type[Problem], retryable: bool, unsent: bool | None
+) -> None:
+    problem = refused(_answered(status, b"<html>"), "Shop")
+    assert type(problem) is kind
+    assert (problem.retryable, problem.unsent) == (retryable, unsent)
+    assert "Shop" in problem.detail
+
+
+def test_what_a_provider_says_of_itself_is_found_and_kept_on_one_line() -> None:
+    inner = {"message": "a\nb", "errors": [{"reason": "rateLimitExceeded"}], "details": "x"}
+    assert said(_answered(403, {"error": inner})).reasons == {"rateLimitExceeded"}
+    assert said(_answered(403, {"error": inner})).message == "a b"
+    assert said(_answered(400, {"error": "bad_verb", "error_description": "No"})).message == "No"
+    assert said(_answered(400, {"errors": [{"code": "missing"}], "message": "M"})).reasons == {
+        "missing"
+    }
+    assert said(_answered(400, [1])).reasons == said(_answered(400, b"\xff")).reasons == frozenset()
+    words = Words(busy=frozenset({"rateLimitExceeded"}), reconnect=frozenset({"revoked"}))
+    busy = refused(_answered(403, {"error": inner}, retry_after="4"), "Shop", words)
+    assert busy is not None
+    assert (busy.code, busy.retry_after, busy.retryable) == ("provider_busy", 4.0, True)
+    assert isinstance(refused(_answered(400, {"error": "revoked"}), "Shop", words), ReconnectNeeded)
+    assert refused(_answered(204), "Shop") is None
+    assert one_line("a\u202eb\x00c\u2028d", 5) == "a b c…"
+
+
+def test_what_is_no_json_did_not_come_from_the_api() -> None:
+    assert read_json(_answered(200, [1]), "Shop") == [1]
+    for body in (b"<html>", b"", b"\xff"):
+        with pytest.raises(Upstream, match="does not speak as the API of Shop"):
+            read_json(_answered(200, body), "Shop")
+    with pytest.raises(Upstream, match="does not speak"):
+        read_object(_answered(200, [1]), "Shop")
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>One</p><p>Two<br>Three", "One\n\nTwo\nThree"),
+        ("<ul><li>a<li>b</ul>", "- a\n- b"),
+        ("a &amp; b &lt;tag&gt; &#x41;", "a & b <tag> A"),
+        ("<script>if (a < b) '</p>'</script>x<style>p{}</style>", "x"),
+        ("<div style='DISPLAY : none'>hidden<p>too</p></div>seen", "seen"),
+        ("<p hidden>hidden</p><!-- <p>no --> seen", "seen"),
+        ("<a href='https://e.com/x'>here</a>", "here (https://e.com/x)"),
+        ("<a href='javascript:alert(1)'>here</a>", "here"),
+        ("<a href='https://e.com/'>https://e.com/</a>", "https://e.com/"),
+        ("1 < 2 and <b>bold</b", "1 < 2 and bold</b"),
+        ("<img alt='A cat'><pre>a\n  b</pre>", "A cat\na\nb"),
+        ("</div></p>x<!-- never ends", "x"),
+    ],
+)
+def test_html_is_what_a_person_would_read(html: str, text: str) -> None:
+    assert text_of_html(html) == text
+
+
+async def test_one_thing_that_fails_is_asked_for_again_and_does_not_stop_the_others() -> None:
+    asked: list[str] = []
+
+    async def read(name: str) -> Item | None:
+        asked.append(name)
+        if name == "gone":
+            return None
+        if name == "odd":
+            raise Missing("Not there.")
+        if name == "weak" and asked.count("weak") == 1:
+            raise Upstream("Failed.")
+        if name == "dead":
+            raise Upstream("Failed again.")
+        return Item(name, "note", name)
+
+    names = ["a", "gone", "odd", "weak", "dead"]
+    found = await read_each({name: name for name in names}, read)
+    assert [one.source_ref for one in found] == ["a", "odd", "weak", "dead"]
+    assert [type(one) for one in found] == [Item, Broken, Item, Broken]
+    with pytest.raises(Upstream, match="Failed again"):
+        await read_each({"dead": "dead"}, read)
+
+    async def stopped(name: str) -> Item | None:
+        raise Upstream("Pause.", code="provider_busy", retry_after=3.0)
+
+    with pytest.raises(Upstream, match="Pause"):
+        await read_each({"a": "a"}, stopped)

@@ -1,0 +1,156 @@
+"""What people give to be let in, how they stand with integrations, and what they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.capability import Annotations, Capability
+from mainspring.contracts.context import CallContext
+from mainspring.contracts.errors import Invalid, ReconnectNeeded
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.integration import Adapter, Integration
+from mainspring.gate.connected.fields import read_fields
+from mainspring.gate.connected.problems import completed, waits
+from mainspring.gate.connected.standing import Known, shown, state_of, usable_for
+from mainspring.gate.pinned import Offer, linked
+from mainspring.workspace.accounts.rows import AccountRow, AccountState
+
+FIELDS = [
+    {"name": "password", "label": "Password", "secret": True},
+    {"name": "server", "label": "Server", "help": "Such as imap.example.com."},
+    {"name": "port", "label": "Port", "type": "integer", "default": 993},
+    {"name": "tls", "label": "TLS", "type": "boolean", "required": False},
+]
+
+
+def made(name: str, auth: Mapping[str, Any], **more: Any) -> Integration:
+    manifest = {
+        "id": name, "name": name.title(), "description": "A test.", "tier": "bronze",
+        "auth": {"how": "Somehow.", **auth}, "hosts": [], "capabilities": [],
+    }  # fmt: skip
+    return Integration(manifest=manifest, **more)
+
+
+def account(name: str, state: AccountState, error: Mapping[str, Any] | None = None) -> AccountRow:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return AccountRow(
+        new_id(), new_id(), new_id(), name, name.title(), "ada@example.org", "token", {},
+        frozenset(), None, None, None, None, state, None, None, None, error, 0, now,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "pointers"),
+    [
+        ({}, ["/fields/password", "/fields/server"]),
+        ({"password": "p", "server": ""}, ["/fields/server"]),
+        ({"password": 7, "server": "s"}, ["/fields/password"]),
+        ({"password": "p\r\nX: y", "server": "s"}, ["/fields/password"]),
+        ({"password": "p" * 8_193, "server": "s"}, ["/fields/password"]),
+        ({"password": "p", "server": "s", "port": "993"}, ["/fields/port"]),
+        ({"password": "p", "server": "s", "port": True}, ["/fields/port"]),
+        ({"password": "p", "server": "s", "tls": "yes"}, ["/fields/tls"]),
+        ({"password": "p", "server": "s", "pasword": "hunter2"}, ["/fields"]),
+    ],
+)
+def test_what_does_not_fit_is_named_and_its_value_is_not(
+    given: Mapping[str, Any], pointers: list[str]
+) -> None:
+    with pytest.raises(Invalid) as caught:
+        read_fields(made("mail", {"kind": "token", "fields": FIELDS}), given)
+    assert [finding.pointer for finding in caught.value.findings] == pointers
+    assert "hunter2" not in str(caught.value.as_dict())
+    assert "pasword" not in str(caught.value.as_dict())
+
+
+def test_secrets_and_settings_are_kept_apart() -> None:
+    found = read_fields(
+        made("mail", {"kind": "token", "fields": FIELDS}), {"password": "p", "server": "s"}
+    )
+    assert dict(found.secrets) == {"password": "p"}
+    assert dict(found.settings) == {"server": "s", "port": 993}
+    assert "'p'" not in repr(found)
+
+
+def test_how_somebody_stands_decides_what_they_may_name() -> None:
+    adapter = Adapter("rows", "Rows.", {}, ())
+    shelf = [
+        made("open", {"kind": "none"}, adapters=(adapter,)),
+        made("mail", {"kind": "operator"}, adapters=(adapter,)),
+        made("bot", {"kind": "secret", "secrets": ["bot_token"]}, adapters=(adapter,)),
+        made("keyed", {"kind": "token", "fields": FIELDS}, adapters=(adapter,)),
+        made("signed", {"kind": "oauth", "provider": "acme"}, adapters=(adapter,)),
+    ]
+    nothing = Known({})
+    rows = {"keyed": account("keyed", "ready"), "signed": account("signed", "reconnect")}
+    much = Known(rows, ["bot_token", "other"], ["mail"])
+    begun = Known({"signed": account("signed", "sign_in")})
+
+    assert [state_of(one, nothing) for one in shelf] == [
+        "not_needed", "operator", "secret_missing", "not_connected", "not_connected",
+    ]  # fmt: skip
+    assert [state_of(one, much) for one in shelf] == [
+        "not_needed", "ready", "ready", "ready", "reconnect",
+    ]  # fmt: skip
+    assert state_of(shelf[-1], begun) == "not_connected"
+    assert usable_for(shelf, nothing, "adapter") == ["open"]
+    assert usable_for(shelf, much, "adapter") == ["bot", "keyed", "mail", "open"]
+    assert usable_for(shelf, much, "fetch") == []
+    row = shown(shelf[-1], much)
+    assert (row["connected"], row["oauth_provider"], row["connect_url"]) == (
+        False, "acme", "/integrations/signed",
+    )  # fmt: skip
+    assert row["connection"]["health"] == "reconnect"
+    assert shown(shelf[-1], begun)["connection"] is None
+
+
+def test_what_an_integration_says_is_completed_with_the_name_of_the_connection() -> None:
+    one, row = made("signed", {"kind": "oauth"}), account("signed", "ready")
+    said = ReconnectNeeded("Slack says token_revoked.", code="token_revoked", suggestion="Ask Eve.")
+    told = completed(said, one, row)
+    again = waits(one, account("signed", "reconnect", told.as_dict()))
+
+    assert told.code == "token_revoked"
+    assert "Signed (ada@example.org)" in told.detail
+    assert "token_revoked" in told.detail
+    assert told.suggestion is not None
+    assert told.suggestion.startswith("Ask Eve. ")
+    assert "/integrations/signed" in told.suggestion
+    assert (again.detail, again.code) == (told.detail, told.code)
+    assert isinstance(again, ReconnectNeeded)
+    assert not again.retryable
+
+
+def test_the_sources_of_a_list_are_those_that_the_caller_is_connected_to() -> None:
+    async def nothing(ctx: CallContext, given: Mapping[str, Any]) -> None:
+        del ctx, given
+
+    def offer(source: Mapping[str, Any]) -> Offer:
+        schema = {
+            "type": "object", "properties": {"source": source, "other": {"type": "string"}},
+            "examples": [{"source": "gmail"}],
+        }  # fmt: skip
+        capability = Capability(
+            "fetch", "Fetch", schema, {}, nothing,
+            annotations=Annotations(connected={"source": "fetch"}),
+        )  # fmt: skip
+        return Offer(capability, schema)
+
+    both = {"fetch": ["gmail", "slack"]}
+    free = linked(offer({"type": "string"}), both).input_schema
+    narrowed = linked(offer({"type": "string", "enum": ["slack", "drive"]}), both).input_schema
+    pinned = linked(offer({"type": "string", "const": "slack"}), both).input_schema
+    none = linked(offer({"type": "string", "enum": ["drive"]}), both).input_schema
+    plain = Offer(Capability("x", "X", {"type": "object"}, {}, nothing), {"type": "object"})
+
+    assert free["properties"]["source"]["enum"] == ["gmail", "slack"]
+    assert "examples" not in free
+    assert narrowed["properties"]["source"]["enum"] == ["slack"]
+    assert pinned["properties"]["source"]["enum"] == ["slack"]
+    assert "enum" not in none["properties"]["source"]
+    assert "/integrations" in none["properties"]["source"]["description"]
+    assert linked(plain, both) is plain

@@ -1,0 +1,74 @@
+"""What providers answer when they are asked for tokens, each in its own way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Upstream
+from mainspring.gate.connected.token_answers import missing_scopes, read_granted
+from mainspring.gate.outside.authority import Refusal
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None, [], "access_token=x", {}, {"access_token": ""}, {"access_token": 7},
+        {"access_token": "two words"}, {"access_token": "a\nb"}, {"access_token": "é"},
+        {"access_token": "x" * 8_193}, {"access_token": "x", "refresh_token": ["y"]},
+    ],
+)  # fmt: skip
+def test_what_is_no_token_is_refused_and_not_repeated(said: Any) -> None:
+    with pytest.raises(Upstream) as caught:
+        read_granted(said, {})
+    assert (caught.value.code, caught.value.retryable) == ("bad_response", False)
+    assert "two words" not in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ({"error": "bad_verification_code"}, "invalid_grant"),
+        ({"ok": False, "error": "invalid_code"}, "invalid_grant"),
+        ({"ok": False, "error": "token_revoked"}, "invalid_grant"),
+        ({"error": "invalid_client"}, "invalid_client"),
+        ({"error": "<b>what a stranger says</b>"}, ""),
+        ({"ok": False}, ""),
+        ({"error": {"message": "no"}}, ""),
+    ],
+)
+def test_an_error_that_comes_with_status_200_is_an_error(said: Any, word: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_granted(said, {})
+    assert caught.value.word == word
+
+
+def test_scopes_times_and_places_are_read_as_they_are_written() -> None:
+    plain = read_granted({"access_token": "a", "expires_in": "3599", "scope": "x y"}, {})
+    commas = read_granted({"access_token": "a", "scope": "repo,read:user", "expires_in": True}, {})
+    listed = read_granted({"access_token": "a", "scope": ["x", "y"], "expires_in": -1}, {})
+    slack = read_granted(
+        {
+            "ok": True, "access_token": "bot", "scope": "chat:write",
+            "authed_user": {"access_token": "person", "scope": "search:read", "expires_in": 43_200,
+                            "refresh_token": "again"},
+        },
+        {"token_field": "authed_user.access_token"},
+    )  # fmt: skip
+
+    assert (plain.access, plain.refresh, plain.lasts) == ("a", None, 3_599)
+    assert plain.scopes == frozenset({"x", "y"})
+    assert (commas.scopes, commas.lasts) == (frozenset({"repo", "read:user"}), None)
+    assert (listed.scopes, listed.lasts) == (frozenset({"x", "y"}), None)
+    assert (slack.access, slack.refresh, slack.lasts) == ("person", "again", 43_200)
+    assert slack.scopes == frozenset({"search:read"})
+    with pytest.raises(Upstream):
+        read_granted({"access_token": "a"}, {"token_field": "authed_user.access_token"})
+    assert "person" not in repr(slack)
+
+
+def test_what_was_not_agreed_to_is_told_and_silence_is_agreement() -> None:
+    asked = frozenset({"a", "b"})
+    assert missing_scopes(asked, frozenset({"a", "c"})) == {"b"}
+    assert missing_scopes(asked, None) == frozenset()

@@ -1,0 +1,188 @@
+"""What a draft is made of, as values: its files, its edits, and who may approve it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Envelope, Route, Write
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
+from mainspring.contracts.roles import Role
+from mainspring.gate.drafting.approving import check_person
+from mainspring.gate.drafting.attachments import MOST_BYTES, put_back, set_aside
+from mainspring.gate.drafting.envelopes import envelope_of
+from mainspring.gate.drafting.wording import Wish, check_seen, patched, refuse_findings
+from mainspring.workspace.approval_policy import ApprovalPolicy, lockout, policy_from
+
+SPACE, ADA, BOB = UUID(int=1), UUID(int=2), UUID(int=3)
+HELLO = base64.b64encode(b"hello").decode()
+
+
+def _file(**more: Any) -> dict[str, Any]:
+    return {"filename": "a.txt", "content_base64": HELLO, **more}
+
+
+def test_a_file_is_named_by_its_hash_and_put_back_as_it_came() -> None:
+    for within in ("", "input"):
+        inner = {"to": ["x"], "attachments": [_file(mime_type="text/x-ada"), _file(filename="b")]}
+        asked = {within: inner, "install_id": "i"} if within else inner
+        kept, files = set_aside(asked, within)
+
+        assert HELLO not in str(kept)
+        named = (kept[within] if within else kept)["attachments"]
+        sha256 = hashlib.sha256(b"hello").digest()
+        assert named[0] == {
+            "filename": "a.txt", "mime_type": "text/x-ada", "bytes": 5, "sha256": sha256.hex(),
+        }  # fmt: skip
+        assert named[1]["mime_type"] == "application/octet-stream"
+        assert files == {sha256: b"hello"}
+        back = put_back(kept, files, within)
+        first, second = (back[within] if within else back)["attachments"]
+        assert first == _file(mime_type="text/x-ada")
+        assert second["content_base64"] == HELLO
+        with pytest.raises(Clash):
+            put_back(kept, {sha256: b"other"}, within)
+        assert put_back(kept, {}, within) == kept
+
+
+@pytest.mark.parametrize(
+    ("entries", "pointer"),
+    [
+        ([_file()] * 6, "/attachments"),
+        ([_file(content_base64="?")], "/attachments/0/content_base64"),
+        ([_file(), _file(content_base64="")], "/attachments/1/content_base64"),
+        ([_file(filename=" ")], "/attachments/0/filename"),
+        (
+            [_file(content_base64=base64.b64encode(b"x" * (MOST_BYTES + 1)).decode())],
+            "/attachments/0/content_base64",
+        ),
+    ],
+)
+def test_a_file_that_cannot_leave_is_refused_at_its_place(entries: Any, pointer: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        set_aside({"attachments": entries})
+    assert [one.pointer for one in refused.value.findings] == [pointer]
+
+
+def test_the_largest_file_is_taken() -> None:
+    entry = _file(content_base64=base64.b64encode(b"x" * MOST_BYTES).decode())
+    _, files = set_aside({"attachments": [entry]})
+    assert [len(content) for content in files.values()] == [MOST_BYTES]
+
+
+def test_an_edit_changes_what_may_be_changed_and_nothing_else() -> None:
+    said = Envelope(editable=("text", "cc"))
+    places: list[dict[str, Any]] = [{"at": ["token"]}, {"at": ["text", 0]}]
+    arguments = {"to": "a", "text": "x", "cc": ["b"], "token": "t"}
+
+    made, left = patched(arguments, places, {"text": "y", "cc": None}, said)
+
+    assert made == {"to": "a", "text": "y", "token": "t"}
+    assert list(made) == ["to", "text", "token"]
+    # What was a secret there is one no longer.
+    assert left == places[:1]
+    within = Envelope(within="input", editable=("text",))
+    made, _ = patched({"input": {"text": "x"}, "i": 1}, [], {"text": "y"}, within)
+    assert made == {"input": {"text": "y"}, "i": 1}
+    for envelope in (said, within, Envelope(editable=())):
+        with pytest.raises(Invalid) as refused:
+            patched(arguments, [], {"to": "evil"}, envelope)
+        assert [one.pointer for one in refused.value.findings] == ["/edits/to"]
+
+
+def test_what_is_wrong_with_an_edit_is_told_where_it_was_edited() -> None:
+    cases = {("/text", ""): "/edits/text", ("/input/text", "input"): "/edits/text",
+             ("", ""): "/edits", ("/install_id", "input"): "/edits"}  # fmt: skip
+    for (pointer, within), told in cases.items():
+        with pytest.raises(Invalid) as refused:
+            refuse_findings([Finding(pointer, "No.", "no")], within)
+        assert refused.value.findings[0].pointer == told
+    refuse_findings([], "")
+
+
+def test_what_was_edited_is_confirmed_with_the_hash_of_what_was_seen() -> None:
+    first, edited = {"revision": 1, "bound_hash": b"\x01"}, {"revision": 2, "bound_hash": b"\x02"}
+    check_seen(first, Wish())
+    check_seen(first, Wish(seen="01"))
+    check_seen(edited, Wish(seen="02"))
+    check_seen(edited, Wish(sends=False))
+    for row, wish, code in (
+        (edited, Wish(), "draft_edited"),
+        (edited, Wish(seen="01"), "draft_changed"),
+        (first, Wish(seen="02"), "draft_changed"),
+        ({"revision": 1, "bound_hash": None}, Wish(seen="01"), "draft_changed"),
+    ):
+        with pytest.raises(Clash) as refused:
+            check_seen(row, wish)
+        assert refused.value.code == code
+
+
+def test_who_may_approve_follows_from_the_policy() -> None:
+    own = {"run_id": None, "actor_id": ADA}
+    of_a_run = {"run_id": UUID(int=9), "actor_id": UUID(int=9)}
+    usual, apart = ApprovalPolicy(), ApprovalPolicy(author_may_approve=False)
+    bosses = ApprovalPolicy(roles=(Role.ADMIN, Role.OWNER))
+    ada, bob = (Actor(SPACE, "member", who, role=Role.OPERATOR) for who in (ADA, BOB))
+    check_person(usual, ada, own, ADA)
+    check_person(usual, bob, of_a_run, ADA)
+    # Where others must agree, others may.
+    check_person(apart, bob, own, ADA)
+    for policy, actor, row, code in (
+        (usual, bob, own, "not_your_draft"),
+        (bosses, ada, own, "not_an_approver"),
+        (apart, ada, own, "author_may_not_approve"),
+        (apart, ada, of_a_run, "author_may_not_approve"),
+        (usual, Actor(SPACE, "member", ADA), own, "not_an_approver"),
+    ):
+        with pytest.raises(Denied) as refused:
+            check_person(policy, actor, row, ADA)
+        assert refused.value.code == code
+
+
+def test_a_policy_that_nobody_could_fulfil_says_so() -> None:
+    roles = ["owner", "admin", "operator", "viewer"]
+    assert lockout(ApprovalPolicy(), ["owner"]) is None
+    assert lockout(ApprovalPolicy(3), roles) is None
+    assert "only 3 members" in str(lockout(ApprovalPolicy(4), roles))
+    assert lockout(ApprovalPolicy(2, author_may_approve=False), roles) is None
+    assert "may be the author" in str(lockout(ApprovalPolicy(3, (), False), roles))
+    assert "only 1 member " in str(lockout(ApprovalPolicy(2, (Role.OWNER,)), roles))
+    assert lockout(ApprovalPolicy(1, (), False), ["owner"]) is not None
+    strict = ApprovalPolicy(2, (Role.ADMIN,), author_may_approve=False)
+    assert policy_from(strict.as_dict()) == strict
+    assert policy_from({}) == ApprovalPolicy()
+
+
+def test_an_envelope_says_what_the_capability_leaves_open() -> None:
+    async def handler(ctx: Any, arguments: Any) -> Any:
+        del ctx, arguments
+
+    def made(name: str, write: Write | None, **more: Any) -> Capability:
+        return Capability(
+            name, name, {}, {}, handler, write, Annotations(effect=Effect.SEND, **more)
+        )
+
+    plain = Write(lambda _: "", editable=("text",), family="message")
+    known = envelope_of(made("chat.say", plain), {})
+    assert (known.source, known.action, known.editable, known.family) == (
+        "chat", "chat.say", ("text",), "message",
+    )  # fmt: skip
+    assert envelope_of(made("say", plain), {}).source is None
+    routed = made("say", plain, route=Route("slack", frozenset()))
+    assert envelope_of(routed, {}).source == "slack"
+
+    def told(given: Any) -> Envelope:
+        return Envelope(source=given["source"], action="go", within="input", editable=("to",))
+
+    own = made("act", Write(lambda _: "", envelope=told))
+    assert envelope_of(own, {"source": "gmail"}) == Envelope(
+        source="gmail", action="go", within="input", editable=("to",), family=""
+    )
+    # What is not there any more is shown all the same, and nothing of it is edited.
+    assert envelope_of(own, {}).editable == ()
+    assert envelope_of(None, {}).editable == envelope_of(made("x", None), {}).editable == ()

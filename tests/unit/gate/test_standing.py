@@ -1,0 +1,76 @@
+"""When people have agreed often enough: pure decisions about shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.context import CallContext
+from mainspring.gate.standing.patterns import ENOUGH, earned, fits, hash_of, pattern_of
+
+
+async def _nothing(ctx: CallContext, given: Any) -> Any:
+    del ctx, given
+
+
+def _write(*wording: str) -> Capability:
+    return Capability(
+        "mail", "Mail", {}, {}, _nothing,
+        write=Write(preview=str, wording=wording),
+        annotations=Annotations(effect=Effect.SEND),
+    )  # fmt: skip
+
+
+def _sent(to: str, *, sent: bool = True, unedited: bool = True) -> dict[str, Any]:
+    return {"arguments": {"to": [to], "text": f"Hello {to}"}, "sent": sent, "unedited": unedited}
+
+
+def test_a_shape_is_everything_but_the_wording() -> None:
+    mail = _write("subject", "text")
+
+    assert pattern_of(mail, {"to": ["a"], "subject": "x", "text": "y"}) == {"to": ["a"]}
+    # Where all is wording nobody could say what a rule lets go, and without wording nothing may
+    # differ, so each draft says more than a rule.
+    assert pattern_of(mail, {"subject": "x", "text": "y"}) is None
+    assert pattern_of(_write(), {"to": ["a"]}) is None
+
+
+def test_enough_unchanged_approvals_of_one_shape_earn_it() -> None:
+    mail = _write("text")
+    same = [_sent("ada")] * ENOUGH
+
+    assert earned(mail, same) == {"to": ["ada"]}
+    assert earned(mail, same[1:]) is None
+    # Only the latest count: what went before them is forgiven.
+    assert earned(mail, [*same, _sent("ada", sent=False)]) == {"to": ["ada"]}
+
+
+@pytest.mark.parametrize(
+    "other", [_sent("eve"), _sent("ada", sent=False), _sent("ada", unedited=False)]
+)
+def test_one_that_was_different_changed_or_rejected_earns_nothing(other: dict[str, Any]) -> None:
+    mail = _write("text")
+
+    for place in range(ENOUGH):
+        latest = [_sent("ada")] * ENOUGH
+        latest[place] = other
+        assert earned(mail, latest) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"to": ["ada", "eve"], "text": "x"},
+        {"to": ["Ada"], "text": "x"},
+        {"to": ["ada"], "cc": ["eve"], "text": "x"},
+        {"text": "x"},
+    ],
+)
+def test_a_rule_lets_go_its_own_shape_and_no_other(given: dict[str, Any]) -> None:
+    mail, pattern = _write("text"), {"to": ["ada"]}
+
+    assert fits(pattern, mail, {"to": ["ada"], "text": "any words"})
+    assert not fits(pattern, mail, given)
+    assert hash_of(pattern) != hash_of({"to": ["eve"]})

@@ -1,0 +1,83 @@
+"""JSON of strangers as rows: which parts, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Invalid, Upstream
+from mainspring.contracts.free_address import host_of, normal_address
+from mainspring.integrations.http_json.adapters import check_params, normal, rows_of
+
+ANSWER: dict[str, Any] = {
+    "data": {"items": [{"id": 1, "user": {"login": "ada"}, "n": [5, 6]}, {"id": 2}, "odd"]}
+}
+
+
+def _pointers(problem: pytest.ExceptionInfo[Invalid]) -> list[str]:
+    return [one.pointer for one in problem.value.findings]
+
+
+@pytest.mark.parametrize(
+    ("params", "pointer"),
+    [
+        ({"items": "data.items"}, "/items"),
+        ({"items": "$.data["}, "/items"),
+        ({"items": "$..*..*"}, "/items"),
+        ({"items": "$[?@.a == $.b]"}, "/items"),
+        ({"items": "$[?search(@.a, '(a+)+$')]"}, "/items"),
+        ({"columns": {"a/b": "$["}}, "/columns/a~1b"),
+        ({"columns": {"who": "user login"}}, "/columns/who"),
+    ],
+)
+def test_a_path_that_cannot_be_followed_is_refused_at_its_place(
+    params: dict[str, Any], pointer: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        check_params(params)
+
+    assert _pointers(refused) == [pointer]
+
+
+def test_rows_are_the_items_with_the_columns_that_are_asked_for() -> None:
+    columns = {"key": "id", "who": "user.login", "first": "$.n[0]", "second": "n.1"}
+
+    rows = rows_of(ANSWER, {"items": "$.data.items[*]", "columns": columns})
+
+    assert rows[0] == {"key": 1, "who": "ada", "first": 5, "second": 6}
+    assert rows[1] == {"key": 2, "who": None, "first": None, "second": None}
+    # A path to the list itself means what is in it; what is no object is a value.
+    assert rows_of(ANSWER, {"items": "$.data.items"})[2] == {"value": "odd"}
+    assert rows_of([{"a": 1}], {}) == [{"a": 1}]
+    assert rows_of({"a": [{"b": 1}, {"b": 2}]}, {"items": "$.a[?@.b > 1]"}) == [{"b": 2}]
+
+
+def test_an_answer_without_a_list_says_what_to_give() -> None:
+    with pytest.raises(Upstream) as refused:
+        rows_of({"data": []}, {})
+
+    assert "items" in str(refused.value.suggestion)
+    with pytest.raises(Upstream, match="10,001"):
+        rows_of([0] * 10_001, {})
+
+
+def test_a_reference_has_one_spelling_and_no_secret() -> None:
+    given = {"url": "HTTPS://Example.COM:443/a?b=c#d", "method": "GET", "headers": {}}
+
+    assert normal(given) == {"url": "https://example.com/a?b=c"}
+    assert host_of("https://example.com/a") == "example.com:443"
+    assert host_of("http://[::1]:8080/") == "[::1]:8080"
+    with pytest.raises(Invalid) as refused:
+        normal({"url": "https://example.com", "headers": {"X-Api-Key": "k", "Accept": "x"}})
+    assert _pointers(refused) == ["/headers/X-Api-Key"]
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a:b@example.com/", "https:///x", "https://e.com/ x", "http://e.com:99999/"]
+)
+def test_an_address_that_can_be_read_two_ways_is_refused(url: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        normal_address(url)
+
+    assert _pointers(refused) == ["/url"]

@@ -1,0 +1,88 @@
+"""An integration of somebody else: how one begins, and what is asked of all of them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.capability import Write
+from mainspring.contracts.errors import Clash, Invalid
+from mainspring.contracts.integration import Integration
+from mainspring.contracts.limits import Limits
+from mainspring.recipes.plugins.judging import judged
+from mainspring.recipes.plugins.scaffold import scaffold
+
+
+@pytest.fixture
+def made(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Integration]:
+    """The integration of a package that was just begun."""
+    del request
+    written = scaffold("acme_notes", tmp_path)
+    source = next(path for path in written if path.name == "manifest.json").parent.parent
+    sys.path.insert(0, str(source))
+    try:
+        yield importlib.import_module("mainspring_acme_notes").integration({})
+    finally:
+        sys.path.remove(str(source))
+        for name in [one for one in sys.modules if one.startswith("mainspring_acme_notes")]:
+            del sys.modules[name]
+
+
+def test_what_is_begun_passes_the_judge_and_its_own_test(made: Integration) -> None:
+    assert judged(made, Limits()) == []
+    assert made.id == "acme_notes"
+
+
+def test_nothing_that_is_there_is_written_over(tmp_path: Path) -> None:
+    first = scaffold("acme", tmp_path)
+    first[0].write_text("mine")
+    with pytest.raises(Clash):
+        scaffold("acme", tmp_path)
+    assert first[0].read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["", "A", "9lives", "../up", "a b", "x" * 60])
+def test_a_name_that_cannot_be_one_makes_no_file(name: str, tmp_path: Path) -> None:
+    with pytest.raises(Invalid) as wrong:
+        scaffold(name, tmp_path)
+    assert wrong.value.findings[0].pointer == "/name"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_of_the_house_is_taken(tmp_path: Path) -> None:
+    with pytest.raises(Clash):
+        scaffold("gmail", tmp_path, frozenset({"gmail"}))
+
+
+def _changed(made: Integration, **manifest: Any) -> Integration:
+    return replace(made, manifest={**made.manifest, **manifest})
+
+
+def test_the_judge_names_what_is_missing(made: Integration) -> None:
+    (post,) = made.capabilities
+    loose = replace(post, input_schema={**post.input_schema, "additionalProperties": True})
+    bare = replace(post, input_schema={"type": "object"})
+    unseen = replace(post, write=None)
+    lines = replace(post, write=Write(preview=lambda given: f"{given}\n"))
+    lying = replace(post, output_schema={**post.output_schema, "examples": [{"note_id": 3}]})
+    cases: list[tuple[Integration, str]] = [
+        (_changed(made, tier="platinum"), "enum"),
+        (_changed(made, capabilities=[]), "capability_announced"),
+        (_changed(made, hosts=["elsewhere.example:443"]), "host_unnamed"),
+        (_changed(made, tier="gold"), "no_poll"),
+        (replace(_changed(made, tier="silver"), account=Integration({}).account),
+         "no_account_test"),
+        (replace(made, capabilities=(loose,)), "open_schema"),
+        (replace(made, capabilities=(bare,)), "no_example"),
+        (replace(made, capabilities=(unseen,)), "no_preview"),
+        (replace(made, capabilities=(lines,)), "bad_preview"),
+        (replace(made, capabilities=(lying,)), "false_example"),
+    ]  # fmt: skip
+    for one, code in cases:
+        assert code in {finding.code for finding in judged(one, Limits())}, code
