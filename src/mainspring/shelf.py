@@ -16,6 +16,7 @@ from typing import Final
 import mainspring.integrations
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.integration import Integration
+from mainspring.contracts.manifest import source_of
 from mainspring.settings import Settings
 
 GROUP: Final = "mainspring.integrations"
@@ -28,15 +29,31 @@ def build_shelf(settings: Settings) -> tuple[Integration, ...]:
     found = {one.id: one for one in _built_in(addresses)}
     for point in entry_points(group=GROUP):
         one = _from_outside(point, addresses)
-        if one.id in found:
-            raise Invalid(
-                f"The package behind {point.value} brings an integration called {one.id}, "
-                "and there is one of that name already.",
-                code="integration_twice",
-                suggestion="Uninstall one of the two.",
-            )
+        for other in found.values():
+            twice = names_of(one) & names_of(other)
+            if twice:
+                raise Invalid(
+                    f"The package behind {point.value} brings {', '.join(sorted(twice))}, and "
+                    f"{other.name} has that name already.",
+                    code="integration_twice",
+                    suggestion="Uninstall one of the two.",
+                )
         found[one.id] = one
     return tuple(found[name] for name in sorted(found))
+
+
+def names_of(one: Integration) -> frozenset[str]:
+    """Everything by which an integration is meant: none of it may mean another one as well."""
+    return frozenset(
+        (
+            one.id,
+            source_of(one.manifest),
+            *(source.name for source in one.sources),
+            *(adapter.kind for adapter in one.adapters),
+            *(capability.id for capability in one.capabilities),
+            *(event.type for event in one.events),
+        )
+    )
 
 
 def addresses_of(settings: Settings) -> dict[str, str]:
@@ -60,7 +77,7 @@ def _from_outside(point: EntryPoint, addresses: Mapping[str, str]) -> Integratio
     """One of somebody else; what is wrong with it is said with the name of its package."""
     try:
         made = point.load()(addresses)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Invalid(
             f"The integration {point.name} of {point.value} could not be built: {error}",
             code="integration_broken",

@@ -6,7 +6,7 @@ needed to run it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
@@ -40,6 +40,7 @@ from mainspring.gate.connection_capabilities import connection_capabilities
 from mainspring.gate.draft_capabilities import draft_capabilities
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.ingestion.capabilities import ingestion_capabilities
+from mainspring.gate.ingestion.cursors import forget_places
 from mainspring.gate.ingestion.sources import Reachables
 from mainspring.gate.installs import Installs
 from mainspring.gate.linked.adapters import Linkables
@@ -141,16 +142,13 @@ def build_registry(
     integrations: Iterable[Integration] = (),
 ) -> Words:
     """Every word a definition may use here; more may be added, none replaced."""
-    shelf = (*build_shelf(settings or Settings()), *integrations)
-    joined = chain.from_iterable
-    events = (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *joined(entry.events for entry in shelf))
-    reserved = {entry.type for entry in events}
+    given = settings or Settings()
+    shelf = (*build_shelf(given), *integrations)
+    events = _events(shelf)
     installs, automations = Installs(shelf, limits), HouseAutomations(limits)
-    reachable = Reachables(shelf, limits)
     switchboard = Switchboard()
-    operated = frozenset({"email"}) if (settings or Settings()).smtp_url else frozenset()
-    reception = Reception(shelf, operated=operated)
-    studio = Studio(limits, (settings or Settings()).address, Likeness(embedder))
+    reception = _reception(shelf, given)
+    studio = Studio(limits, given.address, Likeness(embedder))
     known = (
         http_fetch_capability(limits),
         artifacts_capability(blobs or Nowhere(), limits, links),
@@ -158,7 +156,7 @@ def build_registry(
         GET_USAGE,
         agent_capability(limits),
         POST_NOTIFICATION,
-        *workspace_capabilities.capabilities(limits, reserved),
+        *workspace_capabilities.capabilities(limits, {entry.type for entry in events}),
         *page_capabilities.capabilities(limits, embedder, Discovery(installs.pages())),
         *board_capabilities(limits),
         *run_capabilities(),
@@ -172,11 +170,9 @@ def build_registry(
         *connection_capabilities(switchboard),
         *integration_capabilities(reception),
         *oauth_client_capabilities(reception, database, vault),
-        *administration(database, (settings or Settings()).address),
-        *joined(entry.capabilities for entry in shelf),
-        act_on_integration(installs, database),
-        *ingestion_capabilities(reachable, limits, database),
-        *watching_capabilities(studio, reachable),
+        *administration(database, given.address),
+        *chain.from_iterable(entry.capabilities for entry in shelf),
+        *_over_connections(shelf, installs, studio, limits, database),
         *linked_capabilities(Linkables(shelf, limits), automations, limits, database),
         *capabilities,
     )
@@ -185,18 +181,44 @@ def build_registry(
         switchboard,
         reception,
         automations,
-        actions=(
-            *builtin_actions(limits, workshop),
-            *joined(one.actions for one in shelf),
-            *actions,
-        ),
-        capabilities=(
-            *known,
-            *draft_capabilities(
-                {one.id: one for one in known},
-                timedelta(seconds=(settings or Settings()).draft_seconds),
-            ),
-        ),
+        actions=(*_actions(shelf, limits, workshop), *actions),
+        capabilities=_with_drafts(known, given),
         triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
         events=events,
     )
+
+
+def _events(shelf: Iterable[Integration]) -> tuple[EventType, ...]:
+    """What may be waited for: what the house tells, and what its integrations tell."""
+    told = chain.from_iterable(entry.events for entry in shelf)
+    return (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *told)
+
+
+def _actions(
+    shelf: Iterable[Integration], limits: Limits, workshop: Workshop | None
+) -> Iterator[Action]:
+    yield from builtin_actions(limits, workshop)
+    yield from chain.from_iterable(entry.actions for entry in shelf)
+
+
+def _reception(shelf: tuple[Integration, ...], settings: Settings) -> Reception:
+    """Where members connect; what the operator set up needs no connection of theirs."""
+    operated = frozenset({"email"}) if settings.smtp_url else frozenset[str]()
+    return Reception(shelf, operated=operated, changed=forget_places)
+
+
+def _over_connections(
+    shelf: tuple[Integration, ...], installs: Installs, studio: Studio, limits: Limits,
+    database: Database | None,
+) -> Iterator[Capability]:  # fmt: skip
+    """What writes and reads over any connection, by hand or again and again by an automation."""
+    reachable = Reachables(shelf, limits)
+    yield act_on_integration(installs, database)
+    yield from ingestion_capabilities(reachable, limits, database)
+    yield from watching_capabilities(studio, reachable)
+
+
+def _with_drafts(known: tuple[Capability, ...], settings: Settings) -> tuple[Capability, ...]:
+    """Everything, and what answers the drafts of that which leaves the house."""
+    lasting = timedelta(seconds=settings.draft_seconds)
+    return (*known, *draft_capabilities({one.id: one for one in known}, lasting))

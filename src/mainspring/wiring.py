@@ -172,7 +172,11 @@ def build_house(
     lines = None
     if isinstance(words, Words):
         lines = words.reception.open(
-            database, vault, wide_egress(limits, settings.egress_allow), clock, settings.address,
+            database,
+            vault,
+            wide_egress(limits, settings.egress_allow),
+            clock,
+            settings.address,
             settings.egress_allow,
         )
     gate = Gate(

@@ -1,7 +1,7 @@
 """A started server, a member of it with a browser and a token, and their accounts outside.
 
-Google stands on loopback in three parts: one that signs people in, a mailbox and a calendar. The
-two let in whoever has a token of the first that is still good. GitHub stands beside them.
+Google stands on loopback in four parts: one that signs people in, a mailbox, calendars and files.
+Those let in whoever has a token of the first that is still good. GitHub stands beside them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,19 @@ from mcp import Client
 from tests.acceptance.commands import PATIENCE, Mainspring, open_folder
 from tests.acceptance.server import OVER, PREFIX, SOON, Json, Started, started
 from tests.kit.doubles.calendar import CalendarDouble
-from tests.kit.doubles.github import GitHubDouble
-from tests.kit.doubles.gmail import GmailDouble
+from tests.kit.doubles.drive import DriveDouble
+from tests.kit.doubles.github import GitHubDouble, Repository
+from tests.kit.doubles.gmail import GmailDouble, leaf
 from tests.kit.doubles.google import TOKEN, GoogleDouble
 from tests.kit.doubles.oauth_provider import CLIENT, CLIENT_SECRET, OAuthProvider
 from tests.kit.mcp import connected
 from tests.kit.scripted import ScriptedDouble, serving
 
 MEMBER = "noor@example.org"
+THREAD = "18f2c0ffee"
+REPO = "ssvlabs/brains"
+# So much of the server's log is shown beside what went wrong.
+_MOST_LOG = 3_000
 # A worker that was killed is not waited for longer than this.
 _QUICK = {"lease_seconds": "4", "heartbeat_seconds": "0.5"}
 
@@ -65,13 +70,16 @@ class Outside:
     google: OAuthProvider = field(default_factory=OAuthProvider)
     gmail: GmailDouble = field(default_factory=GmailDouble)
     calendar: CalendarDouble = field(default_factory=CalendarDouble)
+    drive: DriveDouble = field(default_factory=DriveDouble)
     github: GitHubDouble = field(default_factory=GitHubDouble)
     gmail_door: Guarded = field(init=False)
     calendar_door: Guarded = field(init=False)
+    drive_door: Guarded = field(init=False)
 
     def __post_init__(self) -> None:
         self.gmail_door = Guarded(provider=self.google, inside=self.gmail)
         self.calendar_door = Guarded(provider=self.google, inside=self.calendar)
+        self.drive_door = Guarded(provider=self.google, inside=self.drive)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -79,13 +87,16 @@ class Outside:
         places = {
             "gmail": self.gmail_door.url,
             "calendar": self.calendar_door.url,
+            "drive": self.drive_door.url,
             "github": self.github.url,
             **{
                 f"google.{name}_url": f"{self.google.url}/{name}"
                 for name in ("authorize", "token", "revoke")
             },
         }
-        doubles = (self.google, self.gmail_door, self.calendar_door, self.github)
+        doubles = (
+            self.google, self.gmail_door, self.calendar_door, self.drive_door, self.github,
+        )  # fmt: skip
         return {
             "integration_urls": ",".join(f"{name}={url}" for name, url in places.items()),
             "egress_allow": ",".join(one.pair for one in doubles),
@@ -96,7 +107,7 @@ class Outside:
     async def _open(self) -> AsyncIterator[None]:
         async with (
             serving(self.google), serving(self.gmail_door), serving(self.calendar_door),
-            serving(self.github),
+            serving(self.drive_door), serving(self.github),
         ):  # fmt: skip
             yield
 
@@ -145,7 +156,7 @@ class Person:
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """What their browser is answered, which is no problem."""
         answer = self.browser.request(method, PREFIX + path, json=body)
-        assert answer.status_code < 400, answer.text
+        assert answer.status_code < 400, (answer.text, self.server.log[-_MOST_LOG:])
         return answer.json()
 
     def refused(self, method: str, path: str, body: Any = None) -> Json:
@@ -225,7 +236,7 @@ class Caller:
 
     async def __call__(self, name: str, /, **arguments: Any) -> Json:
         told, wrong = await self._asked(name, arguments)
-        assert not wrong, (name, told)
+        assert not wrong, (name, told, self.person.server.log[-_MOST_LOG:])
         return told
 
     async def refused(self, name: str, /, **arguments: Any) -> Json:
@@ -256,6 +267,7 @@ class Caller:
 def member_of_a_server() -> Iterator[Person]:
     """A member without any connection, of a server whose owner has set Google's client."""
     outside = Outside()
+    _fill(outside)
     with (
         outside.open(),
         open_folder() as folder,
@@ -270,3 +282,39 @@ def member_of_a_server() -> Iterator[Person]:
             yield person
         finally:
             person.close()
+
+
+def _fill(outside: Outside) -> None:
+    """What is there before anybody looks: a thread, two calendars and a repository."""
+    gmail, calendar, github = outside.gmail, outside.calendar, outside.github
+    gmail.put(
+        "m1", THREAD, leaf("text/plain", b"Are you in for the ethera round?"),
+        From="noah@a16z.com", To="ada@example.com", Subject="ethera next week",
+        Message_ID="<m1@a16z.com>",
+    )  # fmt: skip
+    for name in ("Ada", "Team"):
+        calendar.calendar(name.lower(), name)
+    calendar.put(
+        "ada", "standup", summary="Stand-up", start={"dateTime": "2026-06-02T08:00:00Z"},
+        end={"dateTime": "2026-06-02T08:15:00Z"},
+    )  # fmt: skip
+    calendar.put(
+        "team", "off", summary="Offsite", start={"date": "2026-06-04"},
+        end={"date": "2026-06-05"}, location="Lisbon",
+        attendees=[{"email": "noah@a16z.com"}],
+    )  # fmt: skip
+    calendar.put(
+        "team", "july", summary="July", start={"date": "2026-07-01"}, end={"date": "2026-07-02"}
+    )
+    github.repositories[REPO] = Repository(pulls=[_pull(one) for one in (1, 2, 3)])
+
+
+def _pull(number: int) -> Json:
+    at = f"2026-03-0{number}T09:00:00Z"
+    return {
+        "id": 7_000_000_000 + number, "number": number, "title": f"Change {number}",
+        "state": "open", "user": {"login": "mona"}, "labels": [], "assignees": [],
+        "created_at": at, "updated_at": at, "closed_at": None, "merged_at": None, "draft": False,
+        "html_url": f"https://github.com/{REPO}/pull/{number}", "head": {"ref": f"change-{number}"},
+        "base": {"ref": "main"},
+    }  # fmt: skip

@@ -13,16 +13,13 @@ from uuid import uuid4
 
 import pytest
 
-from tests.acceptance.accounts import Caller, Person, member_of_a_server
+from tests.acceptance.accounts import REPO, THREAD, Caller, Person, member_of_a_server
 from tests.acceptance.commands import step
 from tests.acceptance.server import PREFIX, SOON, Json, definition
-from tests.kit.doubles.github import Repository
 from tests.kit.doubles.gmail import leaf
 from tests.kit.processes import wait_until
 
 DOCUMENTED = {"name", "label", "oauth_provider", "supports", "connected", "description"}
-THREAD = "18f2c0ffee"
-REPO = "ssvlabs/brains"
 # So late that it is news whenever this is read.
 FAR_AWAY = 4_000_000_000
 JUNE = {"start": "2026-06-01", "end": "2026-06-07"}
@@ -31,27 +28,6 @@ JUNE = {"start": "2026-06-01", "end": "2026-06-07"}
 @pytest.fixture(scope="module")
 def person() -> Iterator[Person]:
     with member_of_a_server() as made:
-        gmail, calendar, github = made.outside.gmail, made.outside.calendar, made.outside.github
-        gmail.put(
-            "m1", THREAD, leaf("text/plain", b"Are you in for the ethera round?"),
-            From="noah@a16z.com", To="ada@example.com", Subject="ethera next week",
-            Message_ID="<m1@a16z.com>",
-        )  # fmt: skip
-        for name in ("Ada", "Team"):
-            calendar.calendar(name.lower(), name)
-        calendar.put(
-            "ada", "standup", summary="Stand-up", start={"dateTime": "2026-06-02T08:00:00Z"},
-            end={"dateTime": "2026-06-02T08:15:00Z"},
-        )  # fmt: skip
-        calendar.put(
-            "team", "off", summary="Offsite", start={"date": "2026-06-04"},
-            end={"date": "2026-06-05"}, location="Lisbon",
-            attendees=[{"email": "noah@a16z.com"}],
-        )  # fmt: skip
-        calendar.put(
-            "team", "july", summary="July", start={"date": "2026-07-01"}, end={"date": "2026-07-02"}
-        )
-        github.repositories[REPO] = Repository(pulls=[_pull(one) for one in (1, 2, 3)])
         yield made
 
 
@@ -62,21 +38,10 @@ def mailbox(person: Person) -> Person:
     return person
 
 
-def _pull(number: int) -> Json:
-    at = f"2026-03-0{number}T09:00:00Z"
-    return {
-        "id": 7_000_000_000 + number, "number": number, "title": f"Change {number}",
-        "state": "open", "user": {"login": "mona"}, "labels": [], "assignees": [],
-        "created_at": at, "updated_at": at, "closed_at": None, "merged_at": None, "draft": False,
-        "html_url": f"https://github.com/{REPO}/pull/{number}", "head": {"ref": f"change-{number}"},
-        "base": {"ref": "main"},
-    }  # fmt: skip
-
-
-async def _install(call: Caller) -> str:
-    """The install of Gmail, as the documentation finds it: a page's slug encodes it."""
-    found = await call("query", q="send an email", type="integration_action")
-    (slug,) = [one["slug"] for one in found["pages"] if one["title"] == "Gmail: send_email"]
+async def _install(call: Caller, action: str = "Gmail: send_email") -> str:
+    """The install of an action, as the documentation finds it: a page's slug encodes it."""
+    found = await call("query", q=action, type="integration_action")
+    (slug,) = [one["slug"] for one in found["pages"] if one["title"] == action]
     return str(slug.split(".")[1])
 
 
@@ -300,6 +265,44 @@ def test_drafts_of_one_turn_are_answered_as_a_set(mailbox: Person) -> None:
     mailbox.over_mcp(story)
 
 
+def test_events_and_files_are_drafted_and_edited_in_fields_of_their_own(person: Person) -> None:
+    calendar, drive = person.outside.calendar, person.outside.drive
+    for name in ("calendar", "drive"):
+        person.connect(name)
+    tea = {
+        "summary": "Tea", "start": "2026-06-03T15:00:00Z", "end": "2026-06-03T15:30:00Z",
+        "attendees": ["noah@a16z.com"], "calendar_id": "team",
+    }  # fmt: skip
+    later = {"summary": "Tea, later", "location": "Porto", "send_updates": "all"}
+    file = {"name": "notes.md", "content": "# Notes", "mime_type": "text/markdown"}
+    renamed = {"name": "minutes.md", "content": "# Minutes"}
+
+    async def story(call: Caller) -> None:
+        for title, name, given, edits, stray, made in (
+            ("Google Calendar: calendar.create_event", "calendar.create_event", tea, later,
+             "calendar_id", "event_id"),
+            ("Google Drive: drive.create_file", "drive.create_file", file, renamed,
+             "mime_type", "file_id"),
+        ):  # fmt: skip
+            install = await _install(call, title)
+            draft = await call(
+                "act_on_integration", install_id=install, action_name=name, input=given
+            )
+            one = draft["draft_id"]
+            told = await call.refused("confirm_action", draft_id=one, edits={stray: "x"})
+            assert told["errors"][0]["pointer"] == f"/edits/{stray}"
+            sent = await call("confirm_action", draft_id=one, edits=edits)
+            assert (sent["status"], sent["result"].keys()) == ("confirmed", {made}), sent
+
+    known = len(calendar.messages)
+    person.over_mcp(story)
+    (event,) = calendar.messages[known:]
+    assert (event["summary"], event["location"], event["sendUpdates"]) == (*later.values(),)
+    assert [one["email"] for one in event["attendees"]] == ["noah@a16z.com"]
+    (made,) = drive.files.values()
+    assert (made["name"], drive.contents[made["id"]]) == ("minutes.md", b"# Minutes")
+
+
 def test_what_was_asked_in_words_is_drafted_or_asked_back(mailbox: Person) -> None:
     gmail = mailbox.outside.gmail
     before = len(gmail.sent)
@@ -316,9 +319,21 @@ def test_what_was_asked_in_words_is_drafted_or_asked_back(mailbox: Person) -> No
         assert (await call("list_pending_actions"))["count"] == 0
         long = await call.refused("act_on_integration", source="gmail", request="x" * 1_001)
         assert long["errors"][0]["pointer"] == "/request"
+        assert len(gmail.sent) == before
+
+        file = {"filename": "plan.txt", "content_base64": "VGhlIHBsYW4u"}
+        many = await call.refused("act_on_integration", **asked, attachments=[file] * 6)
+        assert many["errors"][0]["pointer"] == "/attachments"
+        nowhere = await call.refused("act_on_integration", **asked, notify=["sms"])
+        assert nowhere["errors"][0]["pointer"] == "/notify/0"
+        draft = await call("act_on_integration", **asked, attachments=[file], notify=["inbox"])
+        assert "1 attachment" in draft["preview"]
+        await call("confirm_action", draft_id=draft["draft_id"])
+        (mail,) = gmail.sent[before:]
+        (part,) = [one for one in mail.walk() if one.get_filename()]
+        assert (part.get_filename(), part.get_payload(decode=True)) == ("plan.txt", b"The plan.")
 
     mailbox.over_mcp(story)
-    assert len(gmail.sent) == before
 
 
 def test_a_board_linked_to_a_repository_is_filled_and_its_rows_keep_their_ids(

@@ -67,6 +67,7 @@ def _auth(base: str) -> dict[str, Any]:
         "authorize_url": f"{base}/authorize", "token_url": f"{base}/token",
         "revoke_url": f"{base}/revoke", "scopes": list(SCOPES),
         "extra": {"access_type": "offline"},
+        "fields": [{"name": "shelves", "label": "Shelves to follow", "required": False}],
     }  # fmt: skip
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from decimal import Decimal
 
 from mainspring.actions.vocabulary import builtin_actions
 from mainspring.contracts.clock import Clock, SystemClock
-from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
+from mainspring.contracts.context import Account, Actor, Http, Mailbox, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Fault
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.registry import Registry
@@ -36,6 +36,13 @@ class Call:
     @property
     def mail(self) -> Mailer:
         raise Fault("no mail")
+
+    @property
+    def account(self) -> Account | None:
+        return None
+
+    def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
+        raise Fault("no mailbox")
 
     async def owner_address(self) -> str | None:
         return None

@@ -39,6 +39,10 @@ _MOST_NAMES: Final = 50
 _ALIVE = """
     SELECT id FROM automations WHERE workspace_id = $1 AND id = $2 AND state <> 'archived'
 """
+_SCHEDULE = """
+    SELECT config FROM triggers
+    WHERE workspace_id = $1 AND automation_id = $2 AND type = 'schedule' LIMIT 1
+"""
 
 Arguments = Mapping[str, Any]
 
@@ -76,9 +80,9 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
     async def watch(ctx: CallContext, given: Arguments) -> dict[str, Any]:
         to, space, tx = _polled(reachable, given), ctx.actor.workspace_id, ctx.tx
         account = await _account(ctx, to)
-        every = str(given.get("every") or next(iter(to.polls.values())).every)
         await hold_names(tx, space)
         known = await _watcher(tx, space, to, account, ctx.actor.id)
+        every = str(given.get("every") or await _kept_every(tx, space, to, known))
         name = await _name(tx, space, to, account, known)
         report = await studio.judge(space, _document(to, name, every), known)
         if not report.ok:
@@ -109,6 +113,13 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
         }
 
     return watch
+
+
+async def _kept_every(tx: Transaction, space: UUID, to: Reachable, known: UUID | None) -> str:
+    """How often it is read now; of one that nobody reads yet, how often is usual for it."""
+    row = None if known is None else await tx.fetchrow(_SCHEDULE, space, known)
+    cron = None if row is None else (row["config"] or {}).get("cron")
+    return cron if isinstance(cron, str) else next(iter(to.polls.values())).every
 
 
 def _unwatch(studio: Studio, reachable: Reachables) -> CapabilityHandler:

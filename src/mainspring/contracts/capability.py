@@ -77,6 +77,8 @@ class Annotations:
     hosts: frozenset[str] | None = None
     # Where a call of an integration goes: its context then speaks over that connection.
     route: Route | None = None
+    # Its handler opens connections of its own choice, such as that of a board's link.
+    opens: bool = False
     # Arguments whose values are what the caller is connected to, in lists that are shown to each
     # caller as they are for them: the argument, and which surface (fetch, act or adapter).
     connected: Mapping[str, str] = field(default_factory=dict)
@@ -139,6 +141,9 @@ class Write:
     # The arguments that are wording and nothing else: a standing rule may leave them open. What
     # decides who gets it, or what becomes of it, is never among them.
     wording: tuple[str, ...] = ()
+    # Whether its wording is no more than words: that it calls nobody, say. Where it is not, no
+    # standing rule lets it go. Left out: it always is.
+    plain: Callable[[Mapping[str, Any]], bool] | None = None
     # What it is like where it arrives, so that a person sees it so: email, event, file, message,
     # issue; empty: it is shown by its fields.
     family: str = ""
@@ -149,6 +154,9 @@ class Write:
     # Makes exact arguments of what was asked for, before anything is held or pretended; or asks
     # back, or says that there is nothing to do. It reads at most, and never sends.
     resolve: Resolve | None = None
+    # The arguments as grants judge them, where one thing can be asked for by several names. They
+    # may be of any shape yet.
+    granted_as: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +182,18 @@ class Capability:
     def grantable(self) -> bool:
         """Whether an automation can ever be given it."""
         return self.annotations.audience in (Audience.ANYONE, Audience.RUNS)
+
+    @property
+    def uses_accounts(self) -> bool:
+        """Whether a call may go over an account of whoever calls, or made the automation.
+
+        What is on the safe list reaches that very person and nobody else.
+        """
+        if self.write is not None and self.write.safe:
+            return False
+        hints = self.annotations
+        over = hints.route is not None and hints.route.connection != "none"
+        return over or bool(hints.connected) or hints.opens
 
     @property
     def may_cost(self) -> bool:

@@ -10,11 +10,12 @@ import re
 from collections import Counter
 from html import unescape
 from string import ascii_lowercase, ascii_uppercase
-from typing import Final
+from typing import Final, NamedTuple
+
+from mainspring.contracts.html_style import AS_AROUND, look_of
 
 # Longer texts are cut: to take HTML apart costs more than to read it.
 LONGEST_HTML: Final = 1_000_000
-_DEEPEST: Final = 400
 _BLOCKS: Final = frozenset(
     {
         "address", "article", "aside", "blockquote", "dd", "div", "dl", "dt", "fieldset",
@@ -35,14 +36,15 @@ _UNREAD: Final = frozenset(
 _RAW: Final = frozenset({"script", "style", "textarea", "title", "xmp"})
 # One sign for one sign, so that both texts have the same places.
 _LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
-_LONGEST_TAG: Final = 2_000
-_NAME: Final = re.compile(r"(/?)([a-zA-Z][^\s/>]{0,40})")
-_ATTRIBUTE: Final = re.compile(
-    r"([a-zA-Z_:][\w:.-]*)(?:\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?"
-)
-_HIDDEN: Final = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all", re.IGNORECASE
-)
+# A slash before the end of a tag means nothing in HTML, except in these.
+_CLOSED_BY_SLASH: Final = frozenset({"head", "math", "svg"})
+_NAME: Final = re.compile(r"(/?)([a-zA-Z][^\s/>]*)")
+# The pieces of a tag, each read from where the one before ended.
+_GAP: Final = re.compile(r"[\s/]*")
+_ATTRIBUTE: Final = re.compile(r"=?[^\s/>=]*")
+_EQUALS: Final = re.compile(r"\s*=\s*")
+_BARE: Final = re.compile(r"[^\s>]*")
+_LOOKED_AT: Final = ("alt", "hidden", "href", "style")
 _LINK: Final = re.compile(r"(https?://|mailto:)[^\s<>\"]{1,2000}", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\r\f\v\u00a0]+")
 _LINES: Final = re.compile(r"\n{3,}")
@@ -56,6 +58,22 @@ def text_of_html(html: str) -> str:
     return _LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
+class _Open(NamedTuple):
+    """An element that is open."""
+
+    tag: str
+    # Not hidden, and in nothing that is.
+    shown: bool
+    # Its letters have no size; those of something in it may have one again.
+    tiny: bool
+    # Where it leads, if it is a link.
+    link: str
+
+    @property
+    def read(self) -> bool:
+        return self.shown and not self.tiny
+
+
 class _Reader:
     """Walks through tags from the beginning to the end and looks at nothing twice.
 
@@ -65,8 +83,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
-        # The open elements, each with whether it is read and where its link leads.
-        self._open: list[tuple[str, bool, str]] = []
+        self._open: list[_Open] = []
         # How many of each are open: a text may be nothing but tags that close nothing.
         self._counts: Counter[str] = Counter()
 
@@ -78,21 +95,25 @@ class _Reader:
             if html.startswith("<!--", begin):
                 at = _behind(html, "-->", begin + 4)
                 continue
-            end = html.find(">", begin)
-            if end < 0:
+            if (behind := self._tag(html, lower, begin)) is None:
                 at = begin
                 break
-            at = self._tag(html[begin + 1 : end], lower, begin, end + 1)
+            at = behind
         self._text(html[at:])
 
-    def _tag(self, inside: str, lower: str, begin: int, behind: int) -> int:
-        """Reads one tag; answers where reading goes on."""
-        if inside[:1] in {"!", "?"}:
-            return behind
-        named = _NAME.match(inside)
+    def _tag(self, html: str, lower: str, begin: int) -> int | None:
+        """Reads one tag; answers where reading goes on, None where it never ends."""
+        if html[begin + 1 : begin + 2] in {"!", "?"}:
+            end = html.find(">", begin)
+            return None if end < 0 else end + 1
+        named = _NAME.match(html, begin + 1)
         if named is None:
             self._text("<")
             return begin + 1
+        given, behind = _attributes(html, named.end())
+        if given is None:
+            # In a value that is never closed everything belongs to it, and nobody sees it.
+            return len(html) if behind else None
         name = named[2].lower()
         if named[1]:
             self._ends(name)
@@ -101,27 +122,31 @@ class _Reader:
             found = lower.find(f"</{name}", behind)
             return len(lower) if found < 0 else found
         else:
-            self._begins(name, inside[named.end() : named.end() + _LONGEST_TAG])
+            closed = name in _CLOSED_BY_SLASH and html[behind - 2] == "/"
+            self._begins(name, given, closed=closed)
         return behind
 
-    def _begins(self, tag: str, rest: str) -> None:
-        given = _attributes(rest) if rest.strip() else {}
-        read = self._reads and tag not in _UNREAD and not _is_hidden(given)
-        if read:
+    def _begins(self, tag: str, given: dict[str, str], *, closed: bool) -> None:
+        look = look_of(given["style"]) if "style" in given else AS_AROUND
+        hidden = look.hidden or tag in _UNREAD or "hidden" in given
+        shown = (not self._open or self._open[-1].shown) and not hidden
+        tiny = (bool(self._open) and self._open[-1].tiny) if look.tiny is None else look.tiny
+        one = _Open(tag, shown, tiny, _address(given) if tag == "a" else "")
+        if one.read:
             self.pieces.append(_before(tag, given))
-        if tag not in _VOID and not rest.endswith("/") and len(self._open) < _DEEPEST:
-            self._open.append((tag, read, _address(given) if tag == "a" else ""))
+        if tag not in _VOID and not closed:
+            self._open.append(one)
             self._counts[tag] += 1
 
     def _ends(self, tag: str) -> None:
         if not self._counts[tag]:
             return
         while self._open:
-            name, read, link = self._open.pop()
-            self._counts[name] -= 1
-            if read:
-                self.pieces.append(self._after(name, link))
-            if name == tag:
+            one = self._open.pop()
+            self._counts[one.tag] -= 1
+            if one.read:
+                self.pieces.append(self._after(one.tag, one.link))
+            if one.tag == tag:
                 return
 
     def _text(self, text: str) -> None:
@@ -131,7 +156,7 @@ class _Reader:
 
     @property
     def _reads(self) -> bool:
-        return not self._open or self._open[-1][1]
+        return not self._open or self._open[-1].read
 
     def _after(self, tag: str, link: str) -> str:
         if link and link.removeprefix("mailto:") not in "".join(self.pieces[-4:]):
@@ -159,16 +184,44 @@ def _behind(text: str, sign: str, at: int) -> int:
     return len(text) if found < 0 else found + len(sign)
 
 
-def _attributes(rest: str) -> dict[str, str]:
-    found = (
-        (one[1].lower(), one[2] or one[3] or one[4] or "") for one in _ATTRIBUTE.finditer(rest)
-    )
-    # The first one of a name counts, as in browsers.
-    return {name: unescape(value) for name, value in reversed(list(found))}
+def _attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
+    """The attributes of a tag and the place behind it; a sign in quotes does not end it.
+
+    Of a tag that never ends there are none, and the place is that of the value in which it does
+    not, or 0.
+    """
+    found: dict[str, str] = {}
+    while True:
+        at = _end(_GAP, html, at)
+        if at >= len(html):
+            return None, 0
+        if html[at] == ">":
+            # The first one of a name counts, as in browsers.
+            return {name: unescape(found[name]) for name in _LOOKED_AT if name in found}, at + 1
+        behind = _end(_ATTRIBUTE, html, at)
+        name, at = html[at:behind].lower(), behind
+        equals = _EQUALS.match(html, at)
+        if equals is None:
+            found.setdefault(name, "")
+            continue
+        at = equals.end()
+        quote = html[at : at + 1]
+        if quote in {'"', "'"}:
+            begin, end = at + 1, html.find(quote, at + 1)
+            if end < 0:
+                return None, at
+            at = end + 1
+        else:
+            begin, end = at, _end(_BARE, html, at)
+            at = end
+        if name in _LOOKED_AT:
+            found.setdefault(name, html[begin:end])
 
 
-def _is_hidden(given: dict[str, str]) -> bool:
-    return "hidden" in given or _HIDDEN.search(given.get("style", "")[:2_000]) is not None
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where a piece ends that may be empty."""
+    found = pattern.match(text, at)
+    return at if found is None else found.end()
 
 
 def _address(given: dict[str, str]) -> str:

@@ -7,6 +7,7 @@ may be built so that taking it apart takes minutes; it is cut to what is done in
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ _LONGEST_PART_HEADER: Final = 1_000
 _MOST_ADDRESSES: Final = 100
 _MOST_FILES: Final = 50
 _BOUNDARY: Final = re.compile(rb"boundary", re.IGNORECASE)
+# Not charsets of any mail, and some of them take minutes over a large one.
+_NO_CHARSETS: Final = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "unicode_escape",
+     "raw_unicode_escape"}
+)  # fmt: skip
 _UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _MESSAGE_ID: Final = re.compile(r"<[^<>\s]{1,250}>")
 
@@ -192,6 +198,8 @@ def _decoded(part: Message) -> str:
         return ""
     charset = part.get_content_charset() or "utf-8"
     try:
+        if codecs.lookup(charset).name in _NO_CHARSETS:
+            charset = "utf-8"
         return data.decode(charset, "replace")
     except (LookupError, ValueError):
         return data.decode("utf-8", "replace")

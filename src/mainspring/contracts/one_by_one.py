@@ -8,9 +8,32 @@ read at all is the whole look given up, to be done again from where it began.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeVar
 
-from mainspring.contracts.errors import Problem, ReconnectNeeded
+from mainspring.contracts.errors import Problem, ReconnectNeeded, Upstream
 from mainspring.contracts.integration import Broken, Item
+
+# What code stumbles with over a thing of a shape that nobody has thought of.
+_ODD: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+Found = TypeVar("Found")
+
+
+def read_one(source_ref: str, read: Callable[[], Found]) -> Found | Broken:
+    """Reads one thing that is there already; one of a shape that cannot be read is broken.
+
+    Times that no clock knows are told by the system, as errors of its own.
+    """
+    try:
+        return read()
+    except Problem as problem:
+        return Broken(source_ref, problem)
+    except (*_ODD, OSError):
+        return Broken(source_ref, _odd())
+
+
+def _odd() -> Upstream:
+    detail = "It has a shape that cannot be read here."
+    return Upstream(detail, code="item_unreadable", retryable=False)
 
 
 async def read_each(
@@ -48,6 +71,8 @@ async def _pass(
                 failed[name] = problem
             else:
                 found[name] = Broken(wanted[name], problem)
+        except _ODD:
+            found[name] = Broken(wanted[name], _odd())
     return failed
 
 

@@ -43,8 +43,11 @@ class Held:
     action: str = ""
     # Of all that a person is shown: agreement is to this and to nothing else.
     hash: str = ""
+    # Over whose account it would leave, as the other side calls it; None: over none.
+    account: str | None = None
 
     def as_value(self) -> dict[str, Any]:
+        over = {} if self.account is None else {"account": self.account}
         return {
             "kind": "draft",
             "draft_id": str(self.draft_id),
@@ -53,6 +56,7 @@ class Held:
             "payload": dict(self.payload),
             "expires_at": self.expires_at.isoformat(),
             "hash": self.hash,
+            **over,
         }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ from mainspring.contracts.errors import (
 # Nobody waits longer for one answer, whatever a header says.
 LONGEST_PAUSE: Final = 86_400.0
 _SHOWN: Final = 300
-_SECONDS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
+_SECONDS: Final = re.compile(r"[0-9]{1,300}(\.[0-9]{1,300})?")
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 _UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
 # The request ended too early over there, or came too early: later may be right.
@@ -53,14 +54,25 @@ class Words:
     reconnect: frozenset[str] = frozenset()
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """For how many seconds the answer asks to wait, said in seconds or as a date."""
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """For how many seconds the answer asks to wait, said in seconds or as a date.
+
+    A date counts from that of the answer; without one, from ``now``, or else from our own clock.
+    """
     text = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):
         return min(float(text), LONGEST_PAUSE)
+    until = _date(text)
+    if until is None:
+        return None
+    since = _date(headers.get("date", "")) or now or datetime.now(UTC)
+    return min(max((until - since).total_seconds(), 0.0), LONGEST_PAUSE)
+
+
+def _date(text: str) -> datetime | None:
     try:
-        until, now = (parsedate_to_datetime(one) for one in (text, headers.get("date", "")))
-        return min(max((until - now).total_seconds(), 0.0), LONGEST_PAUSE)
+        found = parsedate_to_datetime(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         return None
 
@@ -160,7 +172,8 @@ def malformed(name: str) -> Upstream:
 
 def one_line(text: str, most: int = _SHOWN) -> str:
     """Text of a stranger on one line, without what cannot be seen, and not too much of it."""
-    plain = " ".join(_UNSEEN.sub(" ", text[: most * 4]).split())
+    # Cut at the end alone: what stands behind many blanks is a part of it like any other.
+    plain = " ".join(_UNSEEN.sub(" ", text).split())
     return plain[:most] + ("…" if len(plain) > most else "")
 
 

@@ -15,7 +15,7 @@ its grant by being silent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -102,8 +102,21 @@ def derive(definition: Definition, vocabulary: Vocabulary) -> tuple[Grant, ...]:
 def effective(definition: Definition, vocabulary: Vocabulary) -> tuple[Grant, ...]:
     """The grants a run is given: those the author wrote, else those the plan needs."""
     if definition.grants is None:
-        return derive(definition, vocabulary)
-    return merged(Grant(entry.capability, entry.params) for entry in definition.grants)
+        found = derive(definition, vocabulary)
+    else:
+        found = merged(Grant(entry.capability, entry.params) for entry in definition.grants)
+    return tuple(_told(grant, vocabulary) for grant in found)
+
+
+def lent_by(grants: Iterable[Grant], vocabulary: Vocabulary) -> frozenset[str]:
+    """The capabilities among these grants that reach the accounts of the automation's maker."""
+    return frozenset(one.capability for one in grants if _told(one, vocabulary).lent)
+
+
+def _told(grant: Grant, vocabulary: Vocabulary) -> Grant:
+    """The same grant, with whether it reaches the accounts of the automation's maker."""
+    known = vocabulary.capabilities.get(grant.capability)
+    return replace(grant, lent=known is not None and known.uses_accounts)
 
 
 def needs(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Grant, ...]:

@@ -50,6 +50,7 @@ def act_on_integration(installs: Installs, database: Database | None = None) -> 
             performs=installs.performs,
             envelope=installs.envelope,
             resolve=resolver(installs, database),
+            granted_as=installs.known_by,
         ),
         annotations=Annotations(
             effect=Effect.SEND,

@@ -41,6 +41,8 @@ class Agreed:
     hosts: frozenset[str] | None
     # The hash of the wording that was agreed to.
     hash: str = ""
+    # The connection that it was shown with; None: it goes over none.
+    connection: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

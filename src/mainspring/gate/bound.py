@@ -73,10 +73,12 @@ def binding(
     preview: str,
     under: Mapping[str, Any] | None,
     pin: str = "",
+    connection: Mapping[str, Any] | None = None,
 ) -> bytes:
     """One hash of everything that a draft is bound to; ``under`` is the row of its version.
 
     ``pin`` is what a tool from outside was when it was held; what is ours has none.
+    ``connection`` is what it goes over, and None where it goes over none.
     """
     asked = _PERSON
     if under is not None:
@@ -95,6 +97,8 @@ def binding(
     }
     if pin:
         told["pin"] = pin
+    if connection is not None:
+        told["connection"] = dict(connection)
     return hashlib.sha256(spelled(told)).digest()
 
 

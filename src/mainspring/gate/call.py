@@ -216,6 +216,13 @@ class Gate:
         """What an automation has spent today, and whether its workspace has spent its all."""
         return await day_spent(self._database, workspace_id, automation_id)
 
+    async def shut_out(
+        self, workspace_id: UUID, owner_id: UUID, accounts: Iterable[str]
+    ) -> Problem | None:
+        """Why one of these integrations cannot be used for a member now; None when all can."""
+        lines = self._pipeline.lines
+        return None if lines is None else await lines.shut_out(workspace_id, owner_id, accounts)
+
     async def end_token(
         self, workspace_id: UUID, run: RunRef, token: str
     ) -> Sequence[tuple[int, str, Decimal]]:

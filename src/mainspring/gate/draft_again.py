@@ -1,46 +1,68 @@
 """A draft once more: its time was over, or it was let go of, and somebody wants it after all.
 
-The new draft has the same bytes under a new id, and waits for a person like any other. One
-that may have left already is not repeated.
+The new draft has the same bytes under a new id, and waits for a person like any other. Whichever
+of a line is named, all of it is looked at: what has left, or may have, is not repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Clash
+from mainspring.contracts.errors import Clash, Denied
 from mainspring.contracts.ids import new_id
-from mainspring.gate.drafting.approving import check_own
+from mainspring.gate.drafting.approving import authors_of, check_words
 from mainspring.gate.drafting.attachments import copy_files
 from mainspring.gate.drafts import OUTCOME, STATUS, no_draft
-from mainspring.workspace.approval_policy import approval_policy
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-_HOLD = f"""
-    SELECT id, {STATUS} AS stands, {OUTCOME} AS came_to, run_id, actor_id FROM drafts
-    WHERE workspace_id = $1 AND id = $2 FOR UPDATE
-"""
-_ALREADY = f"""
+# The first of a line is held before its others are looked for: two who repeat at once, from
+# whichever of them, see each other.
+_FIRST = """
+    WITH RECURSIVE line AS (
+        SELECT id, redraft_of FROM drafts WHERE workspace_id = $1 AND id = $2
+        UNION SELECT d.id, d.redraft_of FROM line
+            JOIN drafts d ON d.workspace_id = $1 AND d.id = line.redraft_of
+    )
     SELECT id FROM drafts
-    WHERE workspace_id = $1 AND redraft_of = $2 AND {STATUS} IN ('pending', 'sending')
-    ORDER BY id DESC LIMIT 1
+    WHERE workspace_id = $1 AND id = (SELECT id FROM line ORDER BY id LIMIT 1) FOR UPDATE
+"""
+_LINE = """
+    WITH RECURSIVE line AS (
+        SELECT $2::uuid AS id
+        UNION SELECT d.id FROM line
+            JOIN drafts d ON d.workspace_id = $1 AND d.redraft_of = line.id
+    )
+    SELECT id FROM line
+"""
+_HOLD = f"""
+    SELECT workspace_id, id, {STATUS} AS stands, {OUTCOME} AS came_to, run_id, actor_id,
+        automation_id, version, revision, answered_by
+    FROM drafts WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR UPDATE
 """
 _REPEAT = """
     INSERT INTO drafts (workspace_id, id, run_id, step, item, capability, arguments,
         arguments_hash, preview, expires_at, actor_kind, actor_id, secrets, automation_id, version,
-        bound_hash, batch_id, notify, source, action, redraft_of)
+        bound_hash, batch_id, notify, source, action, connection, redraft_of)
     SELECT workspace_id, $3, run_id, step, item, capability, arguments, arguments_hash, preview,
         $4::timestamptz + make_interval(secs => coalesce(
             (SELECT draft_seconds FROM workspaces WHERE workspace_id = $1), $5::float8)),
         actor_kind, actor_id, secrets, automation_id, version, bound_hash, batch_id, notify,
-        source, action, id
+        source, action, connection, id
     FROM drafts WHERE workspace_id = $1 AND id = $2
+"""
+# Whose words they are stays known.
+_WORDS = """
+    INSERT INTO draft_revisions (workspace_id, draft_id, revision, arguments, secrets,
+        arguments_hash, preview, bound_hash, edited_kind, edited_by, at)
+    SELECT workspace_id, $3, 1, arguments, secrets, arguments_hash, preview, bound_hash,
+        edited_kind, edited_by, at
+    FROM draft_revisions WHERE workspace_id = $1 AND draft_id = $2 AND revision = $4
 """
 
 
@@ -49,18 +71,42 @@ async def draft_again(
 ) -> tuple[UUID, bool]:
     """The draft that repeats another, and whether it is new; asked twice, it is the same one."""
     space = actor.workspace_id
-    row = await tx.fetchrow(_HOLD, space, draft_id)
-    if row is None:
-        raise no_draft()
-    check_own(await approval_policy(tx, space), actor, row)
-    already = await tx.fetchrow(_ALREADY, space, draft_id)
-    if already is not None:
-        return already["id"], False
-    _check_over(row)
+    line = await _held_line(tx, space, draft_id)
+    newest = line[-1]
+    check_words(actor, newest)
+    waiting = next((one for one in line if one["stands"] == "pending"), None)
+    if waiting is not None and waiting["id"] != draft_id:
+        return waiting["id"], False
+    for one in line:
+        _check_over(one)
+    await _check_let_go(tx, actor, newest)
     made = new_id()
-    await tx.execute(_REPEAT, space, draft_id, made, now, lifetime.total_seconds())
-    await copy_files(tx, space, draft_id, made)
+    await tx.execute(_REPEAT, space, newest["id"], made, now, lifetime.total_seconds())
+    await tx.execute(_WORDS, space, newest["id"], made, newest["revision"])
+    await copy_files(tx, space, newest["id"], made)
     return made, True
+
+
+async def _held_line(tx: Transaction, space: UUID, draft_id: UUID) -> Sequence[Mapping[str, Any]]:
+    """A draft, all that it repeats and all that repeats it, the oldest first; nobody sends one."""
+    first = await tx.fetchrow(_FIRST, space, draft_id)
+    if first is None:
+        raise no_draft()
+    ids = [one["id"] for one in await tx.fetch(_LINE, space, first["id"])]
+    return await tx.fetch(_HOLD, space, ids)
+
+
+async def _check_let_go(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -> None:
+    """What its author has let go of is theirs to want again."""
+    whose = row["answered_by"]
+    if row["stands"] != "discarded" or whose in (None, actor.id):
+        return
+    if whose in await authors_of(tx, row):
+        raise Denied(
+            "Whoever asked for this has discarded it, so nobody else drafts it again.",
+            code="not_your_draft",
+            suggestion="Ask them, or ask for it anew.",
+        )
 
 
 def _check_over(row: Mapping[str, Any]) -> None:

@@ -13,9 +13,10 @@ from uuid import UUID
 
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.errors import Fault, Finding, Problem
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.definition.pointers import under
 from mainspring.gate import draft_schemas as shapes
 from mainspring.gate.context import Confirm, GateContext
 from mainspring.gate.draft_again import draft_again
@@ -90,17 +91,38 @@ def _confirm_all() -> Capability:
         handler=_confirmed_all,
         annotations=Annotations(
             effect=Effect.SEND, seconds=5.0, permission=Permission.DECIDE,
-            audience=Audience.PEOPLE, subject=_first,
+            audience=Audience.PEOPLE, subject=_first, judge=_stray_hashes,
         ),
     )  # fmt: skip
 
 
+def _stray_hashes(given: Mapping[str, Any]) -> list[Finding]:
+    """A hash that would be held against no draft of the list is a mistake, and is said to be."""
+    left = {UUID(draft) for draft in given["draft_ids"]}
+    found = []
+    for named in given.get("hashes", {}):
+        draft = _read_id(named)
+        if draft in left:
+            left.remove(draft)
+        else:
+            detail = f"{named[:100]!r} names no draft of the list, or names it a second time."
+            found.append(Finding(under("/hashes", named), detail, "stray_hash"))
+    return found
+
+
+def _read_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
 async def _confirmed_all(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    confirm, hashes = _way(ctx), arguments.get("hashes", {})
-    results = []
+    confirm, results = _way(ctx), []
+    hashes = {UUID(named): seen for named, seen in arguments.get("hashes", {}).items()}
     for draft in arguments["draft_ids"]:
         try:
-            answer = await confirm(UUID(draft), seen=hashes.get(draft), noted=True)
+            answer = await confirm(UUID(draft), seen=hashes.get(UUID(draft)), noted=True)
         except Problem as problem:
             results.append({"draft_id": draft, "status": "failed", "error": problem.as_dict()})
         else:
@@ -200,7 +222,7 @@ def _again(known: Mapping[str, Capability], lifetime: timedelta) -> Capability:
     async def repeated(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         old = UUID(arguments["draft_id"])
         made, news = await draft_again(ctx.tx, ctx.actor, old, ctx.clock.now(), lifetime)
-        answer = _entry(await one_draft(ctx.tx, ctx.actor.workspace_id, known, made))
+        answer = _entry(await one_draft(ctx.tx, ctx.actor.workspace_id, known, made, ctx.actor))
         return answer if news else Unchanged(answer)
 
     return Capability(
@@ -223,7 +245,7 @@ def _list(known: Mapping[str, Capability]) -> Capability:
         rows = await drafts_of(
             ctx.tx, ctx.actor.workspace_id, known, status=arguments.get("status", "pending"),
             after=None if after is None else UUID(after), most=most + 1,
-            source=arguments.get("source"),
+            source=arguments.get("source"), reader=ctx.actor,
         )  # fmt: skip
         page = rows[:most]
         return {
@@ -267,6 +289,7 @@ def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
         "automation_id": _text(row["automation_id"]),
         "run_id": _text(row["run_id"]),
         "redraft_of": _text(row["redraft_of"]),
+        "account": row["account"],
     }
 
 

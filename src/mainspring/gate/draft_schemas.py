@@ -280,6 +280,7 @@ _ENTRY: Final[dict[str, Any]] = {
     "automation_id": _AUTOMATION,
     "run_id": _RUN,
     "redraft_of": None,
+    "account": "omer@example.com",
 }
 _SHOWN: Final[dict[str, Any]] = {
     "draft_id": _ID,
@@ -294,12 +295,19 @@ _SHOWN: Final[dict[str, Any]] = {
     "batch_id": {**_ID_OR_NONE, "description": "Drafts of one turn have the same."},
     "status": {"enum": _STATUSES},
     "outcome": {"enum": [*_OUTCOMES, None]},
-    "payload": {"type": "object"},
+    "payload": {
+        "type": "object",
+        "description": "What would leave; empty for whoever may not answer another's own call.",
+    },
     "editable": {"type": "array", "items": {"type": "string"}},
     "approvals": {"type": "integer", "description": "How many have agreed to this wording."},
     "automation_id": _ID_OR_NONE,
     "run_id": _ID_OR_NONE,
     "redraft_of": {**_ID_OR_NONE, "description": "The draft that it repeats."},
+    "account": {
+        "type": ["string", "null"],
+        "description": "The account that it leaves over; null: over none.",
+    },
 }
 LIST_OUTPUT: Final = object_schema(
     {

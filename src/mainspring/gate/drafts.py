@@ -18,6 +18,7 @@ from mainspring.contracts.outcome import Held
 from mainspring.contracts.registry import Vocabulary
 from mainspring.gate.ask import Ask, digest, spelled, veiled
 from mainspring.gate.bound import binding, places_of
+from mainspring.gate.drafting.approving import check_discards, reads_all
 from mainspring.gate.drafting.attachments import keep_files, set_aside
 from mainspring.gate.drafting.envelopes import envelope_of
 from mainspring.gate.standing.rules import unlearn
@@ -28,11 +29,11 @@ _SOON: Final = 2.0
 _INSERT = """
     INSERT INTO drafts (workspace_id, id, run_id, step, item, capability, arguments,
         arguments_hash, preview, expires_at, actor_kind, actor_id, secrets, automation_id, version,
-        bound_hash, batch_id, notify, source, action)
+        bound_hash, batch_id, notify, source, action, connection)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
         $10::timestamptz + make_interval(secs => coalesce(
             (SELECT draft_seconds FROM workspaces WHERE workspace_id = $1), $11::float8)),
-        $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+        $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
     RETURNING expires_at
 """
 _UNDER = """
@@ -52,6 +53,7 @@ _COLUMNS = f"""id, {STATUS} AS status, capability, preview, arguments, run_id, s
         actor_kind, actor_id, created_at, expires_at, automation_id, {OUTCOME} AS outcome,
         answered_kind, answered_by, answered_at, reason, result, error, revision, batch_id, notify,
         source, coalesce(action, capability) AS action, redraft_of,
+        connection ->> 'account' AS account,
         encode(bound_hash, 'hex') AS hash, encode(approved_hash, 'hex') AS approved_hash,
         (SELECT count(*) FROM draft_approvals a WHERE a.workspace_id = drafts.workspace_id
             AND a.draft_id = drafts.id AND a.bound_hash = drafts.bound_hash) AS approvals"""
@@ -67,7 +69,7 @@ _WAITING = """
     WHERE workspace_id = $1 AND status = 'pending' AND expires_at > now()
 """
 _HELD = f"""
-    SELECT {STATUS} AS status, workspace_id, automation_id, version, capability
+    SELECT {STATUS} AS status, workspace_id, automation_id, version, capability, run_id, actor_id
     FROM drafts WHERE workspace_id = $1 AND id = $2
     FOR UPDATE
 """
@@ -88,6 +90,7 @@ async def hold(
     arguments: Mapping[str, Any],
     now: datetime,
     lifetime: timedelta,
+    connection: Mapping[str, Any] | None = None,
 ) -> Held:
     """Keeps the exact arguments and what a person will be shown; nothing leaves.
 
@@ -100,53 +103,61 @@ async def hold(
     run, space = ask.run, ask.actor.workspace_id
     under = None if run is None else await tx.fetchrow(_UNDER, space, run.id)
     places = places_of(ask.arguments)
-    bound = binding(capability.id, kept, places, preview, under, capability.annotations.pin)
+    pinned = capability.annotations.pin
+    bound = binding(capability.id, kept, places, preview, under, pinned, connection)
     draft_id, pin = new_id(), digest(spelled(kept))
     row = await tx.fetchrow(
         _INSERT, space, draft_id, run and run.id, run and run.step, run.item if run else "",
         capability.id, kept, pin, preview, now, lifetime.total_seconds(), ask.actor.kind,
         ask.actor.id, places, under and under["automation_id"], under and under["version"], bound,
-        told.batch_id, list(told.notify), told.source, told.action,
+        told.batch_id, list(told.notify), told.source, told.action, connection,
     )  # fmt: skip
     await keep_files(tx, space, draft_id, files)
     payload = ask.known.masked(dict(veiled(kept, capability)))
     action = told.action or capability.id
-    return Held(draft_id, preview, payload, row["expires_at"], action, bound.hex())
+    account = None if connection is None else str(connection["account"])
+    return Held(draft_id, preview, payload, row["expires_at"], action, bound.hex(), account)
 
 
 async def list_drafts(
     tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary, *,
     status: str | None = None, after: UUID | None = None, most: int = 50,
+    reader: Actor | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The newest drafts first, with the arguments that would leave."""
     known = vocabulary.capabilities
-    return await drafts_of(tx, workspace_id, known, status=status, after=after, most=most)
+    return await drafts_of(
+        tx, workspace_id, known, status=status, after=after, most=most, reader=reader
+    )
 
 
 async def drafts_of(
     tx: Transaction, workspace_id: UUID, known: Mapping[str, Capability], *,
     status: str | None, after: UUID | None, most: int, source: str | None = None,
+    reader: Actor | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """The same, for whoever knows capabilities and no other words."""
+    """The same, for whoever knows capabilities and no other words; None reads everything."""
     rows = await tx.fetch(_LIST, workspace_id, after, status, most, source)
-    return [_shown(row, known) for row in rows]
+    return [_shown(row, known, reader) for row in rows]
 
 
 async def read_draft(
-    tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary, draft_id: UUID
-) -> dict[str, Any]:
+    tx: Transaction, workspace_id: UUID, vocabulary: Vocabulary, draft_id: UUID,
+    reader: Actor | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """One draft."""
-    return await one_draft(tx, workspace_id, vocabulary.capabilities, draft_id)
+    return await one_draft(tx, workspace_id, vocabulary.capabilities, draft_id, reader)
 
 
 async def one_draft(
-    tx: Transaction, workspace_id: UUID, known: Mapping[str, Capability], draft_id: UUID
-) -> dict[str, Any]:
+    tx: Transaction, workspace_id: UUID, known: Mapping[str, Capability], draft_id: UUID,
+    reader: Actor | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """The same, for whoever knows capabilities and no other words."""
     row = await tx.fetchrow(_ONE, workspace_id, draft_id)
     if row is None:
         raise no_draft()
-    return _shown(row, known)
+    return _shown(row, known, reader)
 
 
 async def hold_all(tx: Transaction, workspace_id: UUID, draft_ids: Sequence[UUID]) -> None:
@@ -159,6 +170,7 @@ async def discard(tx: Transaction, actor: Actor, draft_id: UUID, reason: str | N
     row = await tx.fetchrow(_HELD, actor.workspace_id, draft_id)
     if row is None:
         raise no_draft()
+    check_discards(actor, row)
     if row["status"] == "discarded":
         return False
     if row["status"] != "pending":
@@ -202,17 +214,22 @@ async def count_waiting(tx: Transaction, workspace_id: UUID) -> int:
     return int((await tx.fetchrow(_WAITING, workspace_id))["drafts"])
 
 
-def _shown(row: Mapping[str, Any], known: Mapping[str, Capability]) -> dict[str, Any]:
+def _shown(
+    row: Mapping[str, Any], known: Mapping[str, Capability], reader: Actor | None
+) -> dict[str, Any]:
     """A draft with all that would leave, whatever its fields are called.
 
-    Whoever agrees must see it; a secret of ours stands in it by its name alone.
+    Whoever agrees must see it; a secret of ours stands in it by its name alone. Of another
+    member's own call, whoever may not answer it sees the sentence and no more.
     """
     held = known.get(row["capability"])
     arguments = row["arguments"] if held is None else veiled(row["arguments"], held)
     told = envelope_of(held, row["arguments"])
+    whole = reader is None or reads_all(reader, row)
     return {
         **dict(row),
-        "arguments": dict(arguments),
+        "arguments": dict(arguments) if whole else {},
+        "result": row["result"] if whole else None,
         "family": told.family,
         "within": told.within,
         "editable": list(told.editable or ()),

@@ -180,6 +180,17 @@ class Installs:
             return f"Do this with {given['source']}: {given['request']}"
         return self.deed(given).preview(given)
 
+    def known_by(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The call by its install and by its source: a grant may bound either."""
+        try:
+            found = self.by_source(str(given["source"])) if "source" in given else None
+            found = found or self.by_id(given["install_id"])
+        except (KeyError, ValueError):
+            return given
+        if found is None:
+            return given
+        return {"install_id": str(found.id), "source": found.source, **given}
+
     def performs(self, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """The capability that does it once somebody has agreed, and its arguments."""
         try:

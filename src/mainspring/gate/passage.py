@@ -36,6 +36,8 @@ class Passage:
     # Known once the call has been admitted.
     hosts: frozenset[str] | None = None
     effect: Effect = Effect.READ
+    # What it will go over, once it is held.
+    connection: Mapping[str, Any] | None = None
     # What the handler has said that it spent, and what was set aside for that.
     spent: Decimal = field(default=Decimal(0))
     price: Decimal = field(default=Decimal(0))
@@ -158,10 +160,13 @@ def granted_hosts(passage: Passage) -> frozenset[str] | None:
     if not capability.grantable:
         raise Denied(f"{capability.id} can never be granted to an automation.", code=NOT_GRANTED)
     reason: str | None = None
+    shown, write = passage.shown, capability.write
+    if write is not None and write.granted_as is not None:
+        shown = write.granted_as(shown)
     for grant in passage.ask.posture.grants:
         if grant.capability != capability.id:
             continue
-        verdict = match(grant, capability.id, passage.shown)
+        verdict = match(grant, capability.id, shown)
         reason = verdict.reason
         if verdict:
             if capability.annotations.hosts is not None:

@@ -41,9 +41,11 @@ from mainspring.gate.ask import (
     spelled,
     veiled,
 )
+from mainspring.gate.by_rule import take_by_rule
 from mainspring.gate.connected.lines import Lines
-from mainspring.gate.connected.visit import Visit
+from mainspring.gate.connected.visit import Visit, bound_to
 from mainspring.gate.context import Confirm, GateContext
+from mainspring.gate.drafting.envelopes import route_of
 from mainspring.gate.drafts import hold
 from mainspring.gate.egress import Egress
 from mainspring.gate.fence import hold_run
@@ -62,7 +64,6 @@ from mainspring.gate.record import CallRecord
 from mainspring.gate.run_tokens import hold_pass
 from mainspring.gate.sending import ANSWERING, Sending, confirming_came_to
 from mainspring.gate.spelt import with_secrets
-from mainspring.gate.standing.rules import lets_go
 from mainspring.gate.stub import stub_of
 from mainspring.gate.subject import subject_of
 from mainspring.gate.usage_meter import Meter, book
@@ -183,12 +184,10 @@ class Pipeline:
             if verdict == "pretend" or await self._nobody_to_ask(passage):
                 value = passage.ask.known.masked(stub_of(passage.capability, passage.shown))
                 return self._done(passage, value, "pretended")
-            if verdict == "hold" and not await self._let_go(passage):
-                route = passage.capability.annotations.route
-                if route is not None and self.lines is not None:
-                    # Nothing waits for a person that could not leave once they have agreed.
-                    await Visit(passage.ask, self.egress, self.vault, self.lines).connect(route)
-                return await self._in_transaction(passage, held=True)
+            if verdict == "hold":
+                passage.connection = await self._connection(passage)
+                gone = await self._let_go(passage)
+                return gone or await self._in_transaction(passage, held=True)
             await self._reserve(passage)
             if passage.capability.annotations.transactional:
                 return await self._in_transaction(passage, held=False)
@@ -212,16 +211,49 @@ class Pipeline:
             return self._checked(passage, made, visit)
         passage.ask, passage.shown = replace(ask, arguments=made), plain(made)
         self._check_arguments(passage)
+        if ask.run is not None:
+            # Once more as it is now: so it will be judged when somebody agrees to it.
+            passage.hosts = granted_hosts(passage)
         return None
 
-    async def _let_go(self, passage: Passage) -> bool:
-        """Whether a person has accepted a standing rule for exactly this."""
+    async def _connection(self, passage: Passage) -> Mapping[str, Any] | None:
+        """What a call that is held will go over.
+
+        Nothing waits for a person that could not leave once they have agreed.
+        """
+        ask = passage.ask
+        route = route_of(passage.capability, ask.arguments, self.vocabulary.capabilities)
+        if route is None or self.lines is None:
+            return None
+        way = await Visit(ask, self.egress, self.vault, self.lines).connect(route)
+        return bound_to(way.account)
+
+    async def _let_go(self, passage: Passage) -> Answer | None:
+        """What came of it, where a person has accepted a standing rule for exactly this."""
         ask, capability = passage.ask, passage.capability
         if ask.run is None or capability.write is None or not capability.write.wording:
-            return False
+            return None
         async with Walled(self.database, ask.actor.workspace_id).transaction() as tx:
             await hold_run(tx, ask)
-            return await lets_go(tx, ask, capability, passage.shown) is not None
+            await hold_pass(tx, ask)
+            going = await take_by_rule(tx, passage, self.clock.now(), self.draft_lifetime)
+        if going is None:
+            return None
+        if going.problem is not None:
+            raise going.problem
+        agreed = going.agreed
+        if agreed is None:
+            return self._done(passage, going.result, "sent")
+        # Its secrets are marked already, in the arguments that are on their way.
+        made = replace(ask, id=going.call_id, agreed=agreed, spelt=None)
+        ends: list[Answer] = []
+
+        async def work() -> None:
+            ends.append(await self._sending().let_go(made, capability, agreed.draft_id))
+
+        # Whoever asked may go away meanwhile; what was begun is brought to its end.
+        await finished(work())
+        return ends[0]
 
     async def _nobody_to_ask(self, passage: Passage) -> bool:
         """A dry run goes on where its model cannot be asked; any other run is told so."""
@@ -368,10 +400,12 @@ class Pipeline:
         """The way to perform a draft, which those that answer drafts have and no other."""
         if passage.capability.id not in ANSWERING:
             return None
-        sending = Sending(
+        return partial(self._sending().confirm, passage.ask)
+
+    def _sending(self) -> Sending:
+        return Sending(
             self.vocabulary, self.database, self.keeping, self.call, self.turned_away, self._judged
         )
-        return partial(sending.confirm, passage.ask)
 
     def _judged(self, ask: Ask, capability: Capability, shown: Mapping[str, Any]) -> list[Finding]:
         """What is wrong with the arguments of a draft that somebody has edited."""
@@ -437,7 +471,7 @@ class Pipeline:
         if held:
             draft = await hold(
                 tx, passage.ask, passage.capability, passage.shown, self.clock.now(),
-                self.draft_lifetime,
+                self.draft_lifetime, passage.connection,
             )  # fmt: skip
             value, outcome = draft.as_value(), "held"
         else:

@@ -9,7 +9,7 @@ write has left: the draft says so after a while and is never sent again by itsel
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -31,7 +31,16 @@ from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabularies, Vocabulary
 from mainspring.gate.ask import Agreed, Answer, Ask, digest, kept_result, spelled
 from mainspring.gate.bound import binding, changed, with_places
-from mainspring.gate.drafting.approving import agree, agreed, check_person
+from mainspring.gate.by_rule import LOOK_THERE
+from mainspring.gate.drafting.approving import (
+    agree,
+    agreed,
+    authors_of,
+    check_approver,
+    check_not_author,
+    check_person,
+    check_words,
+)
 from mainspring.gate.drafting.attachments import Files, files_of, put_back
 from mainspring.gate.drafting.envelopes import envelope_of
 from mainspring.gate.drafting.wording import (
@@ -53,7 +62,7 @@ from mainspring.gate.standing.rules import learn, unlearn
 from mainspring.store.audit import Entry, append_audit, entry_by
 from mainspring.store.outage import logged_problem
 from mainspring.store.walls import Walled
-from mainspring.workspace.approval_policy import approval_policy
+from mainspring.workspace.approval_policy import ApprovalPolicy, approval_policy
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -218,11 +227,8 @@ class Sending:
         row: Mapping[str, Any] = dict(found)
         under = await _version(tx, row)
         policy = await approval_policy(tx, ask.actor.workspace_id)
-        author = row["actor_id"] if under is None else under["created_by"]
-        if ask.run is not None:
-            _check_run(ask, row, wish)
-        else:
-            check_person(policy, ask.actor, row, author)
+        authors = await authors_of(tx, row)
+        _check_whoever(ask, row, wish, policy, authors)
         if row["stands"] in ("confirmed", "failed") and wish.sends:
             return Unchanged(_told(row, _ended(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
@@ -234,14 +240,17 @@ class Sending:
         files = await files_of(tx, ask.actor.workspace_id, draft_id)
         if not ours:
             check_seen(row, wish)
-            row = await self._edited(tx, ask, row, under, held, files, wish)
+            before, row = row, await self._edited(tx, ask, row, under, held, files, wish)
+            if row is not before:
+                authors = authors | {ask.actor.id}
         made, doing = _made(words, ask, row, under, call_id, files)
         if not wish.sends:
             return _reworded(row)
         needed = policy.approvers if ask.run is None else 1
         if not ours and ask.run is None:
+            check_not_author(policy, ask.actor, authors)
             await agree(tx, ask.actor, row)
-            so_far = await agreed(tx, row, policy, ask.actor, author)
+            so_far = await agreed(tx, row, policy, ask.actor, authors)
             await append_audit(tx, [_agreement(ask, row, so_far, needed)])
             if so_far < needed:
                 return _awaited(row, so_far, needed)
@@ -263,7 +272,9 @@ class Sending:
         whole = put_back(arguments, files, told.within)
         refuse_findings(self.judged(ask, held, whole), told.within)
         preview = held.write.preview(whole)
-        bound = binding(held.id, arguments, places, preview, under, held.annotations.pin)
+        bound = binding(
+            held.id, arguments, places, preview, under, held.annotations.pin, row["connection"]
+        )
         if bound == row["bound_hash"]:
             return row
         wording = Wording(arguments, places, digest(spelled(arguments)), preview, bound)
@@ -289,6 +300,25 @@ class Sending:
         if problem is not None and again:
             raise problem
         return end
+
+    async def let_go(self, made: Ask, called: Capability, draft_id: UUID) -> Answer:
+        """Sends a draft that a standing rule has agreed to; one that may have left is not retried.
+
+        Its record is the one of the run's own call, which the run keeps itself.
+        """
+        try:
+            async with asyncio.timeout(_SECONDS):
+                answer = await self.call(made)
+        except TimeoutError:
+            late = TimedOut("It took longer than a write may take.", code="draft_late")
+            answer = replace(self.turned_away(made, called, late), begun=True)
+        end, bare = _end_of(answer, called), replace(answer, record=None)
+        if end.outcome == "unknown" and answer.error is not None:
+            answer.error.retryable = False
+            answer.error.suggestion = answer.error.suggestion or LOOK_THERE
+        inside = Walled(self.database, made.actor.workspace_id)
+        await inside.run_retrying(lambda tx: self._kept(tx, made, called, draft_id, bare, end))
+        return answer
 
     async def _kept(
         self, tx: Transaction, made: Ask, called: Capability, draft_id: UUID, answer: Answer,
@@ -345,7 +375,8 @@ def _made(
         made, hosts = replace(made, capability=name, arguments=arguments), doing.annotations.hosts
     if ask.run is not None and (doing.write is None or not doing.write.safe):
         raise _needs_a_person(f"{doing.id} is not on the list of safe writes")
-    return replace(made, agreed=Agreed(row["id"], hosts, row["bound_hash"].hex())), doing
+    agreed_to = Agreed(row["id"], hosts, row["bound_hash"].hex(), row["connection"])
+    return replace(made, agreed=agreed_to), doing
 
 
 async def _version(tx: Transaction, row: Any) -> Any:
@@ -358,7 +389,9 @@ async def _version(tx: Transaction, row: Any) -> Any:
 def _check_intact(row: Any, under: Any, held: Capability, *, outside: bool) -> None:
     """Refuses a draft that is not what it was when it was shown."""
     arguments, places, pin = row["arguments"], row["secrets"], held.annotations.pin
-    bound = binding(row["capability"], arguments, places, row["preview"], under, pin)
+    bound = binding(
+        row["capability"], arguments, places, row["preview"], under, pin, row["connection"]
+    )
     if bound != row["bound_hash"] or digest(spelled(arguments)) != row["arguments_hash"]:
         raise changed(outside=outside)
 
@@ -369,6 +402,21 @@ def _posture(row: Any, under: Any) -> Posture:
         return Posture((), owner_id=row["actor_id"])
     grants = tuple(Grant(entry["capability"], entry["params"]) for entry in under["grants"])
     return Posture(grants, owner_id=under["created_by"])
+
+
+def _check_whoever(
+    ask: Ask, row: Any, wish: Wish, policy: ApprovalPolicy, authors: Collection[UUID]
+) -> None:
+    """Refuses whoever may not do to this draft what they ask for."""
+    if ask.run is not None:
+        _check_run(ask, row, wish)
+        return
+    if wish.sends:
+        check_person(policy, ask.actor, row, authors)
+    elif row["run_id"] is not None:
+        check_approver(policy, ask.actor)
+    if wish.edits:
+        check_words(ask.actor, row)
 
 
 def _check_run(ask: Ask, row: Any, wish: Wish) -> None:
@@ -403,6 +451,9 @@ def _needs_a_person(reason: str) -> Denied:
 def _waits_on(problem: Problem, *, begun: bool) -> bool:
     """Whether nothing has left for certain, and it may be sent another time."""
     if problem.code in _NOT_SET_UP and problem.unsent is not False:
+        return True
+    if problem.code == "draft_changed" and not begun:
+        # It would leave over another account than the one that was shown.
         return True
     if isinstance(problem, ReconnectNeeded) and problem.unsent is not False:
         # Its connection is not let in: once somebody has connected it again, it can leave.
@@ -473,7 +524,7 @@ def _told(row: Any, end: _End) -> dict[str, Any]:
         error = Upstream(
             "The process that sent this was lost, so nobody knows whether it has left.",
             code="send_in_doubt",
-            suggestion="Look at the other side. It is not sent again by itself.",
+            suggestion=LOOK_THERE,
         ).as_dict()
     told = _named(row, end.status, end.outcome)
     if row["approved_hash"] is not None:

@@ -32,6 +32,8 @@ class LoadedVersion:
     secrets: frozenset[str] = frozenset()
     # Whether its runs may cost money.
     may_cost: bool = False
+    # The integrations that its steps are sure to need an account of.
+    accounts: frozenset[str] = frozenset()
     # The tools from outside that it was compiled with, by name; None for one that was not there.
     tools: Mapping[str, Capability | None] = field(default_factory=dict)
 

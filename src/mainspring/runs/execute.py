@@ -153,6 +153,9 @@ class Execution:
         refused = await self._unaffordable()
         if refused is not None:
             return refused
+        shut = await self._shut_out()
+        if shut is not None:
+            return self._broken(shut)
         facts = run_facts(self.run, self.version)
         scope = build_run_context(facts, inputs=self.run.inputs, trigger=self.run.payload)
         try:
@@ -173,6 +176,14 @@ class Execution:
             return None
         return self._ending(
             "skipped", refusal.reason, refusal.outcome, error=refusal.problem.as_dict()
+        )
+
+    async def _shut_out(self) -> Problem | None:
+        """An account that the plan cannot do without is not let in: nothing is begun then."""
+        if not self.version.accounts or self.journal.steps or self.journal.calls:
+            return None
+        return await self.engine.gate.shut_out(
+            self.run.workspace_id, self.version.created_by, self.version.accounts
         )
 
     async def _after_failure(self, scope: Scope, failed: StepFailed) -> End:

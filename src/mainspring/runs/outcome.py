@@ -22,7 +22,7 @@ SENTENCES: dict[OutcomeWord, str] = {
     "drafts_waiting": "Outside writes wait as drafts until a person confirms them.",
     "answer_only": "It worked out an answer and changed nothing.",
     "nothing_to_do": "Every step was skipped or found nothing to do.",
-    "blocked": "A call was refused at the door.",
+    "blocked": "A call was refused at the door, or an account it needs is not connected.",
     "over_budget": "It reached a limit that was set for it.",
     "failed": "It did not reach the end of its plan.",
 }
@@ -69,7 +69,7 @@ def broke_off(problem: Problem) -> tuple[RunStatus, str, OutcomeWord]:
     """Status, reason code and word for a run whose plan failed."""
     if isinstance(problem, OverBudget):
         return "failed", problem.code, "over_budget"
-    if isinstance(problem, Denied):
+    if isinstance(problem, Denied) or problem.code == "not_connected":
         return "failed", problem.code, "blocked"
     if isinstance(problem, TimedOut):
         return "timed_out", problem.code, "failed"

@@ -31,9 +31,12 @@ from mainspring.runs.question_schemas import (
     USUAL,
 )
 from mainspring.runs.questions import Question, answer, ask, held, list_questions
+from mainspring.workspace.inbox import leave_message
 
 ASK: Final = "approval.ask"
 _DAY: Final = 86_400
+# How much of a question's own words a message about it repeats.
+_TOLD: Final = 2_000
 _TEXTS: Final = ("id", "automation_id", "run_id")
 
 
@@ -97,6 +100,12 @@ async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
     )
     place = (run.automation_id, run.id, run.step, run.item)
     await ask(ctx.tx, ctx.actor.workspace_id, place, question)
+    await leave_message(
+        ctx.tx, ctx.actor.workspace_id, title=f"A plan asks: {question.title}"[:200],
+        message=f"{question.message[:_TOLD]}\n\nAnswer it in the inbox, or with "
+        f"`mainspring approvals`, until {question.expires_at:%Y-%m-%d %H:%M} UTC.".strip(),
+        automation_id=run.automation_id, run_id=run.id,
+    )  # fmt: skip
     return {
         "approval_id": str(question.id),
         "expires_at": question.expires_at.isoformat(),

@@ -45,6 +45,12 @@ _LIST = f"""
       AND ($3::text IS DISTINCT FROM 'pending' OR r.status IN ('pending', 'running', 'waiting'))
     ORDER BY q.id DESC LIMIT $4
 """
+_ASKED = """
+    SELECT count(*) AS asked FROM approvals q
+    JOIN runs r ON r.workspace_id = q.workspace_id AND r.id = q.run_id
+    WHERE q.workspace_id = $1 AND q.status = 'pending' AND q.expires_at > now()
+      AND r.status IN ('pending', 'running', 'waiting')
+"""
 _HOLD = f"SELECT {_COLUMNS} FROM approvals q WHERE q.workspace_id = $1 AND q.id = $2 FOR UPDATE"
 _RUN = "SELECT status FROM runs WHERE workspace_id = $1 AND id = $2 FOR UPDATE"
 _ANSWER = """
@@ -125,6 +131,11 @@ async def list_questions(
     """The newest first."""
     rows = await tx.fetch(_LIST, workspace_id, after, status, most)
     return [dict(row) for row in rows]
+
+
+async def count_asked(tx: Transaction, workspace_id: UUID) -> int:
+    """How many questions wait for somebody."""
+    return int((await tx.fetchrow(_ASKED, workspace_id))["asked"])
 
 
 async def held(tx: Transaction, workspace_id: UUID, question_id: UUID) -> Any:

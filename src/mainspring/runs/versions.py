@@ -156,6 +156,7 @@ class Versions:
             len(canonical(definition.inputs.shape)),
             secrets_named_in(row["document"]),
             _may_cost(program, grants, words.capabilities),
+            accounts_needed(definition.as_dict()["plan"], words.capabilities),
             tools,
         )
 
@@ -180,6 +181,26 @@ def _may_cost(program: Program, grants: Sequence[Grant], known: Mapping[str, Cap
     granted = (known.get(grant.capability) for grant in grants)
     steps = (*program.steps, *program.on_failure)
     return any(one is not None and one.may_cost for one in granted) or _report(steps)
+
+
+def accounts_needed(
+    steps: Sequence[Mapping[str, Any]], known: Mapping[str, Capability]
+) -> frozenset[str]:
+    """The integrations that a plan cannot do without: of steps that are never skipped."""
+    found: set[str] = set()
+    for step in steps:
+        called = known.get(str(step.get("action")))
+        if called is None or step.get("when") is not None:
+            continue
+        route = called.annotations.route
+        if route is not None and route.connection == "needed":
+            found.add(route.integration)
+        for argument, surface in called.annotations.connected.items():
+            named = (step.get("config") or {}).get(argument)
+            # A write is a draft first, and finds its account when it leaves.
+            if surface == "fetch" and isinstance(named, str) and "{" not in named:
+                found.add(named)
+    return frozenset(found)
 
 
 def _report(steps: Sequence[ProgramStep]) -> bool:

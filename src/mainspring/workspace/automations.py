@@ -19,6 +19,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.definition.grants import missing
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
+from mainspring.workspace.account_use import check_accounts
 from mainspring.workspace.secret_use import check_not_widened, missing_secrets
 from mainspring.workspace.stored_triggers import agree
 from mainspring.workspace.triggers import arm, hold_triggers, keep_triggers, list_triggers
@@ -126,6 +127,8 @@ class Content:
     definition: Definition
     digest: bytes
     grants: list[dict[str, Any]]
+    # The capabilities among them that reach accounts of whoever made the automation.
+    lent: frozenset[str] = frozenset()
 
 
 async def ensure_workspace(tx: Transaction, workspace_id: UUID, name: str) -> None:
@@ -245,11 +248,14 @@ async def _check_change(
 ) -> tuple[Grant, ...]:
     """Refuses what this author may not put in force; answers what runs may do now and could not.
 
-    Whoever is not the owner may not let the owner's secrets go further.
+    Whoever is not the owner may not let the owner's secrets go further, nor use the owner's
+    accounts in another way.
     """
     widened = missing(read_grants(content.grants), read_grants(row["grants"]))
     if author != row["created_by"]:
-        check_not_widened(row["document"], content.definition.as_dict(), widened)
+        document = content.definition.as_dict()
+        check_not_widened(row["document"], document, widened)
+        check_accounts(row["document"], document, widened, content.lent)
     if content.definition.name != row["name"]:
         await check_name(tx, workspace_id, content.definition.name, row["id"])
     return widened
@@ -337,7 +343,8 @@ async def _kept(
     document = definition.as_dict()
     digest = content_hash(document)
     await tx.execute(_KEEP_DEFINITION, workspace_id, digest, document)
-    return Content(definition, digest, [grant.as_dict() for grant in grants])
+    lent = frozenset(grant.capability for grant in grants if grant.lent)
+    return Content(definition, digest, [grant.as_dict() for grant in grants], lent)
 
 
 async def _first(tx: Transaction, workspace_id: UUID, content: Content, author: UUID) -> Saved:

@@ -85,11 +85,12 @@ POST_NOTIFICATION = Capability(
 
 
 async def leave_message(
-    tx: Transaction, workspace_id: UUID, *, title: str, message: str, level: str = "info"
-) -> UUID:
-    """A message of the house itself, about no one automation."""
+    tx: Transaction, workspace_id: UUID, *, title: str, message: str, level: str = "info",
+    automation_id: UUID | None = None, run_id: UUID | None = None,
+) -> UUID:  # fmt: skip
+    """A message of the house itself, about an automation and a run where it is about one."""
     made = new_id()
-    await tx.execute(_INSERT, workspace_id, made, None, None, level, title, message)
+    await tx.execute(_INSERT, workspace_id, made, automation_id, run_id, level, title, message)
     return made
 
 

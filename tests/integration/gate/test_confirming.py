@@ -320,6 +320,40 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
     assert (row["answered_kind"], row["answered_by"]) == ("client", operator.actor.id)
 
 
+async def test_nobody_whose_words_they_are_approves_where_an_author_may_not(here: Office) -> None:
+    house = here.bench.house
+    bob, carol, dave = [
+        await member(house.database, house.workspace_id, Role.EDITOR) for _ in range(3)
+    ]
+    (draft,) = await here.posts("Ada")
+    await house.database.execute("UPDATE automation_versions SET author = $1", bob.actor.id)
+    await here.ask("set_approval_policy", {"author_may_approve": False})
+
+    async def turned_away(named: str, visitor: Visitor, **more: Any) -> None:
+        with pytest.raises(Denied) as refused:
+            await here.ask("confirm_action", {"draft_id": named, **more}, visitor)
+        assert refused.value.code == "author_may_not_approve"
+
+    for author in (here.owner, bob):
+        await turned_away(draft, author)
+    await turned_away(draft, carol, edits={"text": "Carol's"})
+    assert (await here.row(draft))["revision"] == 1
+    edit = {"draft_id": draft, "edits": {"text": "Carol's"}}
+    edited = await here.ask("edit_action", edit, carol)
+    await turned_away(draft, carol, hash=edited["hash"])
+    # They stay Carol's words when they are drafted again, and what their author let go of is
+    # drafted again by nobody else.
+    await here.ask("discard_action", {"draft_id": draft}, carol)
+    with pytest.raises(Denied):
+        await here.ask("redraft_action", {"draft_id": draft}, dave)
+    again = (await here.ask("redraft_action", {"draft_id": draft}, carol))["draft_id"]
+    await turned_away(again, carol)
+    assert here.slack.requests == []
+
+    assert (await here.confirm(again, dave))["outcome"] == "sent"
+    assert [one["text"] for one in here.slack.messages] == ["Carol's"]
+
+
 async def test_an_actor_without_a_role_confirms_nothing(here: Office) -> None:
     draft = await here.nudge()
     nobody = Visitor(Actor(here.bench.house.workspace_id, "member", new_id()))

@@ -243,6 +243,58 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: Lette
     assert problem.code == "send_in_doubt"
 
 
+async def test_whichever_of_a_line_is_drafted_again_all_of_it_is_looked_at(
+    box: LetterBox,
+) -> None:
+    async def stand(draft: Any, assignment: str) -> None:
+        await box.house.database.execute(
+            f"UPDATE drafts SET {assignment} WHERE id = $1", UUID(draft["draft_id"])
+        )
+
+    async def again(draft: Any, visitor: Any = None) -> Any:
+        return await box.ask("redraft_action", {"draft_id": draft["draft_id"]}, visitor)
+
+    first = await box.draft("Once")
+    await stand(first, "expires_at = now()")
+    second = await again(first)
+    for assignment, code in (
+        ("status = 'failed', outcome = 'unknown'", "send_in_doubt"),
+        ("status = 'sending', outcome = NULL, answered_at = now()", "send_in_doubt"),
+        ("status = 'confirmed', outcome = 'sent'", "draft_answered"),
+    ):
+        await stand(second, assignment)
+        for draft in (first, second):
+            assert (await _refused(Clash, again(draft))).code == code
+    await stand(second, "status = 'failed', outcome = 'not_sent'")
+    thirds = await asyncio.gather(again(first), again(second), again(first))
+    assert len({one["draft_id"] for one in thirds}) == 1
+    assert thirds[0]["redraft_of"] == second["draft_id"]
+    assert (await _refused(Clash, again(thirds[0]))).code == "draft_waits"
+
+    # A member's own call is no other's to repeat, to see whole without a say, or to let go of.
+    operator, viewer = await box.member(Role.OPERATOR), await box.member(Role.VIEWER)
+    await box.ask("set_approval_policy", {"author_may_approve": False})
+    dropping = {"draft_id": thirds[0]["draft_id"]}
+    for asking in (again(first, operator), box.ask("discard_action", dropping, operator)):
+        assert (await _refused(Denied, asking)).code == "not_your_draft"
+    for reader, body in ((viewer, None), (operator, "Once"), (box.owner, "Once")):
+        [shown] = (await box.ask("list_pending_actions", {}, reader))["drafts"]
+        assert shown["payload"].get("input", {}).get("body") == body
+        assert "Once" in shown["preview"]
+    await box.ask("discard_action", dropping)
+    assert (await _refused(Denied, again(first, operator))).code == "not_your_draft"
+    # A hash is held against its draft however that is spelt, and against no other.
+    fourth = (await again(first))["draft_id"]
+    for key in (str(new_id()), "the last one"):
+        asked = {"draft_ids": [fourth], "hashes": {fourth: WRONG, key: WRONG}}
+        problem = await _refused(Invalid, box.ask("confirm_actions", asked, operator))
+        assert [one.pointer for one in problem.findings] == [f"/hashes/{key}"]
+    asked = {"draft_ids": [fourth], "hashes": {fourth.upper(): WRONG}}
+    [told] = (await box.ask("confirm_actions", asked, operator))["results"]
+    assert told["error"]["code"] == "draft_changed"
+    assert box.sent == []
+
+
 async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     box: LetterBox,
 ) -> None:
@@ -269,8 +321,11 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
         assert (first["status"], first["outcome"]) == ("approved", "not_sent")
         assert (first["approvals"], first["needed"], first["hash"]) == (1, 2, draft["hash"])
     # Other words are not what anybody has agreed to.
-    edits = {"body": "Very careful"}
-    edited = await box.ask("edit_action", {"draft_id": draft["draft_id"], "edits": edits}, admin)
+    # They are the author's to give, who may not agree to them.
+    words = {"draft_id": draft["draft_id"], "edits": {"body": "Very careful"}}
+    for name in ("edit_action", "confirm_action"):
+        assert (await _refused(Denied, box.ask(name, words, admin))).code == "not_your_draft"
+    edited = await box.ask("edit_action", words)
     once = await box.confirm(draft, admin, hash=edited["hash"])
     assert (once["status"], once["approvals"]) == ("approved", 1)
     assert box.sent == []

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, cast
 from uuid import UUID
 
+import pytest
 import pytest_asyncio
 
 from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.event import Event
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
+from mainspring.gate.installs import install_id_of
 from mainspring.gate.prompting.linking import link_chat
 from mainspring.gate.prompting.pressing import Pressing
 from mainspring.gate.prompting.telling import Chats, Telling
@@ -146,6 +152,54 @@ async def test_an_old_button_does_not_send_what_was_changed_since(world: World) 
     assert await world.press(no) == "Discarded; nothing was sent."
 
 
+async def test_what_was_shown_with_an_account_leaves_over_that_one_alone(world: World) -> None:
+    house = world.bench.house
+    for name, value in (("telegram_bot_token", TOKEN), ("telegram_chat_id", CHAT)):
+        await house.vault.set(world.bench.drawer, name, value)
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    direct = await world.call("telegram_push", text="For my chat")
+    acting = await world.call(
+        "act_on_integration", install_id=str(install_id_of("telegram")),
+        action_name="telegram_push", input={"text": "For my chat"},
+    )  # fmt: skip
+    drafts = [direct["draft_id"], acting["draft_id"]]
+    shown = (await world.call("list_pending_actions"))["drafts"]
+    accounts = {direct["account"], acting["account"], *(one["account"] for one in shown)}
+    assert accounts == {"@adas_nudge_bot"}
+
+    async def refused(draft: str) -> str:
+        with pytest.raises(Problem) as problem:
+            await world.call("confirm_action", draft_id=draft)
+        return problem.value.code
+
+    async def put(assignment: str) -> None:
+        await house.database.execute(f"UPDATE integration_connections SET {assignment}")
+
+    chat = "settings = jsonb_set(settings, '{{chat_id}}', '{}')"
+    own = await house.database.fetchval("SELECT id FROM integration_connections")
+    for there, back in (
+        ("account = '@eves_bot'", "account = '@adas_nudge_bot'"),
+        (chat.format(666), chat.format(ADA)),
+        ("id = gen_random_uuid()", f"id = '{own}'"),
+    ):
+        await put(there)
+        assert {await refused(one) for one in drafts} == {"draft_changed"}, there
+        await put(back)
+    # The bot that the owner's secrets name is another one than was shown.
+    await put("state = 'sign_in'")
+    assert {await refused(one) for one in drafts} == {"not_connected"}
+    fallback = await world.call("telegram_push", text="By my own secrets")
+    assert "account" not in fallback
+    await put("state = 'ready'")
+    assert await refused(fallback["draft_id"]) == "draft_changed"
+    assert world.telegram.messages == []
+
+    for one in drafts:
+        assert (await world.call("confirm_action", draft_id=one))["outcome"] == "sent"
+    assert [one["text"] for one in world.telegram.messages] == ["For my chat"] * 2
+
+
 async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -> None:
     link = await world.call("link_telegram")
     world.telegram.wrote(f"/start {link['code']}")
@@ -171,3 +225,59 @@ async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -
         "SELECT title FROM pages WHERE type = 'telegram_message'"
     )
     assert [row["title"] for row in pages] == ["Buy milk"]
+
+
+async def test_a_button_is_offered_only_where_all_is_shown_and_waits_for_no_other(
+    world: World,
+) -> None:
+    link = await world.call("link_telegram")
+    await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
+    await world.nudge("x" * 4_000 + "Pay mallory")
+    await world.telling.once()
+    told = world.telegram.messages[-1]
+    assert "answer it there" in told["text"]
+    assert "reply_markup" not in told
+
+    await world.nudge("All is well." + " \n" * 250 + "Pay mallory")
+    await world.telling.once()
+    assert "Pay mallory" in world.telegram.messages[-1]["text"]
+    yes, _ = world.buttons()
+    await world.nudge("Another")
+    await world.telling.once()
+    _, no = world.buttons()
+
+    # The first is sent to somebody who does not answer; the second is heard meanwhile.
+    world.telegram.script = [None]
+    space, now = world.bench.house.workspace_id, datetime.now(UTC)
+    presses = [
+        Event(space, space, "telegram.button_pressed", "telegram",
+              {"data": data, "chat_id": ADA, "user_id": ADA}, now)
+        for data in (yes, no)
+    ]  # fmt: skip
+    async with world.bench.house.database.transaction() as tx:
+        after = await world.pressing.handle(tx, presses)
+    assert after is not None
+    answering = asyncio.create_task(world.pressing.run(asyncio.Event()))
+    after()
+    query = "SELECT FROM drafts WHERE status = 'discarded'"
+    async with asyncio.timeout(20):
+        while not await world.bench.house.database.fetch(query):
+            await asyncio.sleep(0.02)
+    answering.cancel()
+    await asyncio.gather(answering, return_exceptions=True)
+
+
+async def test_whatever_keeps_a_prompt_from_its_person_is_counted_until_it_is_given_up(
+    world: World,
+) -> None:
+    database = world.bench.house.database
+    broken = Telling(database, cast(Any, object()), None, None, "http://localhost:8321")
+    await world.nudge("Hello")
+
+    assert await broken.once() == 1
+    await database.execute("UPDATE prompts_sent SET tries = 5, due_at = now()")
+    assert await broken.once() == 1
+
+    row = await database.fetchrow("SELECT state, tries, problem IS NOT NULL FROM prompts_sent")
+    assert row is not None
+    assert tuple(row) == ("given_up", 6, True)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 import pytest_asyncio
 
-from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import Denied
+from mainspring.contracts.context import Actor, RunRef
+from mainspring.contracts.errors import Clash, Denied
 from mainspring.contracts.roles import Role
+from mainspring.gate.ask import Ask
+from mainspring.gate.budget import ENDLESS, Purse
+from mainspring.gate.by_rule import take_by_rule
 from mainspring.gate.direct import Visitor
+from mainspring.gate.passage import Passage
+from mainspring.gate.policy import Posture
 from mainspring.gate.standing.patterns import ENOUGH
 from mainspring.runs.arrivals import Request
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.house import Bench, document, step
+from tests.kit.members import member
 from tests.kit.own_house import own_house
+from tests.kit.scripted import http_answer
 from tests.kit.slack import TOKEN, SlackDouble, slack_double
 
 PLAN = document(
@@ -105,6 +114,8 @@ async def test_what_was_agreed_to_often_may_go_once_a_person_accepts_it(world: W
     assert [one["text"] for one in world.slack.messages[sent:]] == ["By itself"]
     # Another receiver is another shape.
     assert (await world.run(channel="C0OTHER"))["outcome"] == "drafts_waiting"
+    # And so is one that calls somebody.
+    assert (await world.run(text="<!channel> hello"))["outcome"] == "drafts_waiting"
     assert len(world.slack.messages) == sent + 1
     told = await world.bench.house.database.fetch(
         "SELECT subject FROM audit_log WHERE action = 'standing_rule.used'"
@@ -133,3 +144,88 @@ async def test_an_edit_earns_nothing_and_another_version_earns_anew(world: World
     assert (await world.run())["outcome"] == "drafts_waiting"
     taken = await world.call("withdraw_standing_rule", rule_id=rule["rule_id"])
     assert taken["status"] == "withdrawn"
+
+
+async def test_a_rule_sends_once_and_stands_no_higher_than_whoever_accepted_it(
+    world: World,
+) -> None:
+    house = world.bench.house
+    await world.confirmed(ENOUGH)
+    (rule,) = await world.rules("proposed")
+    bob = await member(house.database, house.workspace_id, Role.EDITOR)
+    await member(house.database, house.workspace_id, Role.OWNER)
+    await world.call("set_approval_policy", approvers=2)
+    accept = {"rule_id": rule["rule_id"], "decision": "accept"}
+    with pytest.raises(Clash):
+        await house.gate.direct(bob, "decide_standing_rule", accept)
+    await world.call("set_approval_policy", approvers=1)
+    await house.gate.direct(bob, "decide_standing_rule", accept)
+
+    # It may have arrived: it is tried no second time, and it is told where it was sent.
+    asked = len(world.slack.requests)
+    world.slack.script = [http_answer(504, b"late")]
+    run = await world.run(text="Pay 100")
+    assert (run["status"], len(world.slack.requests) - asked) == ("failed", 1)
+    row = await house.database.fetchrow(
+        "SELECT id, status, outcome, answered_kind, rule_id, call_id, run_id FROM drafts"
+        " WHERE rule_id IS NOT NULL"
+    )
+    assert row is not None
+    assert tuple(row)[1:5] == ("failed", "unknown", "rule", UUID(rule["rule_id"]))
+    # Whoever takes the run over is told so; another try of the step waits for a person.
+    (same,) = await _taken_again(world, row["run_id"], "Pay 100", 1)
+    assert same.problem is not None
+    assert (same.problem.code, same.problem.retryable) == ("send_in_doubt", False)
+    assert await _taken_again(world, row["run_id"], "Pay 100", 2) == [None]
+    # Refused for certain, another try is made, and the step ends with the real answer.
+    world.slack.script = [http_answer(429, b"{}", "Retry-After: 0")]
+    run = await world.run(text="Pay 10")
+    assert run["outcome"] == "effects"
+    assert run["output"]["ts"]
+    (done,) = await _taken_again(world, run["id"], "Pay 10", 2)
+    assert done.result == run["output"]
+
+    # It rests while its accepter could not approve, and ends when they have left.
+    await world.call("set_approval_policy", roles=["owner"])
+    assert (await world.run())["outcome"] == "drafts_waiting"
+    await world.call("set_approval_policy", roles=[])
+    assert (await world.run())["outcome"] == "effects"
+    await house.database.execute("DELETE FROM members WHERE user_id = $1", bob.actor.id)
+    assert (await world.run())["outcome"] == "drafts_waiting"
+    (ended,) = await world.rules("withdrawn")
+    assert ended["ended_reason"] == "accepter_left"
+
+
+async def test_what_was_edited_before_it_was_drafted_again_and_what_was_declined_earn_nothing(
+    world: World,
+) -> None:
+    await world.run(text="bad words")
+    (draft,) = await world.waiting()
+    await world.call("edit_action", draft_id=draft, edits={"text": "good words"})
+    await world.bench.house.database.execute(
+        "UPDATE drafts SET expires_at = now() - interval '1 second' WHERE id = $1", UUID(draft)
+    )
+    again = await world.call("redraft_action", draft_id=draft)
+    await world.call("confirm_action", draft_id=again["draft_id"], hash=again["hash"])
+    await world.confirmed(ENOUGH - 1)
+    assert await world.rules("proposed") == []
+    await world.confirmed(1)
+    (rule,) = await world.rules("proposed")
+    await world.call("decide_standing_rule", rule_id=rule["rule_id"], decision="decline")
+
+    await world.confirmed(ENOUGH - 1)
+    assert await world.rules("proposed") == []
+    await world.confirmed(1)
+    assert len(await world.rules("proposed")) == 1
+
+
+async def _taken_again(world: World, run_id: UUID, text: str, attempt: int) -> list[Any]:
+    """What a rule says to the first call of a step in one of its tries, once more."""
+    house = world.bench.house
+    run = RunRef(run_id, world.automation, "post", "", attempt)
+    given = {"channel": "C0TEAM", "text": text}
+    actor = Actor(house.workspace_id, "run", run_id)
+    ask = Ask("slack_post", given, actor, run, 1, Posture(()), Purse(ENDLESS))
+    passage = Passage(ask, house.registry.capabilities["slack_post"], given, b"", 0.0)
+    async with house.database.transaction() as tx:
+        return [await take_by_rule(tx, passage, house.clock.now(), timedelta(hours=1))]

@@ -97,8 +97,12 @@ async def test_a_channel_is_read_to_its_end_both_ways() -> None:
         assert isinstance(rich, Item)
         assert rich.body == "word 100\n\nA page\n\nand more\n\n[file: a.png]"
         assert rich.frontmatter["answers"] == f"discord:{ONE}:{_id(7)}"
-        assert (rich.type, rich.event) == ("discord_message", "discord.message_posted")
-        assert rich.payload["author"] == "Ada"
+        assert (rich.type, rich.event) == ("discord_message", None), "it is no news any more"
+        just_now = {**_message(0), "id": id_at(NOW - timedelta(minutes=30))}
+        discord.channels[ONE].append(just_now)
+        (fresh,) = await _all(world, {"channel_id": ONE, "limit": 1})
+        assert isinstance(fresh, Item)
+        assert (fresh.event, fresh.payload["author"]) == ("discord.message_posted", "Ada")
         assert moment_of(_id(0)) == NOW - timedelta(days=1)
         assert await world[1].account(world[2]) == "spring"
 
@@ -119,9 +123,18 @@ async def test_a_poll_goes_on_from_the_last_id_and_passes_a_closed_channel() -> 
         discord.closed = set()
         again, cursor = await _poll(world, settings, cursor)
         assert again == []
-        discord.channels[ONE].append(_message(70))
+        assert not any(one.event for one in first[1:]), "what a first look finds was there before"
+        # One of the future moves no mark: what is said after it was read is read too.
+        never, later = "99999999999999999999", id_at(NOW + timedelta(minutes=1))
+        discord.channels[ONE].append({**_message(0), "id": never})
+        await _poll(world, settings, cursor)
+        discord.channels[ONE].insert(-1, {**_message(0), "id": later})
         third, cursor = await _poll(world, settings, cursor)
-        assert [one.source_ref for one in third] == [f"discord:{ONE}:{_id(70)}"]
+        assert [one.source_ref for one in third] == [
+            f"discord:{ONE}:{later}", f"discord:{ONE}:{never}",
+        ]  # fmt: skip
+        assert {one.event for one in third} == {"discord.message_posted"}
+        assert cursor["marks"][ONE] == later
         assert (await _poll(world, {}, None))[0] == []
 
 

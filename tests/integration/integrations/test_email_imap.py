@@ -94,6 +94,10 @@ async def _poll(world: World, cursor: Any) -> tuple[list[Item | Broken], Any]:
     return found, cursor
 
 
+def _told(found: list[Item | Broken]) -> int:
+    return sum(isinstance(one, Item) and one.event is not None for one in found)
+
+
 def _titles(found: list[Item | Broken]) -> list[str]:
     return [one.title for one in found if isinstance(one, Item)]
 
@@ -123,9 +127,13 @@ async def test_mails_are_searched_and_become_pages(tmp_path: Path) -> None:
 
         (answer,) = await _all(world, {"query": "from:bob"})
         assert isinstance(answer, Item)
-        assert (answer.type, answer.event) == ("email", "email.message_received")
+        assert (answer.type, answer.event) == ("email", None), "it is of yesterday, and no news"
         assert answer.frontmatter["thread_id"] == "<1@example.com>"
-        assert answer.payload["from"] == "Bob <bob@example.com>"
+        box.put(_mail(40, Date="Mon, 10 Aug 2026 11:30:00 +0000", To="new@example.com"), now=NOW)
+        (fresh,) = await _all(world, {"query": "to:new"})
+        assert isinstance(fresh, Item)
+        assert fresh.event == "email.message_received"
+        assert fresh.payload["from"] == "Ada <ada@example.com>"
         assert answer.body == "Text of 2."
         assert await world[1].account(world[2]) == USER
 
@@ -143,6 +151,7 @@ async def test_a_poll_reads_each_mail_once_also_when_the_folder_counts_anew(
             box.put(_mail(number), now=NOW)
         second, cursor = await _poll(world, cursor)
         assert _titles(second) == [f"Mail {n}" for n in range(2, 32)]
+        assert _told(second) == 30
         assert (await _poll(world, cursor))[0] == []
 
         box.uidvalidity += 1
@@ -150,8 +159,10 @@ async def test_a_poll_reads_each_mail_once_also_when_the_folder_counts_anew(
             one.uid -= 90
         again, cursor = await _poll(world, cursor)
         assert [one.source_ref for one in again] == [one.source_ref for one in second]
+        assert _told(again) == 0, "all of them were sent before the last look"
         box.put(_mail(50), now=NOW)
-        assert _titles((await _poll(world, cursor))[0]) == ["Mail 50"]
+        third, _ = await _poll(world, cursor)
+        assert (_titles(third), _told(third)) == (["Mail 50"], 1)
 
         # A mail under a name that was used before changes no other page.
         box.put(_mail(50, "Another", text="forged"), now=NOW)
@@ -171,8 +182,13 @@ async def test_large_and_unreadable_mails_do_not_hold_up_the_others(tmp_path: Pa
         box.put(_mail(1, text="begin " + "x" * 1_500_000), now=NOW)
         box.put(b"\xff\x00 no mail at all", now=NOW)
         box.put(_mail(3, **{"Message-ID": ""}), now=NOW)
-        found, _ = await _poll(world, None)
-        assert [type(one) for one in found] == [Item, Item, Item]
+        box.refused = {box.put(_mail(4), now=NOW)}
+        box.put(_mail(5), now=NOW)
+        found, cursor = await _poll(world, None)
+        assert [type(one) for one in found] == [Item, Item, Item, Broken, Item]
+        assert found[3].source_ref == f"email:{box.uidvalidity}:104"
+        assert cursor["uid"] == 105, "one mail that is not given does not stop the others"
+        assert _told(found) == 0, "what a first look finds was there before"
         assert isinstance(found[0], Item)
         assert found[0].body.startswith("begin x")
         assert len(found[0].body) < 250_000

@@ -110,7 +110,8 @@ async def test_a_mail_is_held_under_every_policy_until_somebody_agrees(
     assert [draft["capability"] for draft in drafts] == ["send_email"]
     assert drafts[0]["arguments"]["subject"] == "Report 7"
     assert drafts[0]["preview"] == (
-        "Send to ada@example.com, gone@example.com “Report 7”: All is well."
+        "Send to ada@example.com, gone@example.com “Report 7”: All is well. "
+        "(answers go to office@example.com) (and as HTML: <p>All is well.</p>)"
     )
     assert post.envelopes == []
 

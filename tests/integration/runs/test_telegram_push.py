@@ -94,7 +94,9 @@ async def test_it_is_a_draft_by_default_and_pretended_in_verify_mode_and_in_a_dr
 
     assert (held["status"], held["outcome"]) == ("succeeded", "drafts_waiting")
     draft = held["output"]
-    assert draft.keys() == {"kind", "draft_id", "preview", "payload", "expires_at"}
+    assert draft.keys() == {
+        "kind", "action", "draft_id", "preview", "payload", "expires_at", "hash"
+    }  # fmt: skip
     assert draft["preview"] == f"Nudge the owner on Telegram: {TEXT}"
     assert draft["payload"] == {"text": TEXT}
     for trial in (verified, dry):

@@ -356,11 +356,11 @@ def an_agent_with_every_tool_still_sends_nothing_and_sets_nothing(
     assert {run["status"] for run in aftermath.wide_runs} == {"succeeded"}
     ours = {call["capability"] for call in calls if "." not in call["capability"]}
     assert ours <= aftermath.grantable
-    assert "send_email" in ours
-    assert {call["outcome"] for call in calls if call["capability"] == "send_email"} <= {
+    assert {"send_email", "slack_post"} <= ours
+    assert {call["outcome"] for call in calls if call["capability"] in SENDS} <= {
         "held", "denied", "failed",
     }  # fmt: skip
-    assert {call["capability"] for call in calls} & {"http_fetch", "slack_post"} == set()
+    assert "http_fetch" not in {call["capability"] for call in calls}
     assert set(aftermath.wide_left.values()) == {0}, aftermath.wide_left
     # The automation itself is new, with its version.
     own = {"automations", "automation_versions", "definitions"}

@@ -10,6 +10,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+from mainspring.shelf import build_shelf
 from mainspring.surfaces.rest.event_shapes import (
     EventDetail,
     EventShape,
@@ -140,13 +141,17 @@ async def test_a_declared_type_is_listed_and_holds_events_to_its_schema(api: Api
     declared = {"description": "An order was paid.", "payload_schema": SCHEMA}
     assert (await api.client.put(path, json=declared)).status_code == 200
     listed = EventTypesShape.model_validate((await api.client.get("/api/v1/event-types")).json())
-    assert {entry.type: entry.built_in for entry in listed.items} == {
+    told = {entry.type: entry.built_in for entry in listed.items}
+    ours = {entry.type for one in build_shelf(api.house.settings) for entry in one.events}
+    assert "gmail.message_received" in ours
+    assert told == {
         "automation.run.succeeded": True,
         "automation.run.failed": True,
         "automation.run.cancelled": True,
         "board.changed": True,
         "page.ingested": True,
         "orders.paid": False,
+        **dict.fromkeys(ours, True),
     }
     answer = await _post(api, type="orders.paid", payload={"total": "12"})
     assert answer.status_code == 422

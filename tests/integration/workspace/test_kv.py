@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -14,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from mainspring.contracts.clock import Clock, SystemClock
-from mainspring.contracts.context import Actor, Http, Mailer, RunRef, Transaction
+from mainspring.contracts.context import Account, Actor, Http, Mailbox, Mailer, RunRef, Transaction
 from mainspring.contracts.errors import Exhausted, Fault, Invalid
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
@@ -41,6 +42,13 @@ class Context:
     @property
     def mail(self) -> Mailer:
         raise Fault("no mail")
+
+    @property
+    def account(self) -> Account | None:
+        return None
+
+    def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
+        raise Fault("no mailbox")
 
     async def owner_address(self) -> str | None:
         return None

@@ -50,6 +50,8 @@ class MailboxDouble:
     greeting: bytes = b"* OK ready\r\n"
     # Said instead of an answer, by the command: None is silence, and b"" ends the talk.
     instead: dict[str, bytes | None] = field(default_factory=dict)
+    # The mails that it keeps for itself, by their uids.
+    refused: set[int] = field(default_factory=set)
     # Every command as it was understood, strings as bytes.
     heard: list[list[bytes]] = field(default_factory=list)
     port: int = 0
@@ -165,6 +167,8 @@ class MailboxDouble:
         uid, most = int(words[2]), int(words[-1].split(b".")[-1].strip(b">)"))
         assert words[3:5] == [b"(UID", b"RFC822.SIZE"]
         assert words[5].startswith(b"BODY.PEEK[]<0.")
+        if uid in self.refused:
+            return tag + b" NO [SERVERBUG] not this one\r\n"
         said = b"* 9 EXISTS\r\n"
         for place, one in enumerate(self.letters):
             if one.uid == uid:

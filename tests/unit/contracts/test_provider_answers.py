@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.html_text import text_of_html
 from mainspring.contracts.integration import Broken, Item
-from mainspring.contracts.one_by_one import read_each
+from mainspring.contracts.one_by_one import read_each, read_one
 from mainspring.contracts.provider_answers import (
     LONGEST_PAUSE,
     Words,
@@ -31,6 +33,7 @@ from mainspring.contracts.provider_answers import (
     retry_after,
     said,
 )
+from tests.kit.runaway import RUNAWAY
 
 
 def _answered(status: int, body: Any = None, **headers: str) -> HttpResponse:
@@ -55,13 +58,21 @@ def _answered(status: int, body: Any = None, **headers: str) -> HttpResponse:
             },
             30.0,
         ),
-        ({"retry-after": "Mon, 01 Jun 2026 12:00:30 GMT"}, None),
+        ({"retry-after": "Mon, 01 Jun 2026 12:00:30 GMT"}, 20.0),
+        ({"retry-after": "Mon, 01 Jun 2026 12:00:30 -0000", "date": "today"}, 20.0),
+        ({"retry-after": "Mon, 01 Jun 2026 11:00:00 GMT"}, 0.0),
+        ({"retry-after": "99999999999"}, LONGEST_PAUSE),
+        ({"retry-after": "9" * 300}, LONGEST_PAUSE),
     ],
 )
 def test_a_pause_is_read_from_seconds_or_from_a_date(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert retry_after(headers) == seconds
+    assert retry_after(headers, datetime(2026, 6, 1, 12, 0, 10, tzinfo=UTC)) == seconds
+
+
+def test_a_pause_until_a_date_counts_from_our_own_clock_where_nobody_says_another() -> None:
+    assert retry_after({"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}) == LONGEST_PAUSE
 
 
 @pytest.mark.parametrize(
@@ -135,6 +146,80 @@ def test_what_is_no_json_did_not_come_from_the_api() -> None:
 )
 def test_html_is_what_a_person_would_read(html: str, text: str) -> None:
     assert text_of_html(html) == text
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "display:/**/none", "dis/* ; */play : NONE !important", "d\\69splay:none",
+        "font-size:0", "FONT-SIZE: 0.0px", "font:0/0 a", "opacity:0", "opacity: .0",
+        "position:absolute;left:-9999px", "position:fixed; top:-100em", "text-indent:-9999px",
+        "max-height:0;overflow:hidden", "color:red;" * 300 + "display:none",
+    ],
+)  # fmt: skip
+def test_what_a_sender_hides_is_not_read(style: str) -> None:
+    assert text_of_html(f"<b>a</b><span style='{style}'>hidden <i>too</i></span>b") == "ab"
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "font-size:0.8em", "font:700 13px Arial", "opacity:0.5", "left:-9999px", "color:red",
+        "position:relative;left:-5px", "overflow:hidden;height:10px", "background:url(none)",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_hiding_is_read(style: str) -> None:
+    assert text_of_html(f"<span style='{style}'>seen</span>") == "seen"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<div title='a>b' style='display:none'>hidden</div>seen", "seen"),
+        ('<div title = "it\'s > b" hidden>hidden</div>seen', "seen"),
+        ('<a title=a="b href=https://e.com/>x</a>', "x (https://e.com/)"),
+        ("<div>" * 401 + "<div style='display:none'>hidden</div>seen", "seen"),
+        ("<b " + f"x='{'y' * 5_000}'" + " style='display:none'>hidden</b>seen", "seen"),
+        ("<div style='display:none'/>hidden</div>seen", "seen"),
+        ("seen<div title='never ends>hidden</div>", "seen"),
+        # Mails are laid out so: no size around it, and a size where there is text.
+        ("<td style='font-size:0px'>no<p style='font-size:13px'>seen</p></td>", "seen"),
+        ("<td style='font-size:0px'><p style='font-size:1em'>no</p></td>", ""),
+    ],
+)
+def test_a_tag_ends_where_it_ends_in_a_browser(html: str, text: str) -> None:
+    assert text_of_html(html) == text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<a ", '<a b="', "<a b='\"", "<a =", "<", "<b>", "</b", "<i style='/*/*'>", "a:", "x=y "],
+)
+def test_html_of_any_kind_takes_as_long_as_it_is(piece: str) -> None:
+    begun = time.process_time()
+    text_of_html(piece * (100_000 // len(piece)))
+    text_of_html("<p style='" + piece.replace("'", "") * (100_000 // len(piece)) + "'>x")
+    assert time.process_time() - begun < RUNAWAY
+
+
+async def test_what_stumbles_over_one_thing_does_not_stop_the_others() -> None:
+    async def read(name: str) -> Item:
+        if name == "odd":
+            raise TypeError("unhashable")
+        return Item(name, "note", name)
+
+    found = await read_each({"odd": "x:odd", "b": "x:b"}, read)
+    assert [type(one) for one in found] == [Broken, Item]
+    for error in (TypeError("x"), OverflowError(), OSError(75, "x"), KeyError("x")):
+
+        def stumble(problem: Exception = error) -> Item:
+            raise problem
+
+        broken = read_one("x:1", stumble)
+        assert isinstance(broken, Broken)
+        assert (broken.source_ref, broken.problem.code) == ("x:1", "item_unreadable")
+        assert isinstance(broken.problem, Upstream)
+        assert not broken.problem.retryable
 
 
 async def test_one_thing_that_fails_is_asked_for_again_and_does_not_stop_the_others() -> None:

@@ -10,10 +10,17 @@ from uuid import UUID
 import pytest
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Envelope, Route, Write
-from mainspring.contracts.context import Actor
+from mainspring.contracts.context import Account, Actor
 from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
 from mainspring.contracts.roles import Role
-from mainspring.gate.drafting.approving import check_person
+from mainspring.gate.bound import binding
+from mainspring.gate.connected.visit import bound_to
+from mainspring.gate.drafting.approving import (
+    check_discards,
+    check_person,
+    check_words,
+    reads_all,
+)
 from mainspring.gate.drafting.attachments import MOST_BYTES, put_back, set_aside
 from mainspring.gate.drafting.envelopes import envelope_of
 from mainspring.gate.drafting.wording import Wish, check_seen, patched, refuse_findings
@@ -128,10 +135,10 @@ def test_who_may_approve_follows_from_the_policy() -> None:
     usual, apart = ApprovalPolicy(), ApprovalPolicy(author_may_approve=False)
     bosses = ApprovalPolicy(roles=(Role.ADMIN, Role.OWNER))
     ada, bob = (Actor(SPACE, "member", who, role=Role.OPERATOR) for who in (ADA, BOB))
-    check_person(usual, ada, own, ADA)
-    check_person(usual, bob, of_a_run, ADA)
+    check_person(usual, ada, own, {ADA})
+    check_person(usual, bob, of_a_run, {ADA})
     # Where others must agree, others may.
-    check_person(apart, bob, own, ADA)
+    check_person(apart, bob, own, {ADA})
     for policy, actor, row, code in (
         (usual, bob, own, "not_your_draft"),
         (bosses, ada, own, "not_an_approver"),
@@ -140,8 +147,38 @@ def test_who_may_approve_follows_from_the_policy() -> None:
         (usual, Actor(SPACE, "member", ADA), own, "not_an_approver"),
     ):
         with pytest.raises(Denied) as refused:
-            check_person(policy, actor, row, ADA)
+            check_person(policy, actor, row, {ADA})
         assert refused.value.code == code
+
+
+def test_a_members_own_call_is_theirs_to_word_and_to_let_go_of() -> None:
+    own = {"run_id": None, "actor_id": ADA}
+    of_a_run = {"run_id": UUID(int=9), "actor_id": UUID(int=9)}
+    ada, bob, eve = (
+        Actor(SPACE, "member", who, role=role)
+        for who, role in ((ADA, Role.VIEWER), (BOB, Role.OPERATOR), (UUID(int=4), Role.VIEWER))
+    )
+    boss = Actor(SPACE, "member", UUID(int=5), role=Role.ADMIN)
+    for actor, row in ((ada, own), (bob, of_a_run)):
+        check_words(actor, row)
+        check_discards(actor, row)
+    check_discards(boss, own)
+    for check, actor in ((check_words, bob), (check_words, boss), (check_discards, bob)):
+        with pytest.raises(Denied) as refused:
+            check(actor, own)
+        assert refused.value.code == "not_your_draft"
+    seen = [reads_all(who, own) for who in (ada, bob, eve, boss)]
+    assert seen == [True, True, False, True]
+    assert reads_all(eve, of_a_run)
+
+
+def test_what_is_agreed_to_is_bound_to_the_account_and_the_chat() -> None:
+    line = UUID(int=7)
+    told = bound_to(Account(line, "telegram", "Bot", "@ada_bot", {"chat_id": 42, "user_id": 1}))
+    assert told == {"connection_id": str(line), "account": "@ada_bot", "chat": 42}
+    ways = [None, told, {**told, "account": "@eve_bot"}, {**told, "chat": 66}]
+    assert len({binding("a", {}, [], "p", None, "", way) for way in ways}) == 4
+    assert bound_to(None) is None
 
 
 def test_a_policy_that_nobody_could_fulfil_says_so() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,10 +16,12 @@ import pytest
 from mainspring.contracts.capability import Effect
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import (
+    Account,
     Actor,
     CallContext,
     HttpRequest,
     HttpResponse,
+    Mailbox,
     Mailer,
     RunRef,
     Transaction,
@@ -73,6 +76,13 @@ class Context:
     @property
     def mail(self) -> Mailer:
         raise Fault("no mail")
+
+    @property
+    def account(self) -> Account | None:
+        return None
+
+    def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
+        raise Fault("no mailbox")
 
     async def owner_address(self) -> str | None:
         return None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext
+from mainspring.contracts.roles import Role
 from mainspring.gate.standing.patterns import ENOUGH, earned, fits, hash_of, pattern_of
+from mainspring.gate.standing.rules import refusal
+from mainspring.workspace.approval_policy import ApprovalPolicy
 
 
 async def _nothing(ctx: CallContext, given: Any) -> Any:
@@ -74,3 +79,27 @@ def test_a_rule_lets_go_its_own_shape_and_no_other(given: dict[str, Any]) -> Non
     assert fits(pattern, mail, {"to": ["ada"], "text": "any words"})
     assert not fits(pattern, mail, given)
     assert hash_of(pattern) != hash_of({"to": ["eve"]})
+
+
+def test_wording_that_does_more_than_say_something_has_no_shape() -> None:
+    mail = _write("text")
+    assert mail.write is not None
+    wary = replace(mail, write=replace(mail.write, plain=lambda given: "@" not in given["text"]))
+
+    assert pattern_of(wary, {"to": ["ada"], "text": "hello"}) == {"to": ["ada"]}
+    assert not fits({"to": ["ada"]}, wary, {"to": ["ada"], "text": "hello @all"})
+
+
+def test_whoever_could_not_approve_one_draft_alone_agrees_to_no_rule() -> None:
+    ada, bob = uuid4(), uuid4()
+
+    def code(policy: ApprovalPolicy, who: Any = ada, role: Role | None = Role.EDITOR) -> str | None:
+        problem = refusal(policy, who, role, {ada})
+        return None if problem is None else problem.code
+
+    assert code(ApprovalPolicy()) is None
+    assert code(ApprovalPolicy(approvers=2)) == "rule_needs_one_approver"
+    assert code(ApprovalPolicy(roles=(Role.OWNER,))) == "not_an_approver"
+    assert code(ApprovalPolicy(roles=(Role.OWNER,)), role=Role.OWNER) is None
+    assert code(ApprovalPolicy(author_may_approve=False)) == "author_may_not_approve"
+    assert code(ApprovalPolicy(author_may_approve=False), bob) is None

@@ -130,5 +130,5 @@ def test_what_is_wrong_with_a_mail_is_told_with_its_place() -> None:
     odd = {"to": ["a@example.com"] * 5, "subject": "a\u202eb\nc", "body": "d", "thread_id": "t"}
     assert preview(odd) == (
         "Send from Gmail to a@example.com, a@example.com, a@example.com and 2 more in an existing "
-        "thread “a b c”: d"
+        "thread “a\\u202eb c”: d"
     )

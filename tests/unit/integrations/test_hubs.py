@@ -70,7 +70,8 @@ def _write(built: str, at: int = 0) -> Capability:
         (_write("github"),
          {"owner": "octo", "repo": "hello", "title": "A\nB", "labels": ["x", "y"],
           "assignees": ["mona"], "body": "Long\u202e text"},
-         "Open an issue in octo/hello at GitHub: A B, labelled x, y, assigned to mona — Long text"),
+         ("Open an issue in octo/hello at GitHub: A B, labelled x, y, assigned to mona — "
+          "Long\\u202e text")),
         (_write("github", 1), {"owner": "o", "repo": "h", "number": 7, "body": "x" * 400},
          "Comment on o/h#7 at GitHub: " + "x" * 160 + "…"),
         (_write("linear"), {"team": "ENG", "title": "T", "priority": "low", "assignee": "mona",

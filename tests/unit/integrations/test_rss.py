@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.contracts.errors import Invalid, Upstream
 from mainspring.integrations.rss.feed import entries_of
-from mainspring.integrations.rss.sources import from_request
+from mainspring.integrations.rss.sources import from_request, ref_of
 
 NOW = datetime(2026, 3, 15, tzinfo=UTC)
 ATOM = b"""<?xml version="1.0" encoding="utf-8"?>
@@ -86,3 +86,10 @@ def test_a_feed_is_found_in_a_sentence_by_its_address() -> None:
     with pytest.raises(Invalid) as refused:
         from_request("the news", NOW)
     assert refused.value.findings[0].pointer == "/request"
+
+
+def test_the_name_of_an_entry_can_be_kept_however_long_its_address_is() -> None:
+    assert ref_of("https://e.com/a", "g1") == "rss:https://e.com/a#g1"
+    long = "https://e.com/?" + "q" * 400
+    assert ref_of(long, "g1") == ref_of(long, "g1") != ref_of(long, "g2")
+    assert len(ref_of(long, "g" * 400)) < 100

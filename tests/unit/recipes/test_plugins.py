@@ -17,6 +17,8 @@ from mainspring.contracts.integration import Integration
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.plugins.judging import judged
 from mainspring.recipes.plugins.scaffold import scaffold
+from mainspring.settings import Settings
+from mainspring.shelf import build_shelf, names_of
 
 
 @pytest.fixture
@@ -86,3 +88,15 @@ def test_the_judge_names_what_is_missing(made: Integration) -> None:
     ]  # fmt: skip
     for one, code in cases:
         assert code in {finding.code for finding in judged(one, Limits())}, code
+
+
+def test_no_package_from_outside_stands_for_one_of_ours(made: Integration) -> None:
+    ours = {one.id: one for one in build_shelf(Settings())}
+    gmail = ours["gmail"]
+
+    assert not any(names_of(made) & names_of(one) for one in ours.values())
+    assert names_of(_changed(made, source="gmail")) & names_of(gmail) == {"gmail"}
+    assert names_of(replace(made, events=gmail.events)) & names_of(gmail)
+    # Ours do not meet either, so that each name means one of them.
+    named = [name for one in ours.values() for name in names_of(one)]
+    assert len(named) == len(set(named))

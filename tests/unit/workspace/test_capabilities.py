@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -13,7 +14,16 @@ import pytest
 
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock, SystemClock
-from mainspring.contracts.context import Actor, CallContext, Http, Mailer, RunRef, Transaction
+from mainspring.contracts.context import (
+    Account,
+    Actor,
+    CallContext,
+    Http,
+    Mailbox,
+    Mailer,
+    RunRef,
+    Transaction,
+)
 from mainspring.contracts.errors import Denied, Fault, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
@@ -55,6 +65,13 @@ class Context:
     @property
     def mail(self) -> Mailer:
         raise Fault("no mail")
+
+    @property
+    def account(self) -> Account | None:
+        return None
+
+    def mailbox(self) -> AbstractAsyncContextManager[Mailbox]:
+        raise Fault("no mailbox")
 
     async def owner_address(self) -> str | None:
         return None

@@ -77,6 +77,8 @@ def _by_schema(error: ValidationError, here: str, root: Any) -> Finding | None:
             return Finding(here, f"Give only one of {_or(keys)}.", "one_of")
         case Kind.Pattern() if said := _said(error, root):
             return Finding(here, said, "pattern")
+        case Kind.Not() if said := _said(error, root):
+            return Finding(here, said, "not")
         case _:
             return None
 
@@ -158,7 +160,7 @@ def _known_keys(error: ValidationError, root: Any) -> list[str]:
 
 
 def _said(error: ValidationError, root: Any) -> str | None:
-    """What the schema says in place of its pattern, which few people can read."""
+    """What the schema says in place of its pattern or of its no, which few people can read."""
     said = _around(error, root).get("x-mainspring-says")
     return said if isinstance(said, str) else None
 

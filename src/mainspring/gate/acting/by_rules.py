@@ -35,7 +35,7 @@ _NOT_PLAIN: Final = re.compile(
 
 def read_plainly(install: Install, request: str) -> Mapping[str, Any] | Unclear:
     """The action and its input, or the question that makes it clear."""
-    mails = [(name, one) for name, one in install.deeds.items() if one.family == "email"]
+    mails = [(name, one) for name, one in install.deeds.items() if _writes_to_somebody(one)]
     if len(mails) == 1:
         name, deed = mails[0]
         made = _message(deed, request)
@@ -58,8 +58,13 @@ def _fields(deed: Deed) -> str:
     return f"{told}; also {', '.join(others)}" if others else told
 
 
+def _writes_to_somebody(deed: Deed) -> bool:
+    """A mail whose readers are named; one to the owner alone is another thing."""
+    return deed.family == "email" and {"to", "subject", "body"} <= set(deed.fields)
+
+
 def _message(deed: Deed, request: str) -> dict[str, Any] | None:
-    if not {"to", "subject", "body"} <= set(deed.fields) or _NOT_PLAIN.search(request):
+    if _NOT_PLAIN.search(request):
         return None
     found = _TEXT.search(request)
     if found is None:

@@ -14,6 +14,11 @@ ARGUMENTS_BYTES: Final = MOST_FILES * (FILE_BYTES + 2) // 3 * 4 + 1_048_576
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _SOME_TIME: Final = "2026-08-01T10:00:00+00:00"
 
+_OTHER_SHAPE: Final[dict[str, Any]] = {
+    "not": {},
+    "x-mainspring-says": "Give source and request, or install_id, action_name and input; not a "
+    "part of both.",
+}
 MAIL: Final[dict[str, Any]] = {
     "install_id": str(install_id_of("email")),
     "action_name": "send_email",
@@ -47,7 +52,7 @@ def acting_input(sources: Sequence[str]) -> dict[str, Any]:
         "if": {"anyOf": [{"required": ["source"]}, {"required": ["request"]}]},
         "then": {
             "required": ["source", "request"],
-            "properties": {"install_id": False, "action_name": False, "input": False},
+            "properties": dict.fromkeys(("install_id", "action_name", "input"), _OTHER_SHAPE),
         },
         "else": {"required": ["install_id", "action_name", "input"]},
         "examples": [
@@ -167,6 +172,7 @@ OUTPUT: Final[dict[str, Any]] = {
         "payload": {"type": "object", "description": "What would be done, as it was asked for."},
         "expires_at": {"type": "string", "format": "date-time"},
         "hash": {"type": "string", "description": "Of what a person is shown."},
+        "account": {"type": "string", "description": "The account that it would leave over."},
         "question": {"type": "string"},
         "reason": {"type": "string"},
     },

@@ -35,6 +35,8 @@ _OWN: Final = Annotations(
     subject=lambda given, _: given.get("integration"),
 )  # fmt: skip
 
+_FIRST_SIGN_IN: Final = "Sign in first; say what to follow once it is connected."
+
 
 def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
     """All of them; before the reception is opened they can be described and not called."""
@@ -52,7 +54,8 @@ def integration_capabilities(reception: Reception) -> tuple[Capability, ...]:
             "connect_integration",
             "Connect an account of yours",
             "With the fields that the integration asks for it is tried, and kept if it works. "
-            "Where people sign in instead, the address to open is answered.",
+            "Where people sign in instead, the address to open is answered; fields are for "
+            "afterwards, and say what to follow there.",
             schemas.CONNECT, schemas.CONNECTED, counter.connect,
             replace(_OWN, hidden_arguments=frozenset({"fields"}),
                     hidden_results=frozenset({"sign_in_url"})),
@@ -99,8 +102,12 @@ class _Counter:
         integration = self.reception.named(given["integration"])
         kind = integration.manifest["auth"]["kind"]
         if kind == "oauth":
+            fields = given.get("fields")
+            if fields and await self.reception.settle(ctx.actor, integration, fields):
+                return await self._told(ctx, integration)
             link = await self.reception.begin_sign_in(ctx.actor, integration)
-            return await self._told(ctx, integration, link)
+            told = await self._told(ctx, integration, link)
+            return {**told, "note": _FIRST_SIGN_IN if fields else None}
         if kind == "token":
             label = given.get("label") or integration.name
             await self.reception.connect(ctx.actor, integration, given.get("fields", {}), label)

@@ -35,7 +35,9 @@ def read_fields(integration: Integration, given: Mapping[str, Any]) -> Given:
     if not known.keys() >= given.keys():
         # Whoever mistypes the name of a secret field may have written its value there.
         detail = f"There is a field that {integration.name} does not have."
-        findings.append(Finding("/fields", detail, "unknown_field", f"It has {', '.join(known)}."))
+        findings.append(
+            Finding("/fields", detail, "unknown_field", f"It has {', '.join(known) or 'none'}.")
+        )
     secrets: dict[str, str] = {}
     settings: dict[str, Any] = {}
     for name, one in known.items():

@@ -78,6 +78,21 @@ class Lines:
         known = await self._known_to(workspace_id, owner_id)
         return {surface: usable_for(self._all, known, surface) for surface in surfaces}
 
+    async def shut_out(
+        self, workspace_id: UUID, owner_id: UUID, names: Iterable[str]
+    ) -> Problem | None:
+        """What keeps a member from using one of these, without anybody being asked outside."""
+        for name in sorted(names):
+            integration = self.shelf.get(name)
+            if integration is None or _needs_none(integration):
+                continue
+            row = await rows.usable(self._database, workspace_id, owner_id, integration.id)
+            if row is None or row.state == "sign_in":
+                return not_connected(integration, own=False)
+            if row.state == "reconnect":
+                return waits(integration, row)
+        return None
+
     async def open(
         self, workspace_id: UUID, owner_id: UUID, route: Route, *, own: Reveal, learn: Learn,
         called_by_owner: bool,

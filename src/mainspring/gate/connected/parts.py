@@ -16,13 +16,23 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
     from mainspring.workspace.vault import Vault
 
-# Told in the transaction in which a connection begins or ends: "connected", "disconnected".
+# Told in the transaction in which a connection begins or ends: "connected", "disconnected"; or
+# "replaced" where it is connected again, to another account or with other settings.
 Changed = Callable[["Transaction", AccountRow, str], Awaitable[None]]
 
 
 async def nobody_told(tx: Transaction, row: AccountRow, what: str) -> None:
     """Nobody wants to know."""
     del tx, row, what
+
+
+def connected_how(before: AccountRow, now: AccountRow) -> str:
+    """Whether it is the connection that it was before, with a new key.
+
+    A provider that does not say who an account is may have been asked for another one.
+    """
+    same = (before.account, dict(before.settings)) == (now.account, dict(now.settings))
+    return "connected" if now.account and same else "replaced"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.manifest import source_of
 from mainspring.gate.connected.fields import Given, read_fields
 from mainspring.gate.connected.lines import Lines
-from mainspring.gate.connected.parts import Changed, Parts, nobody_told
+from mainspring.gate.connected.parts import Changed, Parts, connected_how, nobody_told
 from mainspring.gate.connected.problems import (
     completed,
     not_connected,
@@ -136,10 +136,27 @@ class Reception:
                 tx, row, label=label, account=account, auth="token", settings=fields.settings
             )
             made = await rows.find(tx, row.workspace_id, row.id)
-            await parts.changed(tx, made, "connected")
+            await parts.changed(tx, made, connected_how(row, made))
             return made
 
         return await Walled(parts.database, actor.workspace_id).run_retrying(work)
+
+    async def settle(
+        self, actor: Actor, integration: Integration, given: Mapping[str, Any]
+    ) -> bool:
+        """What a member says of an account that they have signed in for, such as what to follow;
+        False when they have not signed in yet."""
+        fields = read_fields(integration, given)
+        async with Walled(self.parts.database, actor.workspace_id).acquire() as tx:
+            found = await rows.of_member(tx, actor.workspace_id, actor.id, integration.id)
+        if found is None or found.state == "sign_in":
+            return False
+        declared = {one["name"] for one in integration.manifest["auth"].get("fields", ())}
+        async with Walled(self.parts.database, actor.workspace_id).transaction() as tx:
+            row = await rows.hold(tx, found.workspace_id, found.id)
+            others = {name: one for name, one in row.settings.items() if name not in declared}
+            await rows.keep_settings(tx, row, {**others, **fields.settings})
+        return True
 
     async def begin_sign_in(self, actor: Actor, integration: Integration) -> str:
         """The address at which a member signs in."""

@@ -54,6 +54,12 @@ _HEALTH: Final = {
             "settings": {"type": "object"},
             "access_ends_at": {**_MOMENT, "description": "It is renewed before that by itself."},
             "connected_at": {"type": "string", "format": "date-time"},
+            "automation_id": {
+                "type": ["string", "null"],
+                "format": "uuid",
+                "description": "What reads from it again and again, if watch_integration was "
+                "asked for that.",
+            },
         }
     ),
     "type": ["object", "null"],
@@ -64,6 +70,7 @@ _INTEGRATION: Final = plain_object(
         "label": _TEXT,
         "oauth_provider": _NULL_TEXT,
         "supports": plain_object({"fetch": _BOOL, "act": _BOOL, "adapter": _BOOL}),
+        "polls": {**_BOOL, "description": "Whether watch_integration can read from it."},
         "connected": {**_BOOL, "description": "Whether the caller can use it now."},
         "description": _TEXT,
         "state": {
@@ -82,7 +89,8 @@ _INTEGRATION: Final = plain_object(
 )
 _GMAIL: Final[dict[str, Any]] = {
     "name": "gmail", "label": "Gmail", "oauth_provider": "google",
-    "supports": {"fetch": True, "act": True, "adapter": False}, "connected": True,
+    "supports": {"fetch": True, "act": True, "adapter": False}, "polls": True,
+    "connected": True,
     "description": "Mail of a Google account.", "state": "ready", "account": "ada@example.com",
     "tier": "gold", "auth": "oauth", "how": "Sign in with Google.", "fields": [],
     "connect_url": "/integrations/gmail",
@@ -90,12 +98,13 @@ _GMAIL: Final[dict[str, Any]] = {
         "id": _SOME_ID, "label": "Gmail", "health": "ok", "failures_in_row": 0,
         "last_ok_at": _WHEN, "last_failed_at": None, "last_error": None,
         "scopes": ["https://mail.google.com/"], "settings": {}, "access_ends_at": _WHEN,
-        "connected_at": _WHEN,
+        "connected_at": _WHEN, "automation_id": None,
     },
 }  # fmt: skip
 _LINEAR: Final[dict[str, Any]] = {
     "name": "linear", "label": "Linear", "oauth_provider": None,
-    "supports": {"fetch": True, "act": True, "adapter": True}, "connected": False,
+    "supports": {"fetch": True, "act": True, "adapter": True}, "polls": True,
+    "connected": False,
     "description": "Issues of a Linear workspace.", "state": "not_connected", "account": None,
     "tier": "silver", "auth": "token", "how": "An API key of your own.",
     "fields": [
@@ -128,7 +137,7 @@ CONNECT: Final = object_schema(
         "fields": {
             "type": "object", "maxProperties": 12, "writeOnly": True,
             "description": "What it asks for, by name; list_integrations tells which. Secret ones "
-            "go into the vault.",
+            "go into the vault. Of an account that was signed in for, what it is to follow.",
             "additionalProperties": {"type": ["string", "integer", "boolean"]},
         },
         "label": {

@@ -22,6 +22,7 @@ from authlib.oauth2.rfc6749.parameters import (
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from mainspring.contracts.errors import Denied, Problem, ReconnectNeeded, Upstream
+from mainspring.gate.connected.parts import Parts, connected_how
 from mainspring.gate.connected.problems import no_client
 from mainspring.gate.connected.token_answers import Granted, missing_scopes, read_granted
 from mainspring.gate.connected.tokens import REFRESH, TOKEN
@@ -40,7 +41,6 @@ from mainspring.workspace.away import never_left
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor
     from mainspring.contracts.integration import Integration
-    from mainspring.gate.connected.parts import Parts
     from mainspring.workspace.accounts.clients import OAuthClient
     from mainspring.workspace.accounts.rows import AccountRow
 
@@ -117,7 +117,7 @@ class SignIns:
             await rows.name_account(tx, made, account)
             await rows.mark_ok(tx, made)
             made = await rows.find(tx, space, made.id)
-            await parts.changed(tx, made, "connected")
+            await parts.changed(tx, made, connected_how(row, made))
         return SignedIn(integration, made, _note(integration, granted))
 
     async def revoke(self, integration: Integration, row: AccountRow, token: str) -> None:

@@ -80,6 +80,7 @@ def shown(integration: Integration, known: Known) -> dict[str, Any]:
         "label": integration.name,
         "oauth_provider": auth.get("provider"),
         "supports": supports(integration),
+        "polls": bool(integration.polls),
         "connected": state in _USABLE,
         "description": str(manifest["description"]),
         "state": state,
@@ -109,6 +110,7 @@ def _health(row: AccountRow) -> dict[str, Any]:
         "settings": dict(row.settings),
         "access_ends_at": _moment(row.expires_at),
         "connected_at": row.created_at.isoformat(),
+        "automation_id": None if row.automation_id is None else str(row.automation_id),
     }
 
 

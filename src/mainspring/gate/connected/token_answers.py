@@ -18,6 +18,7 @@ _TOKEN: Final = re.compile(r"[\x21-\x7e]{1,8192}")
 _LONGEST_LIFE: Final = 10 * 365 * 86_400
 _MOST_SCOPES: Final = 200
 _MOST_TEXT: Final = 10_000
+_TELLING: Final = 8
 _OWN_WORDS: Final = frozenset(
     {
         "bad_refresh_token", "bad_verification_code", "code_already_used", "invalid_code",
@@ -51,12 +52,19 @@ def read_granted(said: Any, auth: Mapping[str, Any]) -> Granted:
     if not isinstance(place, dict):
         raise _bad()
     refresh = place.get("refresh_token", said.get("refresh_token"))
+    access, renewal = _token(place.get(name)), _token(refresh) if refresh else None
+    scopes = _scopes(place.get("scope", said.get("scope")))
     return Granted(
-        _token(place.get(name)),
-        _token(refresh) if refresh else None,
+        access,
+        renewal,
         _seconds(place.get("expires_in", said.get("expires_in"))),
-        _scopes(place.get("scope", said.get("scope"))),
+        scopes and frozenset(one for one in scopes if not _tells(one, access, renewal)),
     )
+
+
+def _tells(scope: str, *tokens: str | None) -> bool:
+    """Whether a token stands in a scope, which is shown; a very short one does so by chance."""
+    return any(one in scope for one in tokens if one is not None and len(one) >= _TELLING)
 
 
 def missing_scopes(asked: frozenset[str], granted: frozenset[str] | None) -> frozenset[str]:

@@ -10,18 +10,31 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Fault, Problem, ReconnectNeeded, Upstream
+from mainspring.gate.bound import changed
 from mainspring.gate.connected.http import ConnectedHttp
-from mainspring.gate.connected.problems import completed
+from mainspring.gate.connected.problems import completed, not_connected
 from mainspring.gate.context import Connected
 from mainspring.gate.egress import CallHttp
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import Route
-    from mainspring.contracts.context import Http
+    from mainspring.contracts.context import Account, Http
     from mainspring.gate.ask import Ask
     from mainspring.gate.connected.lines import Lines
     from mainspring.gate.egress import Egress
     from mainspring.workspace.vault import Vault
+
+
+def bound_to(account: Account | None) -> dict[str, Any] | None:
+    """What a draft is bound to of the connection that it goes over; None where there is none."""
+    if account is None:
+        return None
+    told: dict[str, Any] = {
+        "connection_id": str(account.connection_id),
+        "account": account.account,
+    }
+    chat = account.settings.get("chat_id")
+    return told if chat is None else {**told, "chat": chat}
 
 
 class Visit:
@@ -37,9 +50,22 @@ class Visit:
 
     async def open(self, hosts: frozenset[str] | None, route: Route | None) -> Connected:
         """The way that the call is given; over a connection where its route leads over one."""
-        if route is not None:
-            return await self.connect(route)
-        return Connected(self._bound(hosts), None)
+        if route is None:
+            return Connected(self._bound(hosts), None)
+        way = await self.connect(route)
+        self._check_agreed(way, route)
+        return way
+
+    def _check_agreed(self, way: Connected, route: Route) -> None:
+        """What somebody has agreed to leaves over the connection that they were shown."""
+        agreed = self._ask.agreed
+        if agreed is None or self._lines is None or agreed.connection == bound_to(way.account):
+            return
+        if way.account is None:
+            # Another way may be open, and it is not the one that was shown.
+            own = self._ask.drawer.owner_id == self._ask.actor.id
+            raise not_connected(self._lines.named(route.integration), own=own)
+        raise changed()
 
     async def connect(self, route: Route) -> Connected:
         """Opens the connection that a route leads over, for the rest of this call."""

@@ -6,13 +6,13 @@ another one, the agreements to the old one count no longer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Denied
-from mainspring.contracts.roles import Role
+from mainspring.contracts.roles import Permission, Role
 from mainspring.workspace.approval_policy import ApprovalPolicy
 
 if TYPE_CHECKING:
@@ -33,11 +33,59 @@ _AGREED = """
     JOIN users u ON u.id = a.member_id AND u.disabled_at IS NULL
     WHERE a.workspace_id = $1 AND a.draft_id = $2 AND a.bound_hash = $3
 """
+# Whose words these are: of whoever made the automation, of whoever wrote the version that asked,
+# and of whoever edited them last.
+_AUTHORS = """
+    SELECT created_by AS who FROM automations WHERE workspace_id = $1 AND id = $2
+    UNION SELECT author FROM automation_versions
+        WHERE workspace_id = $1 AND automation_id = $2 AND version = $3
+    UNION SELECT edited_by FROM draft_revisions
+        WHERE workspace_id = $1 AND draft_id = $4 AND revision = $5
+"""
+
+
+async def authors_of(tx: Transaction, row: Mapping[str, Any]) -> frozenset[UUID]:
+    """Everybody who has had a hand in what a draft says."""
+    found = await tx.fetch(
+        _AUTHORS, row["workspace_id"], row["automation_id"], row["version"], row["id"],
+        row["revision"],
+    )  # fmt: skip
+    own = () if row["run_id"] is not None else (row["actor_id"],)
+    return frozenset(who for who in (*own, *(one["who"] for one in found)) if who is not None)
+
+
+def _is_anothers(actor: Actor, row: Mapping[str, Any]) -> bool:
+    return row["run_id"] is None and row["actor_id"] != actor.id
+
+
+def reads_all(reader: Actor, row: Mapping[str, Any]) -> bool:
+    """Whether somebody sees more of a draft than its sentence."""
+    decides = reader.role is not None and reader.role.may(Permission.DECIDE)
+    return decides or not _is_anothers(reader, row)
+
+
+def check_words(actor: Actor, row: Mapping[str, Any]) -> None:
+    """What a member says in a call of their own is nobody else's to change or to repeat."""
+    if _is_anothers(actor, row):
+        raise Denied(
+            "This draft is another member's own call: only they edit it or draft it again.",
+            code="not_your_draft",
+        )
+
+
+def check_discards(actor: Actor, row: Mapping[str, Any]) -> None:
+    """A member's own call is let go of by themselves, or by whoever looks after members."""
+    looks_after = actor.role is not None and actor.role.may(Permission.MEMBERS)
+    if _is_anothers(actor, row) and not looks_after:
+        raise Denied(
+            "This draft is another member's own call: they discard it, or an admin does.",
+            code="not_your_draft",
+        )
 
 
 def check_own(policy: ApprovalPolicy, actor: Actor, row: Mapping[str, Any]) -> None:
     """A member's own call is theirs, unless the workspace wants others to agree to it."""
-    if row["run_id"] is None and row["actor_id"] != actor.id and not policy.needs_others:
+    if _is_anothers(actor, row) and not policy.needs_others:
         raise Denied(
             "This draft is another member's own call, and only they can send it.",
             code="not_your_draft",
@@ -45,10 +93,16 @@ def check_own(policy: ApprovalPolicy, actor: Actor, row: Mapping[str, Any]) -> N
 
 
 def check_person(
-    policy: ApprovalPolicy, actor: Actor, row: Mapping[str, Any], author_id: UUID | None
+    policy: ApprovalPolicy, actor: Actor, row: Mapping[str, Any], authors: Collection[UUID]
 ) -> None:
     """Refuses a person who may not agree to this draft."""
     check_own(policy, actor, row)
+    check_approver(policy, actor)
+    check_not_author(policy, actor, authors)
+
+
+def check_approver(policy: ApprovalPolicy, actor: Actor) -> None:
+    """Refuses a role that does not answer drafts here."""
     if not policy.takes(actor.role):
         roles = ", ".join(role.value for role in policy.roles)
         raise Denied(
@@ -56,9 +110,13 @@ def check_person(
             code="not_an_approver",
             suggestion="Leave it in the inbox for one of them.",
         )
-    if not policy.author_may_approve and actor.id == author_id:
+
+
+def check_not_author(policy: ApprovalPolicy, actor: Actor, authors: Collection[UUID]) -> None:
+    """Where an author may not approve, nobody agrees to words of their own."""
+    if not policy.author_may_approve and actor.id in authors:
         raise Denied(
-            "In this workspace nobody approves what they have asked for themselves.",
+            "In this workspace nobody approves what they have asked for or written themselves.",
             code="author_may_not_approve",
             suggestion="Leave it in the inbox; somebody else confirms or discards it.",
         )
@@ -72,7 +130,7 @@ async def agree(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -> bool:
 
 async def agreed(
     tx: Transaction, row: Mapping[str, Any], policy: ApprovalPolicy, actor: Actor,
-    author_id: UUID | None,
+    authors: Collection[UUID],
 ) -> int:  # fmt: skip
     """How many people have agreed to the wording as it is now, and still may.
 
@@ -81,7 +139,7 @@ async def agreed(
     rows = await tx.fetch(_AGREED, row["workspace_id"], row["id"], row["bound_hash"])
     counted = {actor.id}
     for one in rows:
-        is_author = one["member_id"] == author_id and not policy.author_may_approve
+        is_author = one["member_id"] in authors and not policy.author_may_approve
         if policy.takes(Role(one["role"])) and not is_author:
             counted.add(one["member_id"])
     return len(counted)

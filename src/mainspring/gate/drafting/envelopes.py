@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mainspring.contracts.capability import Capability, Envelope
+from mainspring.contracts.capability import Capability, Envelope, Route
 from mainspring.contracts.errors import Problem
 
 
@@ -30,6 +30,17 @@ def source_of(capability: Capability) -> str | None:
         return capability.annotations.route.integration
     place, dot, _ = capability.id.partition(".")
     return place if dot else None
+
+
+def route_of(
+    capability: Capability, arguments: Mapping[str, Any], known: Mapping[str, Capability]
+) -> Route | None:
+    """The way by which a held call leaves: its own, or that of what performs it."""
+    write = capability.write
+    if write is None or write.performs is None:
+        return capability.annotations.route
+    doing = known.get(write.performs(arguments)[0])
+    return None if doing is None else doing.annotations.route
 
 
 def _asked(capability: Capability, arguments: Mapping[str, Any]) -> Envelope:

@@ -45,6 +45,7 @@ IDLE_CONNECTIONS = 64
 # Framing may be larger than what it frames, but not by any factor a peer likes.
 WIRE_FACTOR = 4
 WIRE_SLACK = 1_048_576
+_READING = frozenset({"GET", "HEAD"})
 
 
 @cache
@@ -107,14 +108,26 @@ class Egress:
         secrets: Redactor,
     ) -> HttpResponse:
         """Sends an errand and follows where it is led, judging every hop like the first."""
-        for _ in range(self._limits.http_redirects + 1):
-            self.judge(errand.target, allowed_hosts)
-            answer = await self._exchange(errand, request)
-            location = answer.headers.get("location")
-            if answer.status not in REDIRECTS or location is None or not request.follow_redirects:
-                return answer
-            errand = redirected(errand, answer.status, location, secrets)
-        raise Upstream(
+        taken = False
+        try:
+            for _ in range(self._limits.http_redirects + 1):
+                self.judge(errand.target, allowed_hosts)
+                answer = await self._exchange(errand, request)
+                location = answer.headers.get("location")
+                led_on = answer.status in REDIRECTS and request.follow_redirects
+                if location is None or not led_on:
+                    return answer
+                taken = request.method.upper() not in _READING
+                errand = redirected(errand, answer.status, location, secrets)
+            raise self._led_in_circles()
+        except Problem as problem:
+            if taken:
+                # Whoever led it on may have done what they were asked for.
+                problem.unsent = False
+            raise
+
+    def _led_in_circles(self) -> Upstream:
+        return Upstream(
             f"The answer redirects more than {self._limits.http_redirects} times.",
             code="too_many_redirects",
             retryable=False,

@@ -15,6 +15,7 @@ import orjson
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.workspace.accounts.rows import AccountRow
 
 Cursor = Mapping[str, Any] | None
 
@@ -34,6 +35,14 @@ _MOVE = """
     UPDATE integration_cursors SET cursor = $4::text::json, moved_at = now()
     WHERE workspace_id = $1 AND connection_id = $2 AND poll = $3
 """
+
+_FORGET = "DELETE FROM integration_cursors WHERE workspace_id = $1 AND connection_id = $2"
+
+
+async def forget_places(tx: Transaction, row: AccountRow, what: str) -> None:
+    """A place in one account says nothing of another: its polls begin anew, or not at all."""
+    if what in {"replaced", "disconnected"}:
+        await tx.execute(_FORGET, row.workspace_id, row.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Fault, Problem
+from mainspring.contracts.errors import Fault, Finding, Problem
 from mainspring.contracts.integration import Broken, Item
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_values import check_value
@@ -94,7 +94,11 @@ def check_item(item: Item, origin: Origin, limits: Limits) -> None:
             code="event_undeclared",
             retryable=False,
         )
-    check_value({"frontmatter": dict(item.frontmatter), "payload": dict(item.payload)}, limits)
+    if item.source_ref != short_ref(item.source_ref):
+        detail = f"A source_ref has 1 to {LONGEST_REF} characters, all of which can be kept."
+        refuse([Finding("/source_ref", detail, "page_source_ref")])
+    told = {"frontmatter": dict(item.frontmatter), "payload": dict(item.payload)}
+    check_value({**told, "news": item.news}, limits)
 
 
 def page_of(item: Item, origin: Origin, limits: Limits) -> Writing:

@@ -52,7 +52,7 @@ def fetch_input(reachable: Reachables) -> Schema:
             },
         },
         "if": {"required": ["request"]},
-        "then": {"properties": {"input": False}},
+        "then": {"properties": {"input": {"not": {}, "x-mainspring-says": _ONE_SHAPE}}},
         "else": {"required": ["input"]},
         "x-mainspring-instead": {"query": _ONE_SHAPE, "limit": "It belongs into input."},
         "examples": examples,

@@ -92,6 +92,11 @@ _TOLD: Final[dict[str, Schema]] = {
         "type": "array",
         "items": thing({"row": COUNT, "detail": {"type": "string"}, "code": {"type": "string"}}),
     },
+    "renamed": {
+        "description": "Fields that have another name here, as the board writes theirs itself.",
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+    },
 }
 _SOME_TOLD: Final[dict[str, Any]] = {
     "recipe_id": SOME_RECIPE_ID,
@@ -107,6 +112,7 @@ _SOME_TOLD: Final[dict[str, Any]] = {
     "duplicate_keys": [],
     "left_out": 0,
     "problems": [],
+    "renamed": {},
 }
 
 
@@ -345,6 +351,7 @@ def _query(kinds: Linkables, limits: Limits, database: Database | None) -> Capab
         annotations=Annotations(
             effect=Effect.READ,
             seconds=5.0,
+            opens=True,
             judge=lambda given: refreshing.query_findings(kinds, given),
         ),
     )

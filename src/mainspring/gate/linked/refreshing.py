@@ -15,13 +15,14 @@ import orjson
 
 from mainspring.contracts.capability import CapabilityHandler, Route, there
 from mainspring.contracts.errors import (
+    Clash,
     Fault,
     Finding,
     Upstream,
     as_problem,
 )
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.outcome import Nothing, Unchanged
 from mainspring.gate.context import GateContext
 from mainspring.gate.linked.adapters import Linkables, refuse
 from mainspring.gate.linked.addresses import check_linked
@@ -51,12 +52,18 @@ Rows = Sequence[Mapping[str, Any]]
 def refresh_handler(
     kinds: Linkables, limits: Limits, database: Database | None
 ) -> CapabilityHandler:
-    async def refresh(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged:
+    async def refresh(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchanged | Nothing:
         here = _here(ctx)
         inside = Walled(there(database), ctx.actor.workspace_id)
-        recipe, link = await inside.run_retrying(
-            lambda tx: _found(here, tx, UUID(given["recipe_id"]))
-        )
+        try:
+            recipe, link = await inside.run_retrying(
+                lambda tx: _found(here, tx, UUID(given["recipe_id"]))
+            )
+        except Clash as clash:
+            if clash.code != "board_archived":
+                raise
+            # Its schedule goes on, and reads again once somebody brings the board back.
+            return Nothing("The board is archived, so nothing was read for it.")
         try:
             incoming = await _incoming(here, kinds, recipe, link)
             told, changed = await inside.run_retrying(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # The answer to a search in a large mailbox is one line.
 LONGEST_LINE: Final = 1_048_576
 MOST_REPLIES: Final = 10_000
+MOST_LITERALS: Final = 100
 _READ_BYTES: Final = 65_536
 _SMALL_LITERAL: Final = 65_536
 _LITERAL: Final = re.compile(rb"\{([0-9]{1,12})\+?\}\Z")
@@ -66,7 +67,7 @@ class Talk:
                 return Reply(bytes(text + line), tuple(literals))
             size = int(found[1])
             left -= size
-            if left < 0 or len(text) > LONGEST_LINE:
+            if left < 0 or len(text) > LONGEST_LINE or len(literals) >= MOST_LITERALS:
                 raise too_much()
             text += line[: found.start()] + b"{}"
             literals.append(await self._exactly(size))

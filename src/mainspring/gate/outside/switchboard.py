@@ -217,7 +217,7 @@ def check_alias(alias: str, natives: Vocabulary) -> None:
             detail,
             code="alias_reserved",
             findings=[Finding("/alias", detail, "alias_reserved")],
-            suggestion="Choose another alias, such as the name of the service.",
+            suggestion=f"Choose another alias, such as my_{alias}.",
         )
 
 

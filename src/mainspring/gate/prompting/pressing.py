@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Problem
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CONSUMER: Final = "prompts"
+_AT_ONCE: Final = 8
 _STARTED: Final = "telegram.started"
 _PRESSED: Final = "telegram.button_pressed"
 _SAID: Final = {
@@ -55,6 +57,8 @@ class Pressing:
         self._gate = gate
         self._chats = chats
         self._presses: asyncio.Queue[Event] = asyncio.Queue()
+        # Only while something of that workspace is under way.
+        self._rooms: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
 
     async def handle(self, tx: Transaction, events: Sequence[Event]) -> Callable[[], None] | None:
         """Links chats in the reader's transaction; what was pressed is answered after it."""
@@ -75,13 +79,21 @@ class Pressing:
         A press that is lost with its process is not repeated: nothing was sent, and whoever
         pressed sees the buttons still there.
         """
-        while not stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                event = await asyncio.wait_for(self._presses.get(), 0.5)
-                try:
-                    await self.answer(event.workspace_id, event.payload)
-                except Exception as error:
-                    log.warning("A button came to nothing: %s", logged_problem(error).detail)
+        async with asyncio.TaskGroup() as under_way:
+            while not stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    event = await asyncio.wait_for(self._presses.get(), 0.5)
+                    under_way.create_task(self._heard(event))
+
+    async def _heard(self, event: Event) -> None:
+        """One press; a few of one workspace at a time, so that none waits for another's."""
+        space = event.workspace_id
+        room = self._rooms.setdefault(space, asyncio.Semaphore(_AT_ONCE))
+        try:
+            async with room:
+                await self.answer(space, event.payload)
+        except Exception as error:
+            log.warning("A button came to nothing: %s", logged_problem(error).detail)
 
     async def answer(self, workspace_id: UUID, payload: Any) -> str | None:
         """Does what a press asks for; what is shown for it, None where it was not heard."""

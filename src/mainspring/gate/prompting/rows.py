@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.gate.prompting.showing import draft_message, question_message
+
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.contracts.errors import Problem
@@ -49,11 +51,12 @@ _TAKE = """
     RETURNING p.workspace_id, p.id, p.about, p.about_id, p.member_id, p.target, p.tries
 """
 _DRAFT = """
-    SELECT preview AS text, bound_hash AS hash, status = 'pending' AND expires_at > now() AS waits
+    SELECT preview, arguments, connection ->> 'account' AS account, bound_hash AS hash,
+        status = 'pending' AND expires_at > now() AS waits
     FROM drafts WHERE workspace_id = $1 AND id = $2
 """
 _QUESTION = """
-    SELECT title || E'\\n' || message AS text, NULL::bytea AS hash, form IS NOT NULL AS form,
+    SELECT title, message, form IS NOT NULL AS form,
         status = 'pending' AND expires_at > now() AS waits
     FROM approvals WHERE workspace_id = $1 AND id = $2
 """
@@ -92,7 +95,7 @@ class Shown:
 
     text: str
     hash: str | None
-    # Whether it can be answered by a yes or a no.
+    # Whether it shows all that is decided, and can be answered by a yes or a no.
     plain: bool
     waits: bool
 
@@ -114,9 +117,13 @@ async def shown(tx: Transaction, prompt: Prompt) -> Shown | None:
     row = await tx.fetchrow(query, prompt.workspace_id, prompt.about_id)
     if row is None:
         return None
-    hashed = row["hash"]
-    plain = prompt.about == "draft" or not row["form"]
-    return Shown(row["text"], None if hashed is None else hashed.hex(), plain, row["waits"])
+    if prompt.about != "draft":
+        asked = question_message(row["title"], row["message"])
+        return Shown(asked.text, None, asked.whole and not row["form"], row["waits"])
+    told = draft_message(row["preview"], row["arguments"], row["account"])
+    # What nobody can compare with what was shown is answered where it can be seen.
+    plain = told.whole and row["hash"] is not None
+    return Shown(told.text, row["hash"] and row["hash"].hex(), plain, row["waits"])
 
 
 async def keep_secret(tx: Transaction, prompt: Prompt, secret: str) -> None:

@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 TELEGRAM: Final = "telegram"
 _PAUSE: Final = 2.0
 _MOST: Final = 20
-_LONGEST: Final = 3_000
+# Nobody's message keeps the others waiting longer than this.
+_SECONDS: Final = 60.0
 
 
 class Chats:
@@ -87,13 +88,22 @@ class Telling:
         async with self._database.transaction() as tx:
             await rows.note_new(tx)
             taken = await rows.take(tx, _MOST)
-        for prompt in taken:
-            try:
-                await self._tell(prompt)
-            except Problem as problem:
-                async with self._database.transaction() as tx:
-                    await rows.mark_failed(tx, prompt, problem)
+        # All at once: where one does not answer, the others are told all the same.
+        ends = await asyncio.gather(*map(self._tried, taken), return_exceptions=True)
+        for end in ends:
+            if end is not None:
+                raise end
         return len(taken)
+
+    async def _tried(self, prompt: rows.Prompt) -> None:
+        """One prompt; whatever went wrong with it is counted, so that it ends some time."""
+        try:
+            async with asyncio.timeout(_SECONDS):
+                await self._tell(prompt)
+        except Exception as error:
+            problem = error if isinstance(error, Problem) else logged_problem(error)
+            async with self._database.transaction() as tx:
+                await rows.mark_failed(tx, prompt, problem)
 
     async def _tell(self, prompt: rows.Prompt) -> None:
         secret = new_secret()
@@ -109,7 +119,7 @@ class Telling:
             await rows.mark_sent(tx, prompt, {**place, "hash": seen and seen.hash})
 
     async def _sent(self, prompt: rows.Prompt, seen: rows.Shown, secret: str) -> Mapping[str, Any]:
-        text = f"{seen.text[:_LONGEST].strip()}\n\n{self._inbox}"
+        text = f"{seen.text.strip()}\n\n{self._inbox}"
         if prompt.target == TELEGRAM:
             prompter, ctx = await self._chats.over(prompt.workspace_id, prompt.member_id)
             return await prompter.send(ctx, text, _buttons(prompt, secret) if seen.plain else ())

@@ -21,6 +21,9 @@ def pattern_of(capability: Capability, arguments: Mapping[str, Any]) -> dict[str
     write = capability.write
     if write is None or not write.wording or write.performs is not None:
         return None
+    if write.plain is not None and not write.plain(arguments):
+        # Its wording does more than say something.
+        return None
     fixed = {name: value for name, value in arguments.items() if name not in write.wording}
     return fixed or None
 

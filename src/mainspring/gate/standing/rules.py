@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.capability import Capability
-from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.errors import Clash, Denied, Missing, Problem
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.outside.quoted import quoted
 from mainspring.gate.standing.patterns import ENOUGH, earned, fits, hash_of
 from mainspring.store.audit import append_audit, entry_by
+from mainspring.workspace.approval_policy import ApprovalPolicy, approval_policy
 from mainspring.workspace.inbox import leave_message
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
     from mainspring.gate.ask import Ask
 
-# What a run confirmed for itself, or a rule let go, has convinced no person.
+# What a run confirmed for itself, or a rule let go, has convinced no person. One that repeats an
+# edited one was changed like that.
 _LATEST = """
-    SELECT arguments, status = 'confirmed' AND outcome = 'sent' AS sent,
-        revision = 1 AND answered_kind IN ('member', 'client') AS unedited
-    FROM drafts
+    SELECT d.arguments, d.answered_at, d.status = 'confirmed' AND d.outcome = 'sent' AS sent,
+        d.answered_kind IN ('member', 'client') AND NOT EXISTS (
+            WITH RECURSIVE chain AS (
+                SELECT d.revision, d.redraft_of
+                UNION ALL
+                SELECT o.revision, o.redraft_of FROM drafts o JOIN chain c ON o.id = c.redraft_of
+                WHERE o.workspace_id = $1
+            )
+            SELECT FROM chain WHERE revision > 1
+        ) AS unedited
+    FROM drafts d
+    WHERE d.workspace_id = $1 AND d.automation_id = $2 AND d.version = $3 AND d.capability = $4
+      AND d.status IN ('confirmed', 'failed', 'discarded') AND d.rule_id IS NULL
+    ORDER BY d.answered_at DESC, d.id DESC LIMIT $5
+"""
+# When a rule of this shape was last declined or taken away.
+_OVER = """
+    SELECT max(coalesce(ended_at, decided_at)) AS at FROM standing_rules
     WHERE workspace_id = $1 AND automation_id = $2 AND version = $3 AND capability = $4
-      AND status IN ('confirmed', 'failed', 'discarded')
-    ORDER BY answered_at DESC, id DESC LIMIT $5
+      AND pattern_hash = $5 AND status IN ('declined', 'withdrawn')
 """
 _PROPOSE = """
     INSERT INTO standing_rules
@@ -33,13 +51,19 @@ _PROPOSE = """
     WHERE NOT EXISTS (
         SELECT FROM standing_rules WHERE workspace_id = $1 AND automation_id = $3
           AND version = $4 AND capability = $5 AND pattern_hash = $7
-          AND status IN ('proposed', 'active', 'declined')
+          AND status IN ('proposed', 'active')
     )
     ON CONFLICT DO NOTHING RETURNING id
 """
+# Who accepted it is judged as they are now; who has left has no role.
 _ACTIVE = """
-    SELECT s.id, s.pattern FROM standing_rules s
+    SELECT s.id, s.pattern, s.decided_by, m.role, a.created_by, v.author FROM standing_rules s
     JOIN runs r ON r.workspace_id = s.workspace_id AND r.id = $4 AND r.version = s.version
+    JOIN automations a ON a.workspace_id = s.workspace_id AND a.id = s.automation_id
+    JOIN automation_versions v ON v.workspace_id = s.workspace_id
+        AND v.automation_id = s.automation_id AND v.version = s.version
+    LEFT JOIN users u ON u.id = s.decided_by AND u.disabled_at IS NULL
+    LEFT JOIN members m ON m.workspace_id = s.workspace_id AND m.user_id = u.id
     WHERE s.workspace_id = $1 AND s.automation_id = $2 AND s.capability = $3
       AND s.status = 'active'
 """
@@ -53,6 +77,11 @@ _WITHDRAW = """
 _COLUMNS = """s.id, s.automation_id, a.name AS automation, s.version, s.capability, s.pattern,
         s.status, s.seen, s.uses, s.proposed_at, s.decided_by, s.decided_at, s.ended_at,
         s.ended_reason"""
+_AUTHORS = """
+    SELECT a.created_by, v.author FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id AND v.automation_id = a.id
+    WHERE a.workspace_id = $1 AND a.id = $2 AND v.version = $3
+"""
 _LIST = f"""
     SELECT {_COLUMNS} FROM standing_rules s
     JOIN automations a ON a.workspace_id = s.workspace_id AND a.id = s.automation_id
@@ -70,7 +99,7 @@ _DECIDE = """
     WHERE workspace_id = $1 AND id = $2
 """
 _END = """
-    UPDATE standing_rules SET status = 'withdrawn', ended_at = now(), ended_reason = 'withdrawn'
+    UPDATE standing_rules SET status = 'withdrawn', ended_at = now(), ended_reason = $3
     WHERE workspace_id = $1 AND id = $2
 """
 
@@ -87,6 +116,10 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
     pattern = earned(capability, latest)
     if pattern is None:
         return None
+    over = (await tx.fetchrow(_OVER, *key, hash_of(pattern)))["at"]
+    if over is not None and any(one["answered_at"] <= over for one in latest):
+        # Somebody has said no to it: it is earned anew from there.
+        return None
     made = await tx.fetchrow(
         _PROPOSE, key[0], new_id(), key[1], key[2], key[3], pattern, hash_of(pattern), ENOUGH
     )
@@ -94,9 +127,11 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
         return None
     await leave_message(
         tx, key[0], title="May this go by itself from now on?",
-        message=f"{ENOUGH} drafts of {capability.id} of this shape were confirmed, one after "
-        "another, and none was changed. Somebody may let such drafts go without asking: see "
-        f"standing rules. Until then each one waits as before. (rule {made['id']})",
+        message=f"{ENOUGH} drafts of {capability.id} were confirmed, one after another, and none "
+        f"was changed; each had exactly {quoted(pattern)}. Somebody may let such drafts go without "
+        f"asking: `mainspring rules accept {made['id']}`, or in the inbox. Until then each one "
+        "waits as before.",
+        automation_id=key[1],
     )  # fmt: skip
     rule_id: UUID = made["id"]
     return rule_id
@@ -113,12 +148,22 @@ async def unlearn(tx: Transaction, row: Mapping[str, Any], reason: str) -> int:
 async def lets_go(
     tx: Transaction, ask: Ask, capability: Capability, arguments: Mapping[str, Any]
 ) -> UUID | None:
-    """The accepted rule under which a run's write may go, if there is one; its use is told."""
+    """The accepted rule under which a run's write may go, if there is one; its use is told.
+
+    It stands no higher than whoever accepted it: it ends when they leave, and rests while they
+    could not approve such a draft alone.
+    """
     run, space = ask.run, ask.actor.workspace_id
     if run is None or capability.write is None or not capability.write.wording:
         return None
-    for rule in await tx.fetch(_ACTIVE, space, run.automation_id, capability.id, run.id):
-        if fits(rule["pattern"], capability, arguments):
+    found = await tx.fetch(_ACTIVE, space, run.automation_id, capability.id, run.id)
+    policy = await approval_policy(tx, space) if found else ApprovalPolicy()
+    for rule in found:
+        if not fits(rule["pattern"], capability, arguments):
+            continue
+        if rule["role"] is None:
+            await tx.execute(_END, space, rule["id"], "accepter_left")
+        elif refusal(policy, rule["decided_by"], Role(rule["role"]), _authors(rule)) is None:
             await tx.execute(_USED, space, rule["id"])
             told = {"capability": capability.id, "call": ask.key}
             await append_audit(tx, [entry_by(ask.actor, "standing_rule.used", rule["id"], told)])
@@ -143,6 +188,12 @@ async def decide_rule(
     row = await _held(tx, actor.workspace_id, rule_id)
     if row["status"] != "proposed":
         raise Clash(f"This rule is {row['status']} already.", code="rule_decided")
+    if accept:
+        made = await tx.fetchrow(_AUTHORS, actor.workspace_id, row["automation_id"], row["version"])
+        policy = await approval_policy(tx, actor.workspace_id)
+        problem = refusal(policy, actor.id, actor.role, _authors(made))
+        if problem is not None:
+            raise problem
     status = "active" if accept else "declined"
     await tx.execute(_DECIDE, actor.workspace_id, rule_id, status, actor.id)
     return {**row, "status": status, "decided_by": actor.id}
@@ -153,8 +204,41 @@ async def end_rule(tx: Transaction, actor: Actor, rule_id: UUID) -> tuple[dict[s
     row = await _held(tx, actor.workspace_id, rule_id)
     if row["status"] in ("withdrawn", "declined"):
         return row, False
-    await tx.execute(_END, actor.workspace_id, rule_id)
+    await tx.execute(_END, actor.workspace_id, rule_id, "withdrawn")
     return {**row, "status": "withdrawn", "ended_reason": "withdrawn"}, True
+
+
+def refusal(
+    policy: ApprovalPolicy, member_id: UUID | None, role: Role | None, authors: Collection[UUID]
+) -> Problem | None:
+    """Why somebody cannot agree once for all; whoever can not to one draft cannot to many."""
+    if policy.approvers > 1:
+        return Clash(
+            f"In this workspace {policy.approvers} people agree to each draft, so no rule lets "
+            "drafts go.",
+            code="rule_needs_one_approver",
+            suggestion="Leave it: each draft waits in the inbox as before.",
+        )
+    if not policy.takes(role):
+        return Denied(
+            "A rule is accepted by whoever may approve drafts here: "
+            f"{', '.join(one.value for one in policy.roles)}.",
+            code="not_an_approver",
+            suggestion="Leave it for one of them.",
+        )
+    if not policy.author_may_approve and member_id in authors:
+        return Denied(
+            "In this workspace nobody approves what they have asked for themselves, so they "
+            "accept no rule for it either.",
+            code="author_may_not_approve",
+            suggestion="Leave it for somebody else.",
+        )
+    return None
+
+
+def _authors(row: Mapping[str, Any]) -> set[UUID]:
+    """Whoever made the automation, and whoever wrote this version of it."""
+    return {row["created_by"], row["author"]} - {None}
 
 
 async def _held(tx: Transaction, workspace_id: UUID, rule_id: UUID) -> dict[str, Any]:

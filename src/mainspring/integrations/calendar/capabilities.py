@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
 from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.calendar.client import Calendar
 from mainspring.integrations.calendar.moments import time_findings, wire_time
 from mainspring.integrations.calendar.schemas import (
@@ -152,9 +152,9 @@ def update_findings(arguments: Mapping[str, Any]) -> list[Finding]:
 
 def create_preview(arguments: Mapping[str, Any]) -> str:
     """What will be when, and who is told."""
-    where = f", {one_line(arguments['location'], 80)}" if arguments.get("location") else ""
+    where = f", {shown_line(arguments['location'], 80)}" if arguments.get("location") else ""
     again = ", repeated" if arguments.get("recurrence") else ""
-    summary = one_line(arguments["summary"], 120)
+    summary = shown_line(arguments["summary"], 120)
     return (
         f"Create the event “{summary}”, {_when(arguments)}{where}{again}"
         f"{_with(arguments)} in {_calendar_name(arguments)}; {_TOLD[_updates(arguments)]}."
@@ -168,12 +168,12 @@ def update_preview(arguments: Mapping[str, Any]) -> str:
         if name in arguments:
             value = arguments[name]
             text = value if isinstance(value, str) else ", ".join(value)
-            changed.append(f"{name} to “{one_line(text, 60)}”")
+            changed.append(f"{name} to “{shown_line(text, 60)}”")
     guests = arguments.get("attendees")
     if guests is not None:
         changed.append(f"guests to {_named(guests)}" if guests else "guests to nobody")
     return (
-        f"Change the event {one_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}: "
+        f"Change the event {shown_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}: "
         f"{'; '.join(changed) or 'nothing'}; {_TOLD[_updates(arguments)]}."
     )
 
@@ -181,7 +181,7 @@ def update_preview(arguments: Mapping[str, Any]) -> str:
 def delete_preview(arguments: Mapping[str, Any]) -> str:
     """Which event will be gone, and who is told."""
     return (
-        f"Delete the event {one_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}; "
+        f"Delete the event {shown_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}; "
         f"{_TOLD[_updates(arguments)]}."
     )
 
@@ -222,8 +222,8 @@ def _made(moment: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _when(arguments: Mapping[str, Any]) -> str:
-    zone = f" ({one_line(arguments['time_zone'], 40)})" if "time_zone" in arguments else ""
-    return f"{one_line(arguments['start'], 40)} to {one_line(arguments['end'], 40)}{zone}"
+    zone = f" ({shown_line(arguments['time_zone'], 40)})" if "time_zone" in arguments else ""
+    return f"{shown_line(arguments['start'], 40)} to {shown_line(arguments['end'], 40)}{zone}"
 
 
 def _with(arguments: Mapping[str, Any]) -> str:
@@ -233,13 +233,13 @@ def _with(arguments: Mapping[str, Any]) -> str:
 
 def _named(guests: list[str]) -> str:
     more = len(guests) - 3
-    shown = ", ".join(one_line(one, 60) for one in guests[:3])
+    shown = ", ".join(shown_line(one, 60) for one in guests[:3])
     return shown + (f" and {more} more" if more > 0 else "")
 
 
 def _calendar_name(arguments: Mapping[str, Any]) -> str:
     given = arguments.get("calendar_id")
-    return "the main calendar" if given in {None, "primary"} else f"{one_line(str(given), 80)}"
+    return "the main calendar" if given in {None, "primary"} else f"{shown_line(str(given), 80)}"
 
 
 def _place(arguments: Mapping[str, Any]) -> str:

@@ -88,7 +88,8 @@ def _frontmatter(
     }
     if end is not None and not isinstance(end, datetime):
         # Calendars end a day after the last one; people ask for the last one.
-        told["last_day"] = (end - timedelta(days=1)).isoformat() if end != start else told["end"]
+        has_one = end not in (start, date.min)
+        told["last_day"] = (end - timedelta(days=1)).isoformat() if has_one else told["end"]
     extra = {
         "time_zone": _line(_mapping(found.get("start")), "timeZone", 80),
         "recurring_event_id": _line(found, "recurringEventId", 300),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Expired, Problem, ReconnectNeeded
 from mainspring.contracts.integration import Broken, Item, Poll, Portion, Source
 from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.calendar.client import Calendar, CalendarEntry, Events
 from mainspring.integrations.calendar.moments import day_or_moment, read_window, window_of
 from mainspring.integrations.calendar.pages import event_item
@@ -142,7 +144,12 @@ async def _page(
         if problem.retryable:
             raise
         return [Broken(f"calendar:calendar:{one.id}", problem)], None
-    return [event_item(event, one, news_since) for event in found.items], found
+    at = f"calendar:calendar:{one.id}:unreadable"
+    items = [
+        read_one(f"{at}:{n}", partial(event_item, event, one, news_since))
+        for n, event in enumerate(found.items)
+    ]
+    return items, found
 
 
 def _queue(queue: list[CalendarEntry]) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Problem
 from mainspring.contracts.integration import Broken, Item, Poll, Portion, Source
+from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.coinmarketcap.client import MOST_COINS, CoinMarketCap
 from mainspring.integrations.coinmarketcap.coins import place_of, read_coin
 
@@ -62,7 +64,11 @@ def hourly(market: CoinMarketCap) -> Poll:
 
 async def _portion(market: CoinMarketCap, ctx: CallContext, limit: int) -> Portion:
     coins = await market.latest(ctx, limit)
-    return Portion([_item(coin, number) for number, coin in enumerate(coins)])
+    items = [
+        read_one(f"cmc:unreadable:{number}", partial(_item, coin, number))
+        for number, coin in enumerate(coins)
+    ]
+    return Portion(items)
 
 
 def _item(told: Any, number: int) -> Item | Broken:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.discord.client import Discord
 from mainspring.integrations.discord.sources import ID_SCHEMA
 
@@ -44,7 +44,7 @@ def discord_post(discord: Discord) -> Capability:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """Where what will be said, in one line."""
-    shown = one_line(arguments["content"], _SHOWN_TEXT)
+    shown = shown_line(arguments["content"], _SHOWN_TEXT)
     place = "Post an answer in" if "reply_to" in arguments else "Post to"
     called = ", calling whoever it names" if arguments.get("mentions") == "users" else ""
     return f"{place} channel {arguments['channel_id']} of Discord{called}: {shown}"

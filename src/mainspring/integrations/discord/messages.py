@@ -33,11 +33,12 @@ def moment_of(message_id: str) -> datetime:
 
 def is_written(message: Any) -> bool:
     """Whether somebody wrote it; a thing of unknown shape is looked at, and then told of."""
-    return not isinstance(message, Mapping) or message.get("type", 0) in _WRITTEN
+    kind = message.get("type", 0) if isinstance(message, Mapping) else 0
+    return not isinstance(kind, int) or kind in _WRITTEN
 
 
-def item_of(channel: str, message: Any) -> Item | Broken:
-    """The page of one message."""
+def item_of(channel: str, message: Any, told_after: str) -> Item | Broken:
+    """The page of one message; told as an event where it came after the one with an id."""
     if not isinstance(message, Mapping) or not is_id(message.get("id")):
         return Broken(
             f"discord:{channel}:unreadable",
@@ -58,20 +59,19 @@ def item_of(channel: str, message: Any) -> Item | Broken:
     if isinstance(answered, Mapping) and is_id(answered.get("message_id")):
         frontmatter["answers"] = f"discord:{channel}:{answered['message_id']}"
     body = "\n\n".join([*([said] if said else []), *(f"[file: {name}]" for name in files)])
+    tells = int(own) > int(told_after)
+    payload = {
+        "channel_id": channel, "message_id": own, "author": author, "text": said[:4_000],
+        "posted_at": posted,
+    }  # fmt: skip
     return Item(
         source_ref=f"discord:{channel}:{own}",
         type="discord_message",
         title=one_line(said, _TITLE) or f"Message of {author}",
         body=body,
         frontmatter=frontmatter,
-        event=MESSAGE_POSTED,
-        payload={
-            "channel_id": channel,
-            "message_id": own,
-            "author": author,
-            "text": said[:4_000],
-            "posted_at": posted,
-        },
+        event=MESSAGE_POSTED if tells else None,
+        payload=payload if tells else {},
     )
 
 

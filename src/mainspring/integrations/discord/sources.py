@@ -9,17 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Denied, Finding, Invalid, Missing, ReconnectNeeded
 from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
+from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.discord.client import PAGE, Discord, is_id
 from mainspring.integrations.discord.messages import id_at, is_silent, is_written, item_of
 
 MOST_CHANNELS: Final = 50
 _USUAL: Final = 100
 _FIRST_LOOK: Final = timedelta(days=7)
+# On demand, only what was just said is news; the rest may have been there for years.
+_FRESH: Final = timedelta(hours=1)
+# Clocks differ a little.
+_AHEAD: Final = timedelta(minutes=5)
 _AN_ID: Final = re.compile(r"(?<![0-9])[0-9]{15,20}(?![0-9])")
 _UNSEEN: Final = (
     "Discord showed no text of these messages: switch on the Message Content intent of the bot."
@@ -64,7 +70,8 @@ def discord_source(discord: Discord) -> Source:
         place = str(before.get("at", given.get("after", "")))
         way = {"after": place} if forward else {"before": place}
         found = await discord.messages(ctx.http, channel, **way)
-        kept = _pages(channel, found, newest_first=not forward)[: limit - taken]
+        fresh = id_at(ctx.clock.now() - _FRESH)
+        kept = _pages(channel, found, fresh, newest_first=not forward)[: limit - taken]
         ids = _ids(found)
         taken += len(kept)
         more = len(found) == PAGE and bool(ids) and taken < limit
@@ -87,13 +94,20 @@ def discord_poll(discord: Discord) -> Poll:
         marks = {str(key): one for key, one in dict(before.get("marks", {})).items()}
         channel = before.get("channel")
         channel = channel if channel in channels else channels[0]
-        mark = str(marks.get(channel) or id_at(ctx.clock.now() - _FIRST_LOOK))
-        items, found = await _followed(ctx, discord, channel, mark)
-        marks[channel] = str(max([int(mark), *_ids(found)]))
+        now = ctx.clock.now()
+        # What a first look finds was there before, and is no news.
+        began = {key: one for key, one in dict(before.get("began", {})).items() if key in channels}
+        if channel not in marks:
+            began[channel] = id_at(now)
+        mark = str(marks.get(channel) or id_at(now - _FIRST_LOOK))
+        items, found = await _followed(ctx, discord, channel, mark, str(began.get(channel, mark)))
+        # One that is dated in the future moves no mark: what is said until then would be lost.
+        past = [one for one in _ids(found) if one <= int(id_at(now + _AHEAD))]
+        marks[channel] = str(max([int(mark), *past]))
         rest = channels[channels.index(channel) + 1 :]
         again = len(found) == PAGE and marks[channel] != mark
         following = channel if again else rest[0] if rest else ""
-        going_on = {"marks": marks, "channel": following}
+        going_on = {"marks": marks, "channel": following, "began": began}
         return Portion(items, going_on, bool(following), _note(found))
 
     return Poll("discord", "New messages in the channels that a connection follows.", read)
@@ -127,7 +141,7 @@ def from_request(request: str, at: datetime) -> Mapping[str, Any]:
 
 
 async def _followed(
-    ctx: CallContext, discord: Discord, channel: str, mark: str
+    ctx: CallContext, discord: Discord, channel: str, mark: str, told_after: str
 ) -> tuple[Sequence[Item | Broken], list[Any]]:
     """The next messages of a channel; one that is closed to the bot does not hold up the others."""
     try:
@@ -136,13 +150,20 @@ async def _followed(
         raise
     except (Denied, Missing) as problem:
         return [Broken(f"discord:{channel}", problem)], []
-    return _pages(channel, found, newest_first=False), found
+    return _pages(channel, found, told_after, newest_first=False), found
 
 
-def _pages(channel: str, found: Sequence[Any], *, newest_first: bool) -> list[Item | Broken]:
+def _pages(
+    channel: str, found: Sequence[Any], told_after: str, *, newest_first: bool
+) -> list[Item | Broken]:
     """Discord answers the newest first, whichever way it was asked."""
     ordered = found if newest_first else list(reversed(found))
-    return [item_of(channel, one) for one in ordered if is_written(one)]
+    ref = f"discord:{channel}:unreadable"
+    return [
+        read_one(ref, partial(item_of, channel, one, told_after))
+        for one in ordered
+        if is_written(one)
+    ]
 
 
 def _ids(found: Sequence[Any]) -> list[int]:

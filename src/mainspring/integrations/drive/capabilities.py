@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.object_schema import object_schema
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.drive.client import Drive
 
 if TYPE_CHECKING:
@@ -88,12 +88,12 @@ def preview(arguments: Mapping[str, Any]) -> str:
     """What is made where, and how it begins."""
     kind = arguments.get("mime_type", "text/plain")
     what = {f"{_GOOGLE}document": "document", f"{_GOOGLE}spreadsheet": "spreadsheet"}.get(
-        kind, f"file of the type {one_line(kind, 60)}"
+        kind, f"file of the type {shown_line(kind, 60)}"
     )
     folder = arguments.get("folder_id")
-    where = f" in the folder {one_line(folder, 80)}" if folder else ""
-    begins = one_line(arguments["content"], 150) or "(empty)"
-    return f"Create the {what} “{one_line(arguments['name'], 120)}” in Drive{where}: {begins}"
+    where = f" in the folder {shown_line(folder, 80)}" if folder else ""
+    begins = shown_line(arguments["content"], 150) or "(empty)"
+    return f"Create the {what} “{shown_line(arguments['name'], 120)}” in Drive{where}: {begins}"
 
 
 INPUT: Final = object_schema(

@@ -6,14 +6,15 @@ files; the second, which is slower, reads the text of those that have some.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Expired, Invalid, Missing, Problem
 from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
 from mainspring.contracts.object_schema import object_schema
-from mainspring.contracts.one_by_one import read_each
+from mainspring.contracts.one_by_one import read_each, read_one
 from mainspring.integrations.drive.client import Drive, Files
 from mainspring.integrations.drive.pages import TOO_LARGE, file_item, ref_of, text_from, textual
 from mainspring.integrations.drive.queries import since_query, words_query
@@ -66,7 +67,7 @@ def files_source(drive: Drive) -> Source:
         query, most = words_query(str(given["query"])), min(left, _AT_A_TIME)
         found = await drive.search(ctx.http, query, most, (cursor or {}).get("page"))
         fresh = ctx.clock.now() - _FRESH
-        items = [file_item(one, fresh) for one in found.items[:left]]
+        items = _items(found.items[:left], fresh)
         left -= len(items)
         if found.next_page is None or left <= 0:
             note = None if found.next_page is None else "There are more files that fit."
@@ -83,7 +84,7 @@ def files_poll(drive: Drive) -> Poll:
         ctx: CallContext, found: Files, news_since: datetime | None
     ) -> list[Item | Broken]:
         del ctx
-        return [file_item(one, news_since) for one in found.items]
+        return _items(found.items, news_since)
 
     words = "Files that were added or changed, by what is told of them."
     return Poll("files", words, _following(drive, keep, _AT_A_TIME))
@@ -104,6 +105,13 @@ def texts_poll(drive: Drive) -> Poll:
 
     words = "The text of documents and small text files, as the bodies of their pages."
     return Poll("texts", words, _following(drive, keep, _TEXTS_AT_A_TIME), every="5-59/10 * * * *")
+
+
+def _items(found: Sequence[Mapping[str, Any]], since: datetime | None) -> list[Item | Broken]:
+    return [
+        read_one(ref_of(f"unreadable:{n}"), partial(file_item, one, since))
+        for n, one in enumerate(found)
+    ]
 
 
 def _following(

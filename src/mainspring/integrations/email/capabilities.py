@@ -19,7 +19,7 @@ from mainspring.contracts.context import (
     Mail,
 )
 from mainspring.contracts.errors import Finding, Invalid
-from mainspring.integrations.email.shown import beginning, visible
+from mainspring.contracts.shown_text import shown_line, visible
 
 _TEXT = 500_000
 _SHOWN_RECIPIENTS = 3
@@ -73,23 +73,38 @@ def _attachments(arguments: Mapping[str, Any]) -> Iterator[Attachment]:
         yield Attachment(one["filename"], content, kind or "application/octet-stream")
 
 
+def _named(arguments: Mapping[str, Any]) -> list[str]:
+    hidden = [f"{visible(one)} (bcc)" for one in arguments.get("bcc", ())]
+    return [*map(visible, (*arguments["to"], *arguments.get("cc", ()))), *hidden]
+
+
+def _beside(arguments: Mapping[str, Any]) -> str:
+    """What a reader may see or do that its text does not tell."""
+    back = arguments.get("reply_to")
+    html = arguments.get("html")
+    return (f" (answers go to {visible(back)})" if back else "") + (
+        f" (and as HTML: {shown_line(html)})" if html else ""
+    )
+
+
 def _everybody(arguments: Mapping[str, Any]) -> list[str]:
     return [*arguments["to"], *arguments.get("cc", ()), *arguments.get("bcc", ())]
 
 
 def _with_files(arguments: Mapping[str, Any]) -> str:
-    names = [visible(str(one["filename"]))[:60] for one in arguments.get("attachments", ())]
+    names = [shown_line(str(one["filename"]), 60) for one in arguments.get("attachments", ())]
     return f" with {', '.join(names)}" if names else ""
 
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """Who will get what, in one line: who first, as no text of the mail can push that away."""
-    everybody = _everybody(arguments)
-    named = ", ".join(visible(one) for one in everybody[:_SHOWN_RECIPIENTS])
+    everybody = _named(arguments)
+    named = ", ".join(everybody[:_SHOWN_RECIPIENTS])
     more = len(everybody) - _SHOWN_RECIPIENTS
     others = f" and {more} more" if more > 0 else ""
-    subject, text = visible(arguments["subject"]), beginning(arguments["text"])
-    return f"Send to {named}{others}{_with_files(arguments)} “{subject}”: {text}"
+    subject, text = visible(arguments["subject"]), shown_line(arguments["text"])
+    said = f"Send to {named}{others}{_with_files(arguments)} “{subject}”: {text}"
+    return said + _beside(arguments)
 
 
 def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:

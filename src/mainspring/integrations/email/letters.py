@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any, Final
 
 from mainspring.contracts.context import RawMail
@@ -15,8 +16,10 @@ _TITLE: Final = 200
 _LISTED: Final = 50
 
 
-def item_of(uidvalidity: int, raw: RawMail) -> Item | Broken:
-    """The page of one mail, or why there is none."""
+def item_of(
+    uidvalidity: int, raw: RawMail, is_news: Callable[[MailRead], bool] = lambda _: True
+) -> Item | Broken:
+    """The page of one mail, or why there is none; what is no news is not told."""
     try:
         mail = read_mail(raw.data)
     except ValueError as error:
@@ -24,6 +27,7 @@ def item_of(uidvalidity: int, raw: RawMail) -> Item | Broken:
             f"email:{uidvalidity}:{raw.uid}",
             Upstream(str(error), code="email_unreadable", retryable=False),
         )
+    tells = is_news(mail)
     received = None if mail.date is None else mail.date.isoformat()
     cut = len(raw.data) < raw.size
     body = mail.text + ("\n\n[The mail goes on; only its beginning was read.]" if cut else "")
@@ -39,8 +43,8 @@ def item_of(uidvalidity: int, raw: RawMail) -> Item | Broken:
         title=mail.subject[:_TITLE] or f"Mail of {mail.sender or 'somebody'}"[:_TITLE],
         body=body,
         frontmatter=_frontmatter(mail, received),
-        event=MESSAGE_RECEIVED,
-        payload=payload,
+        event=MESSAGE_RECEIVED if tells else None,
+        payload=payload if tells else {},
     )
 
 

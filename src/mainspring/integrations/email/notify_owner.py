@@ -11,7 +11,7 @@ from typing import Any
 from mainspring.contracts.capability import Annotations, Capability, Effect, Write
 from mainspring.contracts.context import CallContext, Mail
 from mainspring.contracts.errors import Missing
-from mainspring.integrations.email.shown import beginning, visible
+from mainspring.contracts.shown_text import shown_line, visible
 
 _SUBJECT = 200
 _TEXT = 10_000
@@ -32,7 +32,7 @@ async def _notify(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def _preview(arguments: Mapping[str, Any]) -> str:
-    subject, text = visible(arguments["subject"]), beginning(arguments["text"])
+    subject, text = visible(arguments["subject"]), shown_line(arguments["text"])
     return f"Mail to the owner “{subject}”: {text}"
 
 

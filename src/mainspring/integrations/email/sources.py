@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext, Mailbox
+from mainspring.contracts.errors import Upstream
 from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Poll, Portion, Source
+from mainspring.contracts.mime_text import MailRead
+from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.email.letters import item_of
 
 # As much as is read of one mail: its text stands before its files.
@@ -22,6 +28,10 @@ MOST_BYTES: Final = 1_048_576
 PORTION: Final = 25
 _USUAL: Final = 50
 _FIRST_LOOK: Final = timedelta(days=7)
+# On demand, only what has just come is news; the rest may have been there for years.
+_FRESH: Final = timedelta(hours=1)
+# The server is there and refuses one mail.
+_NOT_GIVEN: Final = "mailbox_mail"
 _PLACES: Final = "from|to|cc|subject|body"
 _TERM: Final = re.compile(rf"(?:\b({_PLACES}):)?(?:\"([^\"]*)\"|(\S+))", re.IGNORECASE)
 _MOST_TERMS: Final = 10
@@ -52,6 +62,24 @@ INPUT: Final[dict[str, Any]] = {
         {"value": {"folder": "Sent"}, "reason": "the connection says which folder"},
     ],
 }
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Which mails are told: those that came later than an old number, or since a moment."""
+
+    old: int = sys.maxsize
+    # None: of the old ones nothing is news.
+    since: datetime | None = None
+
+    def has(self, uid: int, mail: MailRead) -> bool:
+        """One that does not say when it was sent has just been sent."""
+        late = self.since is not None and (mail.date is None or mail.date >= self.since)
+        return uid > self.old or late
+
+    def as_cursor(self) -> dict[str, Any]:
+        """What the rest of this look needs to know."""
+        return {"old": self.old, "news_since": self.since and self.since.isoformat()}
 
 
 def email_source() -> Source:
@@ -94,7 +122,8 @@ async def _read(
             )
             left = list(reversed(uids))[:limit]
         now, left = left[:PORTION], left[PORTION:]
-        items = await _mails(box, now)
+        fresh = News(since=ctx.clock.now() - _FRESH)
+        items = await _mails(box, now, fresh)
         going_on = {"uidvalidity": box.uidvalidity, "left": left}
     return Portion(items, going_on if left else None, bool(left))
 
@@ -108,14 +137,23 @@ async def _poll(
         if cursor is not None and counted:
             after = int(cursor.get("uid", 0))
             uids = await box.search(after=after)
+            news = News(int(cursor.get("old", 0)), _moment(cursor.get("news_since")))
         else:
             after = 0
             uids = await box.search(since=(ctx.clock.now() - _FIRST_LOOK).date())
             if not uids:
                 after = await _last(box)
+            # What a first look finds was there before; later, what came since the last one is news.
+            seen = _moment((cursor or {}).get("seen_at"))
+            news = News(max(uids, default=0), None if seen is None else seen - _FRESH)
         now, left = uids[:PORTION], uids[PORTION:]
-        items = await _mails(box, now)
-        going_on = {"uidvalidity": box.uidvalidity, "uid": max([after, *now])}
+        items = await _mails(box, now, news)
+        going_on: dict[str, Any] = {
+            "uidvalidity": box.uidvalidity, "uid": max([after, *now]),
+        }  # fmt: skip
+    going_on["seen_at"] = ctx.clock.now().isoformat()
+    if going_on["uid"] < news.old:
+        going_on |= news.as_cursor()
     anew = cursor is not None and not counted
     note = "The mailbox counts its mails anew, so the last days were read again." if anew else None
     return Portion(items, going_on, bool(left), note)
@@ -126,11 +164,28 @@ async def _last(box: Mailbox) -> int:
     return box.last_uid or max(await box.search(), default=0)
 
 
-async def _mails(box: Mailbox, uids: Sequence[int]) -> list[Item | Broken]:
+async def _mails(box: Mailbox, uids: Sequence[int], news: News) -> list[Item | Broken]:
+    """One that the server does not hand over does not hold up the others."""
     found: list[Item | Broken] = []
     for uid in uids:
-        raw = await box.fetch(uid, MOST_BYTES)
+        ref = f"email:{box.uidvalidity}:{uid}"
+        try:
+            raw = await box.fetch(uid, MOST_BYTES)
+        except Upstream as problem:
+            if problem.code != _NOT_GIVEN:
+                raise
+            found.append(Broken(ref, problem))
+            continue
         if raw is not None:
             # To take a large mail apart would hold up everybody else.
-            found.append(await asyncio.to_thread(item_of, box.uidvalidity, raw))
+            read = partial(item_of, box.uidvalidity, raw, partial(news.has, uid))
+            found.append(await asyncio.to_thread(read_one, ref, read))
     return found
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -11,7 +11,8 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.provider_answers import malformed, one_line
+from mainspring.contracts.provider_answers import malformed
+from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.github.client import GitHub, in_repository
 from mainspring.integrations.github.refusals import NAME, Asked
 from mainspring.integrations.github.schemas import (
@@ -86,18 +87,18 @@ def comment(github: GitHub) -> Capability:
 def issue_preview(arguments: Mapping[str, Any]) -> str:
     """Which issue will be opened where, in one line."""
     place = f"{arguments['owner']}/{arguments['repo']}"
-    line = f"Open an issue in {place} at GitHub: {one_line(arguments['title'], _SHOWN)}"
+    line = f"Open an issue in {place} at GitHub: {shown_line(arguments['title'], _SHOWN)}"
     for name, words in (("labels", "labelled"), ("assignees", "assigned to")):
         if arguments.get(name):
-            line += f", {words} {one_line(', '.join(arguments[name]), 60)}"
-    body = one_line(arguments.get("body", ""), _SHOWN)
+            line += f", {words} {shown_line(', '.join(arguments[name]), 60)}"
+    body = shown_line(arguments.get("body", ""), _SHOWN)
     return f"{line} — {body}" if body else line
 
 
 def comment_preview(arguments: Mapping[str, Any]) -> str:
     """What will be said where, in one line."""
     place = f"{arguments['owner']}/{arguments['repo']}#{arguments['number']}"
-    return f"Comment on {place} at GitHub: {one_line(arguments['body'], _SHOWN)}"
+    return f"Comment on {place} at GitHub: {shown_line(arguments['body'], _SHOWN)}"
 
 
 def left_out(sent: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Problem, ReconnectNeeded, Upstream
 from mainspring.contracts.integration import Broken, Item, Poll, Portion
+from mainspring.contracts.one_by_one import read_one
 from mainspring.contracts.provider_answers import malformed
 from mainspring.integrations.github.client import GitHub, in_repository, page_of
 from mainspring.integrations.github.names import watched
@@ -63,12 +65,18 @@ def watched_issues(github: GitHub) -> Poll:
         if not isinstance(entries, list):
             raise malformed(NAME)
         at = f"github:{owner}/{repo}:{_written(since)}"
-        items = [issue_item(one, f"{at}:{n}", began) for n, one in enumerate(entries)]
+        items = [
+            read_one(f"{at}:{n}", partial(issue_item, one, f"{at}:{n}", began))
+            for n, one in enumerate(entries)
+        ]
         more = answer.next is not None
-        then: dict[str, Any] = {"began": _written(began), "since": _latest(entries, since)}
+        then: dict[str, Any] = {"began": _written(began), "since": _latest(entries, since, now)}
         if then["since"] == _written(since):
             # All of them share one moment: that one is gone through page by page.
             then["page"], then["size"] = page_of(answer.next, (page + more, size))
+            if not more and any(one > now for one in _changes(entries)):
+                # Those of the future stay last: what comes now stands before them.
+                then["page"] = 1
             then |= {"etag": answer.etag} if answer.etag and not more else {}
         return Look(items, then, more)
 
@@ -98,7 +106,10 @@ def watched_releases(github: GitHub) -> Poll:
             raise malformed(NAME)
         fresh = [one for one in entries if not _passed_over(one, known or ())]
         at = f"github:{name}:releases"
-        items = [release_item(one, name, f"{at}:{n}", began) for n, one in enumerate(fresh)]
+        items = [
+            read_one(f"{at}:{n}", partial(release_item, one, name, f"{at}:{n}", began))
+            for n, one in enumerate(fresh)
+        ]
         seen = [one["id"] for one in entries if isinstance(one, dict) and _is_out(one)]
         return Look(items, {"began": _written(began), "known": seen, "etag": answer.etag})
 
@@ -168,10 +179,15 @@ def _page(place: Place) -> tuple[int, int]:
     return (page, size) if isinstance(page, int) and isinstance(size, int) else (1, _ISSUES)
 
 
-def _latest(entries: list[Any], since: datetime) -> str:
-    """The moment of the latest change among entries."""
-    changed = [moment(one.get("updated_at")) for one in entries if isinstance(one, dict)]
-    return _written(max([since, *(one for one in changed if one is not None)]))
+def _changes(entries: list[Any]) -> list[datetime]:
+    """When entries were changed, as far as they say so."""
+    told = [moment(one.get("updated_at")) for one in entries if isinstance(one, dict)]
+    return [one for one in told if one is not None]
+
+
+def _latest(entries: list[Any], since: datetime, now: datetime) -> str:
+    """The moment of the latest change among entries; one of the future moves nothing."""
+    return _written(max([since, *(one for one in _changes(entries) if one <= now)]))
 
 
 def _is_out(entry: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ and as a row it refuses the whole list, since rows that vanish silently would lo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from mainspring.contracts.errors import Upstream
@@ -138,9 +138,9 @@ def moment(text: Any) -> datetime | None:
     """A moment as GitHub writes it; None where it is none."""
     try:
         found = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
+        return found.astimezone(UTC) if found.tzinfo is not None else None
+    except (TypeError, ValueError, OverflowError):
         return None
-    return found if found.tzinfo is not None else None
 
 
 _PAYLOAD: Final = ("number", "title", "url", "author", "labels", "created_at")

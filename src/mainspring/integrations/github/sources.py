@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.integration import MOST_FETCHED, Portion, Source
 from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.one_by_one import read_one
 from mainspring.contracts.provider_answers import malformed
 from mainspring.integrations.github.client import GitHub, page_of
 from mainspring.integrations.github.reading import issue_item
@@ -72,7 +74,10 @@ def searched(github: GitHub) -> Source:
         more = answer.next is not None and brought < limit
         cut = answer.value.get("incomplete_results") is True
         return Portion(
-            [issue_item(one, place) for one, place in zip(wanted, at, strict=True)],
+            [
+                read_one(place, partial(issue_item, one, place))
+                for one, place in zip(wanted, at, strict=True)
+            ],
             cursor={"page": page, "size": size, "brought": brought} if more else None,
             more=more,
             note=_INCOMPLETE if cut else None,

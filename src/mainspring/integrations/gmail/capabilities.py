@@ -10,7 +10,7 @@ from mainspring.contracts.capability import Annotations, Capability, Effect, Rou
 from mainspring.contracts.errors import Invalid, Missing, Problem
 from mainspring.contracts.integration import Offer
 from mainspring.contracts.object_schema import object_schema, plain_object
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.gmail.client import Gmail
 from mainspring.integrations.gmail.compose import (
     MOST_RECIPIENTS,
@@ -103,15 +103,19 @@ async def _before_sending(
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """Who will get what, in one line: who first, as no text of the mail can push that away."""
-    everybody = [one for name in ("to", "cc", "bcc") for one in arguments.get(name, ())]
-    named = ", ".join(one_line(one, 80) for one in everybody[:_SHOWN_RECIPIENTS])
+    everybody = [
+        shown_line(one, 254) + (" (bcc)" if name == "bcc" else "")
+        for name in ("to", "cc", "bcc")
+        for one in arguments.get(name, ())
+    ]
+    named = ", ".join(everybody[:_SHOWN_RECIPIENTS])
     more = len(everybody) - _SHOWN_RECIPIENTS
     others = f" and {more} more" if more > 0 else ""
     files = len(arguments.get("attachments", ()))
     along = "" if not files else f" with {files} attachment{'s' if files > 1 else ''}"
     where = " in an existing thread" if "thread_id" in arguments else ""
-    subject = one_line(arguments["subject"], 150)
-    text = one_line(arguments["body"], _SHOWN_TEXT)
+    subject = shown_line(arguments["subject"], 150)
+    text = shown_line(arguments["body"], _SHOWN_TEXT)
     return f"Send from Gmail to {named}{others}{where}{along} “{subject}”: {text}"
 
 

@@ -85,8 +85,10 @@ class Letter:
         return "SENT" not in self.labels or "INBOX" in self.labels
 
 
-def read_letter(message: Mapping[str, Any]) -> Letter | None:
-    """A message as the API tells it; None for one that is still being written."""
+def read_letter(message: Any) -> Letter | None:
+    """A message as the API tells it; None for one that is still being written, or is none."""
+    if not isinstance(message, Mapping):
+        return None
     labels = tuple(one for one in _list(message.get("labelIds")) if isinstance(one, str))
     if "DRAFT" in labels:
         return None

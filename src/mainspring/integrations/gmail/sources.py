@@ -22,7 +22,8 @@ from mainspring.contracts.integration import (
 )
 from mainspring.contracts.object_schema import object_schema
 from mainspring.contracts.one_by_one import read_each
-from mainspring.integrations.gmail.client import Gmail
+from mainspring.contracts.provider_answers import malformed
+from mainspring.integrations.gmail.client import NAME, Gmail
 from mainspring.integrations.gmail.compose import ATTACHMENT_BYTES
 from mainspring.integrations.gmail.letters import Attachment, Letter, read_letter
 from mainspring.integrations.gmail.threads import ref_of, thread_item
@@ -158,6 +159,8 @@ async def _read_threads(
             raise
         letters = [letter for one in messages if (letter := read_letter(one)) is not None]
         if not letters:
+            if not all(isinstance(one, Mapping) for one in messages):
+                raise malformed(NAME)
             return None
         texts = await _attached_texts(gmail, ctx, letters)
         return thread_item(thread_id, letters, texts, labels, news_since)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid, Upstream
@@ -121,7 +122,7 @@ def rows_of(value: Any, params: Mapping[str, Any]) -> list[dict[str, Any]]:
     items = list(_items(value, params))
     if len(items) > MOST_ROWS:
         raise Upstream(
-            f"This is {len(items):,} rows; at most {MOST_ROWS:,} are read.",
+            f"These are {MOST_ROWS + 1:,} rows or more; at most {MOST_ROWS:,} are read.",
             code="too_many_rows",
             retryable=False,
             suggestion="Narrow it with the query of the address, or with items.",
@@ -135,7 +136,7 @@ def rows_of(value: Any, params: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _items(value: Any, params: Mapping[str, Any]) -> Sequence[Any]:
     path = params.get("items")
     if path is not None:
-        picked = list(found(str(path), "/items", value))
+        picked = list(islice(found(str(path), "/items", value), MOST_ROWS + 1))
         # A path to the list itself means what is in it.
         return picked[0] if len(picked) == 1 and isinstance(picked[0], list) else picked
     if isinstance(value, list):

@@ -1,8 +1,9 @@
 """Which parts of an answer become rows and columns: JSONPath, as RFC 9535 has it.
 
 A short path can ask for more than a machine can give. So one that looks at everything below
-more than once, that goes back to the root inside a filter, or that matches patterns is refused
-before it is followed; what is left costs no more than the answer is large.
+more than once, that goes back to the root inside a filter, that names places over and over, or
+that matches patterns is refused before it is followed; what is left costs no more than the
+answer is large.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from math import prod
 from typing import Any, Final
 
 from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathQuery
 
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, Upstream
 
 LONGEST: Final = 300
 _DOTTED: Final = re.compile(r"[^\s$@\[\]'\"?*()]+")
+_BRACKETS: Final = re.compile(r"\[([^\[\]]*)\]")
+_MOST_WAYS: Final = 100
 _PATTERN: Final = re.compile(r"\b(?:match|search)\s*\(")
 
 
@@ -33,11 +37,12 @@ def read_path(text: str, at: str) -> JSONPathQuery:
     """A path that can be followed, or ``Invalid`` at its place."""
     if not text.startswith("$"):
         raise _bad(at, "A JSONPath begins with $.", "As in $.data.items[*].")
-    if text.count("..") > 1 or "$" in text[1:] or _PATTERN.search(text):
+    ways = prod(one.count(",") + 1 for one in _BRACKETS.findall(text))
+    if text.count("..") > 1 or "$" in text[1:] or _PATTERN.search(text) or ways > _MOST_WAYS:
         raise _bad(
             at,
-            "This path could look at too many places: it may have .. once, and no $ and no "
-            "match() or search() behind its beginning.",
+            "This path could look at too many places: it may have .. once, few commas, and no $ "
+            "and no match() or search() behind its beginning.",
             "Name the places on the way.",
         )
     try:
@@ -50,8 +55,16 @@ def read_path(text: str, at: str) -> JSONPathQuery:
 
 def found(text: str, at: str, value: Any) -> Iterator[Any]:
     """What a path leads to, in the order of the document."""
-    for node in read_path(text, at).finditer(value):
-        yield node.value
+    try:
+        for node in read_path(text, at).finditer(value):
+            yield node.value
+    except (JSONPathError, RecursionError):
+        raise Upstream(
+            "The answer is nested too deeply for this path.",
+            code="unreadable_answer",
+            retryable=False,
+            suggestion="Name the places on the way instead of looking everywhere with two dots.",
+        ) from None
 
 
 def one(text: str, at: str, value: Any) -> Any:

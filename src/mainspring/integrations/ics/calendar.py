@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from mainspring.contracts.errors import Upstream
+from mainspring.integrations.ics.bounds import TookTooLong, in_time, rules_of, too_long
 
 MOST_EVENTS: Final = 10_000
 _MOST_TEXT: Final = 8_000
@@ -28,13 +29,11 @@ async def events_between(text: bytes, begin: datetime, end: datetime) -> list[di
 
 
 def _events(text: bytes, begin: datetime, end: datetime) -> list[dict[str, Any]]:
-    # Loaded with the first calendar: most processes read none.
-    import recurring_ical_events
-
     calendar = _calendar(text)
-    query = recurring_ical_events.of(calendar, components=_READ, skip_bad_series=True)
+    if too_long(calendar.walk("VEVENT"), end):
+        raise _unreadable("has events that recur too often, or for too long, to be worked out.")
     found = []
-    for event in _in_window(query, begin, end):
+    for event in _in_window(calendar, begin, end):
         found.append(_row(event))
         if len(found) > MOST_EVENTS:
             raise _too_many()
@@ -42,9 +41,15 @@ def _events(text: bytes, begin: datetime, end: datetime) -> list[dict[str, Any]]
     return found
 
 
-def _in_window(query: Any, begin: datetime, end: datetime) -> Iterable[Any]:
+def _in_window(calendar: Any, begin: datetime, end: datetime) -> Iterable[Any]:
+    # Loaded with the first calendar: most processes read none.
+    import recurring_ical_events
+
     try:
-        yield from query.between(begin, end)
+        query = recurring_ical_events.of(calendar, components=_READ, skip_bad_series=True)
+        return in_time(lambda: query.between(begin, end))
+    except TookTooLong:
+        raise _unreadable("takes too long to be worked out.") from None
     except (ArithmeticError, LookupError, TypeError, ValueError):
         raise _unreadable("has dates that cannot be worked out.") from None
 
@@ -65,9 +70,7 @@ def _calendar(text: bytes) -> Any:
 
 
 def _too_often(event: Any) -> bool:
-    rules = event.get("RRULE", [])
-    listed = rules if isinstance(rules, list) else [rules]
-    return any(str(one) in _TOO_OFTEN for rule in listed for one in rule.get("FREQ", []))
+    return any(str(one) in _TOO_OFTEN for rule in rules_of(event) for one in rule.get("FREQ", []))
 
 
 def _row(event: Any) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from mainspring.contracts.capability import Annotations, Capability, Effect, Rou
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.object_schema import object_schema
-from mainspring.contracts.provider_answers import malformed, one_line
+from mainspring.contracts.provider_answers import malformed
+from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.linear.client import Linear
 from mainspring.integrations.linear.refusals import NAME
 
@@ -80,14 +81,14 @@ def issue_id(key: str) -> str:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """Which issue will be made where, in one line."""
-    line = f"Create an issue in {one_line(arguments['team'], 80)} at Linear: "
-    line += one_line(arguments["title"], _SHOWN)
+    line = f"Create an issue in {shown_line(arguments['team'], 80)} at Linear: "
+    line += shown_line(arguments["title"], _SHOWN)
     for name, words in (("priority", "priority"), ("assignee", "for"), ("due_date", "due")):
         if arguments.get(name):
-            line += f", {words} {one_line(arguments[name], 60)}"
+            line += f", {words} {shown_line(arguments[name], 60)}"
     if arguments.get("labels"):
-        line += f", labelled {one_line(', '.join(arguments['labels']), 60)}"
-    text = one_line(arguments.get("description", ""), _SHOWN)
+        line += f", labelled {shown_line(', '.join(arguments['labels']), 60)}"
+    text = shown_line(arguments.get("description", ""), _SHOWN)
     return f"{line} — {text}" if text else line
 
 

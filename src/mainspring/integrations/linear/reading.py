@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from mainspring.contracts.errors import Upstream
@@ -41,9 +41,9 @@ def moment(text: Any) -> datetime | None:
     """A moment as Linear writes it; None where it is none."""
     try:
         found = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
+        return found.astimezone(UTC) if found.tzinfo is not None else None
+    except (TypeError, ValueError, OverflowError):
         return None
-    return found if found.tzinfo is not None else None
 
 
 _TOLD: Final = ("identifier", "url", "team", "state", "assignee", "created_at")

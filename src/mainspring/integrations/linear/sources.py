@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.integration import MOST_FETCHED, Poll, Portion, Source
 from mainspring.contracts.object_schema import object_schema
+from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.linear.client import Linear
 from mainspring.integrations.linear.reading import issue_item, moment
 
@@ -65,7 +67,10 @@ def searched(linear: Linear) -> Source:
         else:
             page = await linear.searched(ctx, query, after, size)
         nodes = page.nodes[: limit - brought]
-        items = [issue_item(one, f"linear:search:{brought + n}") for n, one in enumerate(nodes)]
+        at = [f"linear:search:{brought + n}" for n in range(len(nodes))]
+        items = [
+            read_one(ref, partial(issue_item, one, ref)) for ref, one in zip(at, nodes, strict=True)
+        ]
         brought += len(nodes)
         more = page.after is not None and brought < limit
         return Portion(items, {"after": page.after, "brought": brought} if more else None, more)
@@ -94,7 +99,10 @@ def changed_issues(linear: Linear) -> Poll:
                 raise
             page = await linear.changed(ctx, _written(since), None, _PAGE)
         at = f"linear:{_written(since)}:{after or ''}"
-        items = [issue_item(one, f"{at}:{n}", began) for n, one in enumerate(page.nodes)]
+        items = [
+            read_one(f"{at}:{n}", partial(issue_item, one, f"{at}:{n}", began))
+            for n, one in enumerate(page.nodes)
+        ]
         then = {"began": _written(began)}
         if page.after is None:
             return Portion(items, {**then, "since": _written(looked - _OVERLAP)})

@@ -13,7 +13,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.object_schema import object_schema
-from mainspring.contracts.provider_answers import one_line
+from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.monday.client import Monday
 
 _SHOWN: Final = 200
@@ -48,7 +48,7 @@ def post_update(monday: Monday) -> Capability:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """What will be said where, in one line."""
-    said = one_line(arguments["body"], _SHOWN)
+    said = shown_line(arguments["body"], _SHOWN)
     return f"Post an update on item {arguments['item_id']} at monday.com: {said}"
 
 

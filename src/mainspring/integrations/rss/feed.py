@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import calendar
+import codecs
 import hashlib
 import re
 from collections.abc import Mapping
@@ -23,11 +24,21 @@ MOST_ENTRIES: Final = 1_000
 _MOST_TEXT: Final = 20_000
 _MOST_LINE: Final = 500
 _ENTITY: Final = re.compile(
-    rb"<!\s*(?:ENTITY|ELEMENT|ATTLIST|NOTATION)|<!DOCTYPE[^>]*\[", re.IGNORECASE
+    rb"<!\s*(?:ENTITY|ELEMENT|ATTLIST|NOTATION)|<!DOCTYPE[^<>\[]*\[", re.IGNORECASE
 )
-# Encodings in which a declaration could hide from whoever looks at the bytes.
-_HIDING: Final = re.compile(
-    rb"encoding\s*=\s*[\"']\s*(?:utf-?7|ebcdic|cp037|cp1047|ibm)", re.IGNORECASE
+_DECLARED: Final = re.compile(rb"encoding\s*=\s*[\"']\s*([^\"'\s]{1,40})", re.IGNORECASE)
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\"';\s]{1,40})", re.IGNORECASE)
+# In these a declaration can be seen by whoever looks at the bytes; in others it could hide.
+_OPEN_ENCODINGS: Final = re.compile(
+    r"ascii|utf-8(?:-sig)?|utf-(?:16|32)(?:-[bl]e)?|iso8859-\d+|cp125\d|cp874|cp932|cp949|koi8-[ru]"
+    r"|mac-\w+|big5|gb2312|gbk|gb18030|euc_\w+|shift_jis\w*|iso2022_\w+"
+)
+_EBCDIC: Final = b"\x4c\x6f\xa7\x94"
+# Each costs the library a look at all the others.
+_MOST_NAMESPACES: Final = 100
+_NAMESPACE: Final = re.compile(rb"xmlns[^=<>\s]{0,100}\s*=\s*(?:\"[^\"<]*\"|'[^'<]*')")
+_CROWDED_TAG: Final = re.compile(
+    rb"<[^\s<>\"'=/!?]+(?:\s+[^\s<>\"'=/]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*')){150}"
 )
 
 
@@ -42,13 +53,31 @@ def _entries(body: bytes, content_type: str) -> list[dict[str, Any]]:
 
     # Two bytes a sign, in either order, leave the signs themselves readable without the zeros.
     plain = body.replace(b"\x00", b"")
-    if _ENTITY.search(plain) or _HIDING.search(plain[:1_000]):
-        raise _unreadable("declares entities of its own, which no feed needs.", "feed_entities")
+    _check_markup(plain, content_type)
     headers = {"content-type": content_type} if content_type else {}
     found = feedparser.parse(body, response_headers=headers, resolve_relative_uris=False)
     if not found.get("version"):
         raise _unreadable("is not an RSS or Atom feed.", "unreadable_answer")
     return [_entry(one) for one in found.entries[:MOST_ENTRIES]]
+
+
+def _check_markup(plain: bytes, content_type: str) -> None:
+    """Refuses what is built to hide something, or to take long."""
+    said = [one.decode("ascii", "replace") for one in _DECLARED.findall(plain[:1_000])]
+    said += _CHARSET.findall(content_type)
+    hides = plain.startswith(_EBCDIC) or not all(map(_is_open, said))
+    if hides or _ENTITY.search(plain):
+        raise _unreadable("declares entities of its own, which no feed needs.", "feed_entities")
+    if len(set(_NAMESPACE.findall(plain))) > _MOST_NAMESPACES or _CROWDED_TAG.search(plain):
+        raise _unreadable("has more attributes than any feed needs.", "feed_markup")
+
+
+def _is_open(encoding: str) -> bool:
+    """Whether an encoding shows its signs; one that nobody knows is not used either."""
+    try:
+        return _OPEN_ENCODINGS.fullmatch(codecs.lookup(encoding).name) is not None
+    except (LookupError, ValueError):
+        return True
 
 
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:

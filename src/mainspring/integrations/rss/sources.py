@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.free_address import URL_SCHEMA, hosts_of, normal_address
 from mainspring.contracts.integration import MOST_FETCHED, Item, Portion, Source
+from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.rss.client import fetch_feed
 from mainspring.integrations.rss.feed import entries_of
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
 
+_LONGEST_REF: Final = 400
 _ADDRESS: Final = re.compile(r"https?://[^\s<>\"']+", re.IGNORECASE)
 INPUT_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -50,7 +54,11 @@ async def read(
     note = None
     if len(entries) > most:
         note = f"The feed has {len(entries)} entries; the first {most} were read."
-    return Portion([_item(url, entry) for entry in entries[:most]], note=note)
+    items = [
+        read_one(ref_of(url, f"unreadable:{n}"), partial(_item, url, entry))
+        for n, entry in enumerate(entries[:most])
+    ]
+    return Portion(items, note=note)
 
 
 def from_request(request: str, now: datetime) -> dict[str, Any]:
@@ -65,6 +73,14 @@ def from_request(request: str, now: datetime) -> dict[str, Any]:
     return {"url": found[0].rstrip(".,;:!?)")}
 
 
+def ref_of(url: str, entry_id: str) -> str:
+    """The same for ever; an address and an id may be longer than what is kept as a reference."""
+    ref = f"rss:{url}#{entry_id}"
+    if len(ref) <= _LONGEST_REF:
+        return ref
+    return f"rss:{hashlib.sha256(ref.encode('utf-8', 'replace')).hexdigest()}"
+
+
 def _item(url: str, entry: Mapping[str, Any]) -> Item:
     kept = {
         "url": entry["url"],
@@ -74,7 +90,7 @@ def _item(url: str, entry: Mapping[str, Any]) -> Item:
         "tags": entry["tags"],
     }
     return Item(
-        source_ref=f"rss:{url}#{entry['id']}",
+        source_ref=ref_of(url, entry["id"]),
         type="rss_entry",
         title=entry["title"],
         body=entry["summary"],

@@ -9,6 +9,7 @@ from mainspring.contracts.capability import Annotations, Audience, Capability, E
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Missing
 from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.contracts.shown_text import shown_line, visible
 from mainspring.integrations.slack.client import CONNECTED, Slack
 
 # The secret that posts where no step names one and nobody is connected.
@@ -16,7 +17,6 @@ BOT: Final = SecretText((SecretRef("slack_bot_token"),))
 
 # Slack cuts longer messages off.
 _TEXT = 40_000
-_SHOWN_TEXT = 200
 
 
 def slack_post(slack: Slack) -> Capability:
@@ -40,7 +40,13 @@ def slack_post(slack: Slack) -> Capability:
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=post,
-        write=Write(preview=preview, editable=("text",), wording=("text",), family="message"),
+        write=Write(
+            preview=preview,
+            editable=("text",),
+            wording=("text",),
+            plain=calls_nobody,
+            family="message",
+        ),
         annotations=Annotations(
             effect=Effect.SEND,
             seconds=2.0,
@@ -62,12 +68,17 @@ def _nobody() -> Missing:
     )
 
 
+def calls_nobody(arguments: Mapping[str, Any]) -> bool:
+    """Whether the text calls no channel, person or group: nobody agrees to that once for all."""
+    text = arguments["text"]
+    return not any(mark in text for mark in ("<!", "<@", "<#"))
+
+
 def preview(arguments: Mapping[str, Any]) -> str:
     """Where what will be said, in one line."""
-    begins = " ".join(arguments["text"][: _SHOWN_TEXT * 2].split())
-    shown = begins[:_SHOWN_TEXT] + ("…" if len(begins) > _SHOWN_TEXT else "")
+    shown = shown_line(arguments["text"])
     place = "a thread of " if "thread_ts" in arguments else ""
-    return f"Post to {place}{arguments['channel']} in Slack: {shown}"
+    return f"Post to {place}{visible(arguments['channel'])} in Slack: {shown}"
 
 
 _SENT = ("channel", "text", "thread_ts")

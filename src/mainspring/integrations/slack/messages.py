@@ -40,14 +40,15 @@ def is_ts(value: Any) -> bool:
 
 def is_written(message: Any) -> bool:
     """Whether somebody wrote it; a thing of unknown shape is looked at, and then told of."""
-    return not isinstance(message, Mapping) or message.get("subtype") not in _OF_THE_CHANNEL
+    kind = message.get("subtype") if isinstance(message, Mapping) else None
+    return not isinstance(kind, str) or kind not in _OF_THE_CHANNEL
 
 
 def begins_page(message: Any) -> bool:
     """Whether it is a page of its own; an answer belongs to the page of its thread."""
     if not isinstance(message, Mapping):
         return True
-    return message.get("thread_ts") in {None, message.get("ts")}
+    return message.get("thread_ts") in (None, message.get("ts"))
 
 
 def newest_of(message: Any) -> str:
@@ -62,6 +63,11 @@ def as_number(ts: str) -> tuple[int, int]:
     """A ts in its order; as text the longer one would be the smaller."""
     seconds, _, rest = ts.partition(".")
     return int(seconds or 0), int(rest.ljust(9, "0") or 0)
+
+
+def stamp(at: datetime) -> str:
+    """A moment as Slack writes it."""
+    return f"{at.timestamp():.6f}"
 
 
 def people_in(messages: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -95,8 +101,12 @@ def item_of(
     message: Any,
     replies: Sequence[Mapping[str, Any]],
     names: Mapping[str, str],
+    told_after: str | None = None,
 ) -> Item | Broken:
-    """The page of one message and the answers in its thread."""
+    """The page of one message and the answers in its thread.
+
+    It is told as an event where it is newer than the ts ``told_after``; None: nothing is.
+    """
     ts = message.get("ts") if isinstance(message, Mapping) else None
     if not isinstance(ts, str) or not is_ts(ts):
         return Broken(
@@ -117,21 +127,23 @@ def item_of(
     }
     if files:
         frontmatter["files"] = files
+    tells = told_after is not None and as_number(ts) > as_number(told_after)
+    payload = {
+        "channel": channel,
+        "ts": ts,
+        "user": str(message.get("user") or message.get("bot_id") or ""),
+        "author": author,
+        "text": said[:4_000],
+        "posted_at": _moment(ts).isoformat(),
+    }
     return Item(
         source_ref=f"slack:{channel}:{ts}",
         type="slack_message",
         title=one_line(said, _TITLE) or f"Message of {author}",
         body=_body((message, *replies), names),
         frontmatter=frontmatter,
-        event=MESSAGE_POSTED,
-        payload={
-            "channel": channel,
-            "ts": ts,
-            "user": str(message.get("user") or message.get("bot_id") or ""),
-            "author": author,
-            "text": said[:4_000],
-            "posted_at": _moment(ts).isoformat(),
-        },
+        event=MESSAGE_POSTED if tells else None,
+        payload=payload if tells else {},
     )
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Missing, Upstream
 from mainspring.contracts.integration import Broken, Item, Poll, Portion
 from mainspring.integrations.slack.client import Page, Slack
-from mainspring.integrations.slack.messages import as_number, is_ts, newest_of
+from mainspring.integrations.slack.messages import as_number, is_ts, newest_of, stamp
 from mainspring.integrations.slack.reading import pages_of
 from mainspring.integrations.slack.sources import channel_id
 
@@ -100,11 +100,15 @@ async def _look(
 ) -> tuple[list[Item | Broken], Place, bool]:
     """One page of one channel; whether it was the last one of it."""
     channel = place.ids.get(place.name) or await channel_id(ctx, slack, place.name)
-    mark = place.marks.get(channel) or stamp(ctx.clock.now() - _FIRST_LOOK)
+    now, known = ctx.clock.now(), place.marks.get(channel)
+    mark = known or stamp(now - _FIRST_LOOK)
     page = await _page(ctx, slack, channel, mark, place.page)
-    high = max([place.high, mark, *map(newest_of, page.messages)], key=as_number)
+    # One that is dated in the future moves no mark: what is said until then would be lost.
+    said = [one for one in map(newest_of, page.messages) if as_number(one) <= as_number(stamp(now))]
+    high = max([place.high, mark, *said], key=as_number)
     fresh = [one for one in page.messages if _is_new(one, mark)]
-    items = await pages_of(ctx, slack, channel, fresh)
+    # What a first look finds was there before, and is no news.
+    items = await pages_of(ctx, slack, channel, fresh, known)
     ids = {**place.ids, place.name: channel}
     if page.following is not None:
         return items, replace(place, ids=ids, page=page.following, high=high), False
@@ -125,11 +129,6 @@ async def _page(ctx: CallContext, slack: Slack, channel: str, mark: str, page: s
 def _is_new(message: Any, mark: str) -> bool:
     newest = newest_of(message)
     return not newest or as_number(newest) > as_number(mark)
-
-
-def stamp(at: datetime) -> str:
-    """A moment as Slack writes it."""
-    return f"{at.timestamp():.6f}"
 
 
 def stamp_before(mark: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Upstream
 from mainspring.contracts.integration import Broken, Item
+from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.slack.client import Slack
 from mainspring.integrations.slack.messages import (
     begins_page,
@@ -25,9 +27,12 @@ _LOST_THREAD: Final = frozenset({"slack_thread_not_found", "slack_message_not_fo
 
 
 async def pages_of(
-    ctx: CallContext, slack: Slack, channel: str, messages: Sequence[Any]
+    ctx: CallContext, slack: Slack, channel: str, messages: Sequence[Any], told_after: str | None
 ) -> list[Item | Broken]:
-    """The messages that are pages of their own, oldest first, each with its thread."""
+    """The messages that are pages of their own, oldest first, each with its thread.
+
+    Those that are newer than ``told_after`` are told; None: none of them.
+    """
     names: dict[str, str] = {}
     found: list[Item | Broken] = []
     for one in reversed(messages):
@@ -36,7 +41,8 @@ async def pages_of(
         replies = await _replies(ctx, slack, channel, one)
         if isinstance(one, Mapping):
             await _learn(ctx, slack, [one, *replies], names)
-        found.append(item_of(channel, one, replies, names))
+        ref = f"slack:{channel}:unreadable"
+        found.append(read_one(ref, partial(item_of, channel, one, replies, names, told_after)))
     return found
 
 

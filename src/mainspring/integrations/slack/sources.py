@@ -11,9 +11,12 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.integration import MOST_FETCHED, Broken, Item, Portion, Source
 from mainspring.integrations.slack.client import Slack
+from mainspring.integrations.slack.messages import stamp
 from mainspring.integrations.slack.reading import pages_of
 
 _USUAL: Final = 100
+# On demand, only what was just said is news; the rest may have been there for years.
+_FRESH: Final = timedelta(hours=1)
 CHANNEL_ID: Final = re.compile(r"[CGD][A-Z0-9]{2,20}")
 _NAMED: Final = re.compile(r"#([\w-]{1,80})")
 _QUOTED: Final = re.compile(r"[\"“]([^\"“”]{1,200})[\"”]")
@@ -72,7 +75,8 @@ def slack_source(slack: Slack) -> Source:
         page = await slack.history(
             ctx.http, channel, oldest=_oldest(given), page=before.get("page")
         )
-        found = await pages_of(ctx, slack, channel, page.messages)
+        fresh = stamp(ctx.clock.now() - _FRESH)
+        found = await pages_of(ctx, slack, channel, page.messages, fresh)
         kept = [one for one in reversed(found) if _wanted(one, given.get("query"))]
         kept = kept[: limit - taken]
         taken += len(kept)

@@ -10,11 +10,11 @@ from typing import Any
 
 from mainspring.contracts.capability import Annotations, Capability, Effect, Route, Write
 from mainspring.contracts.context import CallContext
+from mainspring.contracts.shown_text import shown_line
 from mainspring.integrations.telegram.client import Telegram
 
 # Telegram takes no more in one message.
 _TEXT = 4_096
-_SHOWN_TEXT = 200
 
 
 def telegram_push(telegram: Telegram) -> Capability:
@@ -46,8 +46,7 @@ def telegram_push(telegram: Telegram) -> Capability:
 
 def preview(arguments: Mapping[str, Any]) -> str:
     """What the owner will read, in one line."""
-    begins = " ".join(arguments["text"][: _SHOWN_TEXT * 2].split())
-    shown = begins[:_SHOWN_TEXT] + ("…" if len(begins) > _SHOWN_TEXT else "")
+    shown = shown_line(arguments["text"])
     return f"Nudge the owner on Telegram: {shown}"
 
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, TypeGuard
 
 from mainspring.contracts.context import CallContext
-from mainspring.contracts.integration import Item, Poll, Portion
+from mainspring.contracts.errors import Upstream
+from mainspring.contracts.integration import Broken, Item, Poll, Portion
+from mainspring.contracts.one_by_one import read_one
 from mainspring.integrations.telegram.client import MOST_UPDATES, Telegram
 from mainspring.integrations.telegram.events import BUTTON_PRESSED, MESSAGE_RECEIVED, STARTED
 
@@ -20,6 +23,9 @@ from mainspring.integrations.telegram.events import BUTTON_PRESSED, MESSAGE_RECE
 _WAIT: Final = 20
 _START: Final = re.compile(r"/start ([A-Za-z0-9_-]{16,64})")
 _SHOWN: Final = 80
+# The end of the year 9999.
+_LAST_SECOND: Final = 253_402_300_799
+_LARGEST: Final = 2**53
 
 
 def updates_poll(telegram: Telegram) -> Poll:
@@ -42,18 +48,24 @@ def updates_poll(telegram: Telegram) -> Poll:
 
 def portion(found: Any, settings: Mapping[str, Any], offset: int) -> Portion:
     """Everything that is for us among what came, and where the next look begins."""
-    items: list[Item] = []
+    items: list[Item | Broken] = []
+    # A chat is linked by the code that comes first; what follows it in the same look waits for
+    # the next one, when it is known whose it is.
     for update in found:
         if not isinstance(update, Mapping) or not _is_number(update.get("update_id")):
             continue
         offset = max(offset, update["update_id"] + 1)
-        item = _item(update, settings)
-        if item is not None:
-            items.append(item)
+        ref = f"telegram:{update['update_id']}"
+        item = read_one(ref, partial(_item, update, settings))
+        if item is None:
+            continue
+        items.append(item)
+        if isinstance(item, Item) and item.event == STARTED.type:
+            break
     return Portion(items, {"offset": offset}, more=len(found) >= MOST_UPDATES)
 
 
-def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | None:
+def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | Broken | None:
     ref = f"telegram:{update['update_id']}"
     pressed = update.get("callback_query")
     if isinstance(pressed, Mapping):
@@ -75,10 +87,14 @@ def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | None
     return _written(message, chat)
 
 
-def _written(message: Mapping[str, Any], chat: int) -> Item | None:
+def _written(message: Mapping[str, Any], chat: int) -> Item | Broken | None:
     number, at = message.get("message_id"), message.get("date")
     if not _is_number(number) or not _is_number(at):
         return None
+    if not 0 <= at <= _LAST_SECOND:
+        detail = "Telegram sent a message of a time that no calendar has."
+        problem = Upstream(detail, code="telegram_message", retryable=False)
+        return Broken(f"telegram:{chat}:{number}", problem)
     text = message["text"]
     moment = datetime.fromtimestamp(at, UTC).isoformat()
     return Item(
@@ -117,4 +133,4 @@ def _id_in(held: Mapping[str, Any], name: str) -> int | None:
 
 
 def _is_number(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST

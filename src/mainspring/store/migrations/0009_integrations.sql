@@ -19,8 +19,13 @@ ALTER TABLE drafts
     -- The hash of the wording that was agreed to, once it was.
     ADD COLUMN approved_hash bytea,
     -- The standing rule that let it go, if it was one.
-    ADD COLUMN rule_id uuid;
+    ADD COLUMN rule_id uuid,
+    -- It leaves over the account that it was shown with, and over no other: the connection, its
+    -- account and the chat linked with it; null: it goes over none.
+    ADD COLUMN connection jsonb;
 CREATE INDEX drafts_of_batch ON drafts (workspace_id, batch_id) WHERE batch_id IS NOT NULL;
+-- Who repeats whom: what was drafted again is judged by the newest of its line.
+CREATE INDEX drafts_repeating ON drafts (workspace_id, redraft_of) WHERE redraft_of IS NOT NULL;
 
 -- Every wording that a draft has had; what was shown can be proven.
 CREATE TABLE draft_revisions (

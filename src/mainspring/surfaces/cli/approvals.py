@@ -43,8 +43,18 @@ async def answer_question(
     if answer is not None:
         given["answer"] = _json(answer)
     async with desk.doors.open(desk.settings()) as rooms:
-        listed = (await _call(rooms, "list_approvals", limit=100))["approvals"]
+        listed = []
+        # One that was answered before is found too, and says so.
+        for status in ("pending", "approved", "declined", "expired"):
+            found = await _call(rooms, "list_approvals", limit=100, status=status)
+            listed += found["approvals"]
         one = _meant(listed, "approval_id", text, "question")
+        if one["form"] is not None and approved and answer is None:
+            detail = "This question has a form: say what it asks for."
+            raise Invalid(
+                detail, findings=[Finding("/answer", detail, "answer_missing")],
+                suggestion="Give --answer with JSON, such as '{\"day\": \"2026-12-01\"}'.",
+            )  # fmt: skip
         told = await _call(rooms, "answer_approval", approval_id=one["approval_id"], **given)
     if screen.for_programs:
         screen.answer(told)

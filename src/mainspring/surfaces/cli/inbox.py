@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
 from mainspring.gate.drafts import count_waiting
+from mainspring.runs.questions import count_asked
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.finding import find_one
 from mainspring.surfaces.cli.local import Deed, local
@@ -27,8 +28,9 @@ async def show_inbox(desk: Desk, screen: Screen, *, unread: bool, most: int) -> 
     async with desk.doors.open(desk.settings()) as rooms, local(rooms).acquire() as connection:
         found = await notifications(connection, rooms.workspace_id, most, unread=unread)
         drafts = await count_waiting(connection, rooms.workspace_id)
+        asked = await count_asked(connection, rooms.workspace_id)
     if screen.for_programs:
-        screen.answer({"notifications": found, "drafts": drafts})
+        screen.answer({"notifications": found, "drafts": drafts, "questions": asked})
         return exits.DONE
     if not found:
         screen.say("There is nothing unread." if unread else "The inbox is empty.")
@@ -37,6 +39,9 @@ async def show_inbox(desk: Desk, screen: Screen, *, unread: bool, most: int) -> 
     if drafts:
         screen.say("", f"{count(drafts, 'draft waits', 'drafts wait')} for a person.")
         screen.say(f"  {hint('drafts')}")
+    if asked:
+        screen.say("", f"{count(asked, 'question waits', 'questions wait')} for an answer.")
+        screen.say(f"  {hint('approvals')}")
     return exits.DONE
 
 

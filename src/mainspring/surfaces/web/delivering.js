@@ -2,7 +2,7 @@
 // beside that is shown by its fields, so that nothing leaves which nobody has seen.
 
 import { el, json } from "./parts.js";
-import { moment, plain, visible } from "./words.js";
+import { capital, moment, plain, visible } from "./words.js";
 
 // The fields that an action is asked with, wherever in the arguments they stand.
 export const fieldsOf = (draft) => (draft.within && draft.arguments[draft.within]) || draft.arguments;
@@ -19,16 +19,17 @@ export function value(given) {
 
 export function listed(given) {
   return el("dl", {}, ...Object.entries(given).flatMap(([name, one]) => [
-    el("dt", {}, plain(name)), el("dd", {}, value(one)),
+    el("dt", {}, capital(plain(name))), el("dd", {}, value(one)),
   ]));
 }
 
 const body = (text) => el("pre", { class: "data body" }, visible(String(text)));
 const head = (text) => el("p", {}, el("strong", {}, visible(String(text))));
 
+// A moment where whoever looks is, and as it is sent.
 function when(given) {
-  if (typeof given === "string") return /T/.test(given) ? moment(given) : given;
-  return given && (given.dateTime ? moment(given.dateTime) : given.date) || "";
+  const sent = typeof given === "string" ? given : (given && (given.dateTime || given.date)) || "";
+  return /T/.test(sent) && !Number.isNaN(Date.parse(sent)) ? `${moment(sent)} (${sent})` : sent;
 }
 
 function files(given) {
@@ -46,7 +47,7 @@ const FAMILIES = {
   },
   file: { lines: ["folder", "mime_type"], title: ["name"], text: ["content"] },
   message: { lines: ["channel", "channel_id", "thread_ts"], title: [], text: ["text", "content", "body"] },
-  issue: { lines: ["repo", "owner", "labels"], title: ["title"], text: ["body", "description"] },
+  issue: { lines: ["owner", "repo", "number", "team", "labels", "assignees"], title: ["title"], text: ["body", "description"] },
 };
 
 // What will arrive, as it will look there.
@@ -60,12 +61,14 @@ export function delivered(draft) {
   const lines = family.lines.filter(has);
   const shown = new Set([...family.lines, ...family.title, ...family.text, "attachments"]);
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !shown.has(name)));
-  return el("div", { class: `delivered ${draft.family}` },
-    el("dl", {}, ...lines.flatMap((name) => [
-      el("dt", {}, plain(name)),
-      el("dd", {}, name === "start" || name === "end" ? visible(when(fields[name])) : value(fields[name])),
-    ])),
-    ...family.title.filter(has).map((name) => head(fields[name])),
+  const titles = family.title.filter(has).map((name) => head(fields[name]));
+  const facts = !lines.length ? null : el("dl", {}, ...lines.flatMap((name) => [
+    el("dt", {}, capital(plain(name))),
+    el("dd", {}, name === "start" || name === "end" ? visible(when(fields[name])) : value(fields[name])),
+  ]));
+  // A letter says first to whom it goes; everything else what it is called.
+  const top = draft.family === "email" ? [facts, ...titles] : [...titles, facts];
+  return el("div", { class: `delivered ${draft.family}` }, ...top,
     ...family.text.filter(has).map((name) => body(fields[name])),
     attached(draft), more({ ...rest, ...beside }));
 }

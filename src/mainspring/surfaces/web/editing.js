@@ -3,7 +3,7 @@
 import { ask, sentence } from "./page.js";
 import { changeLine } from "./diff.js";
 import { el } from "./parts.js";
-import { plain } from "./words.js";
+import { capital, plain } from "./words.js";
 import { fieldsOf } from "./delivering.js";
 
 const isList = (given) => Array.isArray(given) && given.every((one) => typeof one === "string");
@@ -65,14 +65,19 @@ export function editForm(draft, done) {
   const lines = draft.editable.map((name) => {
     const text = spelt(before[name]);
     const id = `edit-${draft.id}-${name}`;
-    const control = el("textarea", { id, name, rows: Math.min(12, Math.max(1, text.split("\n").length)) });
+    const control = el("textarea", { id, name, class: "prose", rows: Math.min(12, Math.max(1, text.split("\n").length)) }, text);
     control.value = text;
     control.addEventListener("input", look);
     controls.set(name, control);
-    return el("div", { class: "field" }, el("label", { for: id }, plain(name)), control);
+    return el("div", { class: "field" }, el("label", { for: id }, capital(plain(name))), control);
   });
   const form = el("form", { class: "edit", hidden: true }, ...lines,
     el("p", { class: "hint" }, "What changes:"), difference, problem, el("div", { class: "deeds" }, keep));
+  form.addEventListener("reset", () => {
+    difference.replaceChildren();
+    keep.disabled = true;
+    told("");
+  });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     keep.disabled = true;

@@ -1,5 +1,5 @@
 // Fields that are made from JSON Schemas. Each tells its desk what was written, and has a place
-// for what is to be said about it.
+// for what is to be said about it. At a plain desk people answer: no templates, no names of code.
 
 import { el } from "./parts.js";
 import { isObject, under } from "./pointers.js";
@@ -11,10 +11,13 @@ export const fieldId = (at) => `at${at}`;
 const spelt = (value) => (value === undefined ? "" : JSON.stringify(value, null, 2));
 const rowsFor = (text, least, most) => Math.min(most, Math.max(least, text.split("\n").length + Math.floor(text.length / 90)));
 
-function hintOf(schema) {
+// Kinds of text that a browser has a field of its own for.
+const PICKED = { date: "date", time: "time", email: "email" };
+
+function hintOf(schema, desk) {
   const said = [schema.description || ""];
   const usual = schema.default;
-  if (usual !== undefined && usual !== null && !isObject(usual) && !Array.isArray(usual) && usual !== "") {
+  if (!desk.plain && usual !== undefined && usual !== null && !isObject(usual) && !Array.isArray(usual) && usual !== "") {
     said.push(`If left out: ${usual}.`);
   }
   return said.filter(Boolean).join(" ");
@@ -28,8 +31,8 @@ function framed(made, control, { title, hint, more = [] }) {
   const hints = hint ? el("p", { class: "hint", id: `${fieldId(at)}-hint` }, hint) : null;
   if (hints) control.setAttribute("aria-describedby", hints.id);
   const asked = desk.asked.get(at);
-  const label = el("label", { for: control.id }, title, " ",
-    title.toLowerCase().replaceAll(" ", "_") === name ? null : el("code", { class: "soft" }, name));
+  const label = el("label", { for: control.id }, title, " ", desk.plain ? left(required)
+    : title.toLowerCase().replaceAll(" ", "_") === name ? null : el("code", { class: "soft" }, name));
   const small = control.tagName !== "TEXTAREA" && !asked;
   const line = el("div", { class: small ? "field small-field" : "field" }, label,
     asked ? el("p", { class: "asked" }, "Still a question: ", el("a", { href: `#q-${asked.id}` }, asked.question)) : null,
@@ -43,21 +46,23 @@ function framed(made, control, { title, hint, more = [] }) {
   return line;
 }
 
+const left = (required) => (required ? null : el("span", { class: "optional" }, "(may be left out)"));
+
 function textField(made, kind, schema, value) {
   const { at, desk } = made;
   const large = kind !== "line" && kind !== "zone";
   const text = value ?? "";
   const control = large
     ? el("textarea", { rows: rowsFor(text, kind === "text" ? 3 : 1, 16), spellcheck: kind === "text" ? "true" : "false" })
-    : el("input", { autocomplete: "off", list: kind === "zone" ? "zones" : null });
+    : el("input", { autocomplete: "off", list: kind === "zone" ? "zones" : null, type: desk.plain ? PICKED[schema.format] : null });
   control.value = text;
   const filters = palette(control, desk.filters);
   const dress = () => {
-    const coded = kind === "code" || isTemplate(control.value);
+    const coded = !desk.plain && (kind === "code" || isTemplate(control.value));
     control.classList.toggle("code", coded);
     control.classList.toggle("prose", !coded);
     // A script is no template, and a secret is only ever named.
-    filters.hidden = !coded || schema["x-mainspring-widget"] === "typescript" || schema["x-mainspring-scope"] === "secret";
+    filters.hidden = desk.plain || !coded || schema["x-mainspring-widget"] === "typescript" || schema["x-mainspring-scope"] === "secret";
   };
   control.addEventListener("input", () => {
     dress();
@@ -71,7 +76,7 @@ function choiceField(made, schema, value) {
   const names = schema.enum.map((one) => String(one));
   const usual = schema.default === undefined || schema.default === null ? "" : ` (${schema.default})`;
   const control = el("select", {},
-    ...(made.required && value !== undefined ? [] : [el("option", { value: "" }, `Left out${usual}`)]),
+    ...(made.required && value !== undefined ? [] : [el("option", { value: "" }, made.desk.plain ? "Choose…" : `Left out${usual}`)]),
     ...names.map((one, place) => el("option", { value: String(place) }, one)));
   control.value = value === undefined ? "" : String(schema.enum.indexOf(value));
   control.addEventListener("change", () =>
@@ -133,7 +138,7 @@ export function field(made) {
   const { at, name, value, root, desk } = made;
   const schema = settled(made.schema, root);
   const kind = kindOf(schema, value, root);
-  const [title, hint] = [titleOf(name, schema), hintOf(schema)];
+  const [title, hint] = [titleOf(name, schema), hintOf(schema, desk)];
   if (kind === "group" && value !== undefined) return group({ ...made, schema, title });
   if (kind === "steps") return desk.steps(value, at, title);
   if (kind === "yes") return yesField(made, schema, value, title, hint);

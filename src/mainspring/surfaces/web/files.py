@@ -23,9 +23,9 @@ _STYLE: Final = "text/css; charset=utf-8"
 _SCRIPT: Final = "text/javascript; charset=utf-8"
 _SCRIPTS: Final = (
     "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
-    "runs", "agent", "inbox", "integrations", "delivering", "editing", "new", "proposing",
-    "changing", "proposal", "questions", "review", "showing", "activating", "editor", "fields",
-    "palette", "schema", "pointers",
+    "runs", "agent", "inbox", "asking", "rules", "integrations", "reading", "clients", "delivering",
+    "editing", "new", "proposing", "changing", "proposal", "questions", "review", "showing",
+    "activating", "editor", "fields", "palette", "schema", "pointers",
 )  # fmt: skip
 
 FILES: Final = (

@@ -1,18 +1,22 @@
-// The inbox: outside writes that wait for a person, with exactly what would be sent, and messages.
+// The inbox: outside writes that wait for a person, with exactly what would be sent; questions of
+// plans; what may go by itself; and messages.
 
 import { arrive, ask, byId, isAtLeast, onPress, sentence } from "./page.js";
 import { badge, el, link, runAddress, tell } from "./parts.js";
 import { away, moment, span, visible } from "./words.js";
 import { delivered } from "./delivering.js";
 import { editForm } from "./editing.js";
+import { questionCard } from "./asking.js";
+import { ruleCard } from "./rules.js";
 
 const LOOK_AGAIN = 10000;
 const DECIDED = 25;
 const MOST_AT_ONCE = 50;
 let who;
 let next = null;
-let shownDrafts = "";
+let shown = "";
 const runs = new Map();
+const cards = new Map();
 
 // Which run asked for a draft, and of which automation; asked once for each.
 async function runOf(id) {
@@ -21,7 +25,9 @@ async function runOf(id) {
 }
 
 function asker(draft) {
-  const place = el("span", {}, draft.run_id ? "a run" : "somebody who called it directly");
+  const own = who.user && draft.actor_id === who.user.id;
+  const caller = draft.actor_kind === "client" ? (own ? "a program of yours" : "a program of another member") : own ? "you" : "another member";
+  const place = el("span", {}, draft.run_id ? "a run" : caller);
   if (draft.run_id) {
     runOf(draft.run_id).then((run) => {
       if (!run) return;
@@ -123,7 +129,7 @@ function draftCard(draft) {
   const problem = el("p", { class: "problem", role: "alert", hidden: true });
   const parts = [
     el("div", { class: "head" }, el("strong", { class: "preview" }, visible(draft.preview)), waits ? null : badge(draft.status)),
-    el("p", { class: "soft" }, "Asked for by ", asker(draft), ` ${away(draft.created_at)}. `,
+    el("p", { class: "soft" }, "Asked for by ", asker(draft), `${draft.run_id ? "" : ","} ${away(draft.created_at)}. `,
       draft.revision > 1 ? "It was edited since. " : "",
       waits && draft.approvals ? `${draft.approvals} agreed to these words. ` : "",
       waits ? el("span", { class: "left", "data-until": draft.expires_at }, `It ${left(draft)}.`) : ""),
@@ -139,9 +145,9 @@ function draftCard(draft) {
       tell("The draft has other words now. Nothing was sent.");
       await fillDrafts();
     }) : null;
+    const answers = [deed(draft, "confirm", "Confirm", "", problem), deed(draft, "discard", "Discard", "second", problem)];
     parts.push(problem, form, el("div", { class: "deeds" },
-      deed(draft, "confirm", "Confirm", "", problem), form && editButton(draft, form),
-      deed(draft, "discard", "Discard", "second", problem)));
+      answers[0], form && editButton(draft, form, answers), answers[1]));
   } else if (waits) {
     parts.push(el("p", { class: "hint" }, `Your role here (${who.role}) may look; answering takes operator or more.`));
   } else if (may && (draft.status === "expired" || draft.status === "discarded")) {
@@ -150,10 +156,15 @@ function draftCard(draft) {
   return el("li", {}, ...parts);
 }
 
-function editButton(draft, form) {
+// Whoever is editing answers afterwards: what they confirm is what stands above, never what they
+// were about to write.
+function editButton(draft, form, answers) {
   const button = el("button", { type: "button", class: "second", "aria-expanded": "false", "aria-label": `Edit: ${visible(draft.preview)}` }, "Edit");
   button.addEventListener("click", () => {
     form.hidden = !form.hidden;
+    if (form.hidden) form.reset();
+    for (const one of answers) one.hidden = !form.hidden;
+    button.textContent = form.hidden ? "Edit" : "Leave it as it is";
     button.setAttribute("aria-expanded", String(!form.hidden));
   });
   return button;
@@ -166,7 +177,7 @@ function grouped(drafts) {
     const key = draft.batch_id || draft.id;
     groups.set(key, [...(groups.get(key) || []), draft]);
   }
-  return [...groups.values()].flatMap((set) => (set.length > 1 ? [batchCard(set)] : set.map(draftCard)));
+  return [...groups.values()].flatMap((set) => (set.length > 1 ? [batchCard(set)] : set.map(cardOf)));
 }
 
 function batchCard(set) {
@@ -181,31 +192,69 @@ function batchCard(set) {
     });
   const deeds = isAtLeast(who, "operator") && set.length <= MOST_AT_ONCE
     ? el("div", { class: "deeds" },
-      all("confirm", `Approve all ${set.length}`, "", { ...body, hashes }),
+      all("confirm", `Confirm all ${set.length}`, "", { ...body, hashes }),
       all("discard", `Discard all ${set.length}`, "second", body))
     : null;
   return el("li", { class: "batch" },
     el("div", { class: "head" }, el("strong", {}, `${set.length} drafts of one turn`)),
-    problem, deeds, el("ul", { class: "drafts" }, ...set.map(draftCard)));
+    problem, deeds, el("ul", { class: "drafts" }, ...set.map(cardOf)));
+}
+
+// The card of one thing stays what it is until the thing is another, with whatever somebody opened
+// or is writing in it.
+function kept(id, thing, make) {
+  const spelt = JSON.stringify(thing);
+  const before = cards.get(id);
+  if (before && before.spelt === spelt) return before.card;
+  const card = make(thing);
+  cards.set(id, { spelt, card });
+  return card;
+}
+
+const cardOf = (draft) => kept(draft.id, draft, draftCard);
+
+async function answered(question, decision) {
+  acknowledge(question.approval_id, decision === "approved" ? "confirm" : "discard");
+  tell(decision === "approved" ? "Approved. The run goes on with your answer." : "Declined. The run is told so.");
+  byId("waiting-title").focus();
+  await fillDrafts();
+}
+
+async function decided(words) {
+  tell(words);
+  byId("rules-title").focus();
+  await fillDrafts();
+}
+
+// Puts cards in their place; whoever wrote in one of them goes on writing.
+function fillList(id, made) {
+  const focused = document.activeElement;
+  byId(id).replaceChildren(...made);
+  if (focused?.isConnected && byId(id).contains(focused)) focused.focus({ preventScroll: true });
 }
 
 async function fillDrafts() {
-  const [waiting, expired, all] = await Promise.all([
+  const [waiting, expired, all, { approvals }, { rules }] = await Promise.all([
     ask("GET", "/drafts?status=pending&limit=50"),
     ask("GET", `/drafts?status=expired&limit=${DECIDED}`),
     ask("GET", `/drafts?limit=${DECIDED}`),
+    ask("GET", "/approvals?limit=50"),
+    ask("GET", "/standing-rules?limit=100"),
   ]);
-  const decided = all.items.filter((one) => one.status !== "pending" && one.status !== "expired");
-  const now = JSON.stringify([waiting.items, expired.items, decided]);
-  // What is on the page already stays, with whatever somebody opened or is pressing.
-  if (now === shownDrafts) return;
-  shownDrafts = now;
-  byId("waiting").replaceChildren(...grouped(waiting.items));
-  byId("expired").replaceChildren(...expired.items.map(draftCard));
-  byId("decided").replaceChildren(...decided.map(draftCard));
-  byId("no-drafts").hidden = waiting.items.length > 0;
+  const done = all.items.filter((one) => one.status !== "pending" && one.status !== "expired");
+  const standing = ["proposed", "active"].flatMap((status) => rules.filter((one) => one.status === status));
+  const now = JSON.stringify([waiting.items, expired.items, done, approvals, standing]);
+  if (now === shown) return;
+  shown = now;
+  fillList("questions", approvals.map((one) => kept(one.approval_id, one, (it) => questionCard(who, it, answered))));
+  fillList("waiting", grouped(waiting.items));
+  fillList("rules", standing.map((one) => kept(one.rule_id, one, (it) => ruleCard(who, it, decided))));
+  fillList("expired", expired.items.map(cardOf));
+  fillList("decided", done.map(cardOf));
+  byId("no-drafts").hidden = waiting.items.length + approvals.length > 0;
+  byId("no-rules").hidden = standing.length > 0;
   byId("no-expired").hidden = expired.items.length > 0;
-  byId("no-decided").hidden = decided.length > 0;
+  byId("no-decided").hidden = done.length > 0;
 }
 
 function messageLine(message) {
@@ -219,7 +268,7 @@ function messageLine(message) {
   }
   const item = el("li", { class: message.read_at ? "read" : "unread" }, words);
   if (!message.read_at && isAtLeast(who, "operator")) {
-    const button = el("button", { type: "button", class: "plain", "aria-label": `Mark as read: ${message.title}` }, "Read");
+    const button = el("button", { type: "button", class: "plain", "aria-label": `Mark as read: ${message.title}` }, "Mark as read");
     onPress(button, async () => item.replaceWith(messageLine(await ask("POST", `/inbox/${message.id}/read`))));
     item.append(button);
   }

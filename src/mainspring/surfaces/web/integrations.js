@@ -3,6 +3,8 @@
 import { arrive, ask, byId, isAtLeast, onPress, onSubmit } from "./page.js";
 import { el, link, tell } from "./parts.js";
 import { away, moment } from "./words.js";
+import { chat, reading, readerOf } from "./reading.js";
+import { clientForm, providerOf } from "./clients.js";
 
 let who;
 
@@ -29,9 +31,19 @@ const timed = (text) => el("time", { datetime: text, title: moment(text) }, away
 
 function abilities(one) {
   const { fetch, act, adapter } = one.supports;
-  const words = [fetch && "reads", act && "writes", adapter && "fills boards"].filter(Boolean);
+  const words = [(fetch || one.polls) && "reads", act && "writes", adapter && "fills boards"].filter(Boolean);
   return words.join(", ") || "sign-in only";
 }
+
+// What wants somebody comes first, then what works, then what could.
+const ORDER = ["reconnect", "ready", "not_needed", "not_connected", "secret_missing", "operator"];
+const ordered = (all) => [...all].sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
+
+const called = (one) => `${one.label}${one.account ? ` (${one.account})` : ""}`;
+
+const again = (one) => el("p", { class: "problem" },
+  `${called(one)} has to be connected again. What uses it is blocked until then. `,
+  link(one.connect_url, `Connect ${one.label} again`));
 
 function row(one) {
   const health = one.connection;
@@ -46,20 +58,22 @@ function row(one) {
     ),
     el("div", {}, stateBadge(one)),
     el("div", { class: "soft" }, one.account || "", el("span", { class: "line" }, abilities(one))),
-    el("div", { class: "soft" }, health ? HEALTH[health.health] : ""),
+    el("div", { class: "soft" }, health ? HEALTH[health.health] : "", el("span", { class: "line" }, `${one.tier} tier`)),
   );
 }
 
 function facts(one) {
   const health = one.connection;
-  const pairs = [["State", stateBadge(one)], ["It", abilities(one)]];
+  const pairs = [["State", stateBadge(one)], ["Does", abilities(one)], ["Quality", `${one.tier} tier`]];
   if (one.account) pairs.push(["Account", one.account]);
   if (health) {
     pairs.push(["Health", HEALTH[health.health]]);
     if (health.last_ok_at) pairs.push(["Last worked", timed(health.last_ok_at)]);
     if (health.last_failed_at) pairs.push(["Last failed", timed(health.last_failed_at)]);
     if (health.scopes.length) pairs.push(["Agreed to", health.scopes.join(", ")]);
-    for (const [name, value] of Object.entries(health.settings)) pairs.push([name, String(value)]);
+    for (const { name, label } of one.fields) {
+      if (health.settings[name] !== undefined) pairs.push([label, String(health.settings[name])]);
+    }
   }
   return el("dl", {}, ...pairs.flatMap(([name, held]) => [el("dt", {}, name), el("dd", {}, held)]));
 }
@@ -74,8 +88,9 @@ function trouble(one) {
   return place;
 }
 
-function field(one) {
+function field(one, set) {
   const id = `field-${one.name}`;
+  const held = set && set[one.name] !== undefined ? set[one.name] : one.default;
   const hint = one.help ? el("p", { class: "hint", id: `${id}-hint` }, one.help) : null;
   const given = {
     id,
@@ -84,11 +99,11 @@ function field(one) {
     autocomplete: "off",
     maxlength: "8192",
     required: one.required && one.default === null,
-    value: one.default === null ? null : String(one.default),
+    value: held === null ? null : String(held),
     "aria-describedby": hint && hint.id,
   };
   const input = one.type === "boolean"
-    ? el("input", { ...given, type: "checkbox", required: false, checked: one.default === true })
+    ? el("input", { ...given, type: "checkbox", required: false, checked: held === true })
     : el("input", given);
   const label = el("label", { for: id }, one.label);
   if (!one.required) label.append(el("span", { class: "optional" }, " (may be left out)"));
@@ -100,18 +115,21 @@ function values(one, form) {
   for (const { name, type } of one.fields) {
     const input = form.elements.namedItem(name);
     if (type === "boolean") fields[name] = input.checked;
+    // What was followed and is not any more is said too.
+    else if (one.auth === "oauth" && type === "string") fields[name] = input.value;
     else if (input.value !== "") fields[name] = type === "integer" ? Number(input.value) : input.value;
   }
   return fields;
 }
 
-function fieldsForm(one) {
+function fieldsForm(one, words, told) {
+  const set = one.connection && one.connection.settings;
   const form = el(
     "form",
     { "aria-label": `Connect ${one.label}`, autocomplete: "off" },
     el("p", { class: "problem", role: "alert", hidden: true }),
-    ...one.fields.map(field),
-    el("button", { type: "submit" }, one.connection ? "Connect again" : "Connect"),
+    ...one.fields.map((each) => field(each, set)),
+    el("button", { type: "submit" }, words),
   );
   onSubmit(form, async () => {
     try {
@@ -123,7 +141,7 @@ function fieldsForm(one) {
       throw problem;
     }
     await show(one.name);
-    tell(`${one.label} is connected.`);
+    tell(told);
   });
   return form;
 }
@@ -144,7 +162,7 @@ function test(one) {
   const button = el("button", { type: "button", class: "second" }, "Test the connection");
   onPress(button, async () => {
     const answer = await ask("POST", `/integrations/${one.name}/test`);
-    fill(answer.integration);
+    await show(one.name);
     tell(answer.works ? `${one.label} works.` : answer.problem.detail);
   });
   return button;
@@ -165,25 +183,47 @@ function connecting(one) {
   if (!isAtLeast(who, "editor")) {
     return [el("p", { class: "soft" }, "Your role here does not connect accounts.")];
   }
+  const words = one.connection ? "Connect again" : "Connect";
   if (one.auth === "oauth") return [el("p", {}, one.how), signIn(one)];
-  if (one.auth === "token") return [el("p", {}, one.how), fieldsForm(one)];
+  if (one.auth === "token") return [el("p", {}, one.how), fieldsForm(one, words, `${one.label} is connected.`)];
   return [el("p", {}, one.how)];
 }
 
-function fill(one) {
+// What an account that was signed in for is to follow there.
+function following(one) {
+  if (one.auth !== "oauth" || !one.connection || !one.fields.length || !isAtLeast(who, "editor")) return null;
+  return el("section", {}, el("h2", {}, "What to follow"), fieldsForm(one, "Keep this", "Kept."));
+}
+
+function connectPart(one, provider) {
+  // Without a client nobody can sign in: what an admin does first stands there instead.
+  if (provider && !provider.has_client) return null;
+  if (one.state === "ready" && one.connection) {
+    return el("section", {}, el("details", {}, el("summary", {}, "Connect again, or with another account"), ...connecting(one)));
+  }
+  return el("section", {}, el("h2", {}, one.connection ? "Connect again" : "Connect"), ...connecting(one));
+}
+
+function fill(one, reader, provider) {
   document.title = `${one.label} · Mainspring`;
   const why = trouble(one);
-  const again = one.state === "reconnect" && !why
-    ? el("p", { class: "problem", role: "alert" },
-      `${one.label}${one.account ? ` (${one.account})` : ""} has to be connected again.`)
+  const prompt = one.state === "reconnect" && !why
+    ? el("p", { class: "problem", role: "alert" }, `${called(one)} has to be connected again.`)
     : null;
-  const buttons = one.connection ? [test(one), disconnect(one)] : [];
+  const buttons = one.connection ? [el("div", { class: "deeds" }, test(one), disconnect(one))] : [];
+  const refresh = async (words) => {
+    await show(one.name);
+    tell(words);
+  };
+  const connects = connectPart(one, provider);
+  const goesOn = isAtLeast(who, "editor") ? [following(one), reading(one, reader, refresh), chat(one, reader)] : [];
+  const parts = one.state === "ready" ? [...goesOn, connects] : [connects, ...goesOn];
   byId("one").replaceChildren(
     el("section", {},
       el("p", {}, link("/integrations", "All integrations")),
       el("h1", {}, one.label), el("p", { class: "soft" }, one.description),
-      ...[again, why].filter(Boolean), facts(one), ...buttons),
-    el("section", {}, el("h2", {}, one.connection ? "Connect again" : "Connect"), ...connecting(one)),
+      ...[prompt, why].filter(Boolean), facts(one), ...buttons),
+    ...parts.filter(Boolean), ...(provider ? [clientForm(one, provider, refresh)] : []),
   );
   byId("one").hidden = false;
 }
@@ -196,12 +236,15 @@ async function show(name) {
     byId("notice").hidden = false;
     return;
   }
-  fill(one);
+  const [reader, provider] = await Promise.all([readerOf(one), providerOf(one, isAtLeast(who, "admin"))]);
+  fill(one, reader, provider);
 }
 
 async function showAll() {
   const { integrations } = await ask("GET", "/integrations");
-  byId("integrations").replaceChildren(...integrations.map(row));
+  byId("again").replaceChildren(...integrations.filter((one) => one.state === "reconnect").map(again));
+  byId("none").hidden = integrations.some((one) => one.connection);
+  byId("integrations").replaceChildren(...ordered(integrations).map(row));
   byId("list").hidden = false;
 }
 

@@ -98,7 +98,7 @@ export function stateWords(automation) {
 export const TONES = {
   active: "good", succeeded: "good", confirmed: "good", sent: "good",
   failed: "bad", dead: "bad", timed_out: "bad", error: "bad",
-  running: "busy", pending: "busy", waiting: "busy", sending: "busy", warning: "busy",
+  running: "busy", pending: "busy", waiting: "busy", sending: "busy", warning: "busy", proposed: "busy",
 };
 
 export const plain = (word) => word.replaceAll("_", " ");

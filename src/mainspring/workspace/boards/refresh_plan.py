@@ -8,12 +8,13 @@ Without a key, a row is recognised by all that it says.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
 from mainspring.definition.json_values import canonical, same
+from mainspring.workspace.boards.columns import SERVER_KEYS
 
 MOST_TOLD: Final = 20
 # Beyond it a float does not tell one whole number from the next.
@@ -117,6 +118,19 @@ def key_field(asked: str | None, usual: str, rows: Sequence[Row]) -> str | None:
     if asked is not None:
         return asked
     return usual if usual and any(row.get(usual) is not None for row in rows) else None
+
+
+def free_names(fields: Iterable[str]) -> dict[str, str]:
+    """Other names for the fields over there that the board writes itself in each row."""
+    taken = set(fields)
+    found: dict[str, str] = {}
+    for name in sorted(taken & SERVER_KEYS):
+        free = f"{name}_"
+        while free in taken:
+            free += "_"
+        found[name] = free
+        taken.add(free)
+    return found
 
 
 def renamed(row: Row, source: str | None, target: str | None) -> dict[str, Any]:

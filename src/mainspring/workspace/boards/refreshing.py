@@ -36,6 +36,7 @@ from mainspring.workspace.boards.refresh_plan import (
     Plan,
     Row,
     content_keys,
+    free_names,
     key_field,
     plan_refresh,
     renamed,
@@ -107,7 +108,10 @@ async def write_refresh(
     source = key_field(recipe.dedupe_key_field or usual, incoming.key, incoming.rows)
     target = recipe.dedupe_target_field if source and recipe.dedupe_target_field else source
     rows = [renamed(row, source, target) for row in incoming.rows]
-    columns = _columns(incoming, rows, source, target)
+    names = free_names([*incoming.columns, *(name for row in rows for name in row)])
+    rows = [{names.get(name, name): value for name, value in row.items()} for row in rows]
+    target = names.get(target, target) if target else target
+    columns = _columns(incoming, rows, names, (source, target))
     dataset, made = await _dataset(ctx, board, recipe.dataset_name, columns, target, limits)
     if not rows:
         # Nothing says by what rows would be told apart; whatever is there goes.
@@ -124,7 +128,8 @@ async def write_refresh(
     doubles = [str(judged.rows[n].get(target or "", "")) for n in plan.doubles]
     problem = _about_rows(judged, len(rows))
     await note_refreshed(ctx.tx, ctx.actor.workspace_id, recipe.id, total, problem)
-    return _told(board, recipe, plan, judged, doubles, total), made or plan.changes
+    told = _told(board, recipe, plan, judged, doubles, total)
+    return {**told, "renamed": names}, made or plan.changes
 
 
 async def _dataset(
@@ -165,9 +170,17 @@ def _check_key(dataset: Dataset, target: str | None) -> None:
 
 
 def _columns(
-    incoming: Incoming, rows: Sequence[Row], source: str | None, target: str | None
+    incoming: Incoming,
+    rows: Sequence[Row],
+    names: Mapping[str, str],
+    key: tuple[str | None, str | None],
 ) -> list[dict[str, Any]]:
-    kinds = dict(incoming.columns) or _seen(rows)
+    """The columns of the board; the key stands first, by the name that it has here."""
+    source, target = key
+    kinds = {
+        name if name == source else names.get(name, name): kind
+        for name, kind in incoming.columns.items()
+    } or _seen(rows)
     if source is not None and target is not None and source in kinds:
         kind = kinds.pop(source)
         kinds = {target: kind, **kinds}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -25,6 +25,9 @@ TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*$"
 RESERVED: Final = frozenset(
     {"email", "calendar_event", "gdrive_file", "chat_session", "gh_pr", "integration_action"}
 )
+# Names that the house gives to its own pages: nobody else may stand in their place.
+HOUSE_SLUG: Final = "integration-action."
+HOUSE_REF: Final = "install:"
 # Kept in front matter too, where a text brings them along.
 _OWN_NAMES: Final = ("slug", "type", "title", "source_ref")
 _STARTS: Final = ("start", "start_time", "starts_at", "start_at", "date")
@@ -88,8 +91,18 @@ def read_writing(given: Mapping[str, Any], limits: Limits) -> Writing:
         provenance=dict(given.get("provenance", {})),
         named=slug is not None,
     )
-    refuse(findings_of(kept, limits))
+    refuse([*_house_findings(kept), *findings_of(kept, limits)])
     return kept
+
+
+def _house_findings(page: Writing) -> Iterator[Finding]:
+    """The names that pages of the house itself have."""
+    if page.slug.startswith(HOUSE_SLUG):
+        detail = f"Slugs that begin with {HOUSE_SLUG} are those of the house's own pages."
+        yield Finding("/slug", detail, "reserved_page_name", "Choose another slug.")
+    if page.source_ref is not None and page.source_ref.startswith(HOUSE_REF):
+        detail = f"A source_ref that begins with {HOUSE_REF} is that of a page of the house itself."
+        yield Finding("/source_ref", detail, "reserved_page_name", "Choose another source_ref.")
 
 
 def _heading(body: str) -> str:

@@ -9,11 +9,13 @@ page goes, and comes back with the connection.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.workspace.pages.content import Writing
+from mainspring.contracts.errors import Clash
+from mainspring.workspace.pages.content import HOUSE_REF, HOUSE_SLUG, Writing
 from mainspring.workspace.pages.keep import Writer, delete, ingest, restore
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def action_page(
 ) -> Writing:  # fmt: skip
     """The page of one action; its slug holds the id of the install."""
     return Writing(
-        slug=f"integration-action.{install_id}.{action}",
+        slug=f"{HOUSE_SLUG}{install_id}.{action}",
         type=ACTION_TYPE,
         title=f"{integration}: {action}",
         body=body,
@@ -63,7 +65,7 @@ def action_page(
             "action_name": action,
             **(more or {}),
         },
-        source_ref=f"install:{install_id}:{action}",
+        source_ref=f"{HOUSE_REF}{install_id}:{action}",
         named=True,
     )
 
@@ -85,7 +87,9 @@ class Discovery:
         by = Writer(space, _ENGINE, _HOUSE, "mainspring")
         for slug, one in self._pages.items():
             if one.needs is None or one.needs in connected:
-                await _offer(tx, one.page, known.get(slug), by)
+                # A page of somebody else that has its name from before keeps no other away.
+                with suppress(Clash):
+                    await _offer(tx, one.page, known.get(slug), by)
             elif slug in known and not known[slug]["deleted"]:
                 await delete(tx, known[slug]["id"], by)
 

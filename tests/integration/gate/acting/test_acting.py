@@ -11,6 +11,7 @@ import pytest
 from mainspring.contracts.errors import Invalid, Missing
 from mainspring.contracts.model import ModelReply, ToolCall
 from mainspring.gate.installs import install_id_of
+from mainspring.runs.arrivals import Request
 from tests.kit.house import Bench, document, step
 from tests.kit.parcels import Parcels, parcel, reading
 from tests.kit.provider import FakeModels
@@ -75,6 +76,45 @@ async def test_a_model_reads_a_request_as_one_action_and_mends_what_does_not_fit
             tried = await here.until(run.run_id)
         assert tried["output"]["kind"] == "suppressed", tried["error"]
         assert tried["output"]["payload"]["input"] == NOTE
+
+
+async def test_a_grant_that_bounds_the_source_is_judged_the_same_when_asked_and_when_sent(
+    bench: Bench,
+) -> None:
+    plain = "Write to ada@example.com about the parcel saying it has come"
+    words = {"source": "parcels", "request": plain}
+    exact = {"install_id": PARCELS, "action_name": "send_note", "input": NOTE}
+    async with reading(bench, parcels := Parcels()) as (here, member), here.worker():
+
+        async def run(config: Any, **bound: Any) -> Any:
+            """A run of a plan whose grant was narrowed by whoever agreed to it."""
+            name = f"narrow {uuid4()}"
+            saved = await here.save(document(step("act", "act_on_integration", config), name=name))
+            await here.house.database.execute(
+                "UPDATE automation_versions SET grants = $2 WHERE automation_id = $1",
+                saved.automation_id, [{"capability": "act_on_integration", "params": bound}],
+            )  # fmt: skip
+            asked = Request(here.house.workspace_id, saved.automation_id)
+            return await here.until((await here.house.dispatcher.dispatch(asked)).run_id)
+
+        for config, bound in (
+            (words, {"source": "parcels"}), (words, {"install_id": PARCELS}),
+            (exact, {"source": ["parcels", "email"]}), (exact, {"install_id": PARCELS}),
+        ):  # fmt: skip
+            ended = await run(config, **bound)
+            assert ended["outcome"] == "drafts_waiting", (bound, ended["error"])
+            draft = ended["output"]["draft_id"]
+            sent = await member.call("confirm_action", draft_id=draft)
+            assert sent["outcome"] == "sent", bound
+        for config, bound in (
+            (words, {"source": "email"}), (exact, {"source": "email"}),
+            # What only the words have is not there any more once they are read.
+            (words, {"source": "parcels", "request": plain}),
+        ):  # fmt: skip
+            ended = await run(config, **bound)
+            assert ended["error"]["code"] == "not_granted", bound
+        waiting = await member.call("list_pending_actions")
+        assert (len(parcels.sent), waiting["count"]) == (4, 0)
 
 
 async def test_without_a_model_what_is_plain_is_read_and_the_rest_is_asked_back(
@@ -157,6 +197,14 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
             "auth) VALUES ($1, gen_random_uuid(), $2, 'parcels', 'Parcels', 'token')",
             here.house.workspace_id, member.visitor.actor.id,
         )  # fmt: skip
+        # Somebody else's page with its name, from before such names were refused, stops no other.
+        database = here.house.database
+        await member.call("create_page", title="Mine", type="note", body="x")
+        taken = "UPDATE pages SET source_ref = $1 WHERE slug = 'mine'"
+        await database.execute(taken, f"install:{PARCELS}:send_note")
+        assert slug not in await found()
+        await member.call("query", q="send", type="integration_action")
+        await database.execute(taken, None)
         assert slug in await found()
         page = await member.call("get_page", slug=slug)
         told = page["frontmatter"]

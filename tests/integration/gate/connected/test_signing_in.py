@@ -56,6 +56,8 @@ async def test_bad_input_is_named_and_connects_nothing(here: Accounts) -> None:
 
 async def test_the_whole_way_connects_and_the_call_goes_over_it(here: Accounts) -> None:
     before = await here.shown("notebook")
+    follow = {"fields": {"shelves": "a, b"}}
+    early = await here.ask("POST", "/integrations/notebook/connect", follow)
     path, query = await here.left()
     # As a browser comes from another site: without its cookie.
     first = await here.api.stranger.get(path, params=query)
@@ -65,9 +67,16 @@ async def test_the_whole_way_connects_and_the_call_goes_over_it(here: Accounts) 
         twice = await mine.client.get(path, params={**query, "again": "1"})
     read = (await here.call("notebook.read")).json()
     after = await here.shown("notebook")
+    stray = await here.refused("POST", "/integrations/notebook/connect", {"fields": {"x": "y"}})
+    kept = await here.ask("POST", "/integrations/notebook/connect", follow)
     only = await here.ask("GET", "/integrations?include_unconnected=false")
 
     assert (before["connected"], before["state"]) == (False, "not_connected")
+    assert "Sign in first" in early["note"]
+    assert early["sign_in_url"]
+    assert stray["errors"][0]["pointer"] == "/fields"
+    assert (kept["sign_in_url"], kept["integration"]["state"]) == (None, "ready")
+    assert kept["integration"]["connection"]["settings"] == {"shelves": "a, b"}
     assert (first.status_code, "refresh" in first.text) == (200, True)
     assert unknown.status_code == 401
     assert (back.status_code, "Notebook is connected" in back.text) == (200, True)

@@ -50,6 +50,17 @@ async def _told(here: Bench) -> list[dict[str, Any]]:
     return [row["payload"] for row in rows]
 
 
+async def _run(here: Bench, automation: UUID) -> dict[str, Any]:
+    made = await here.house.dispatcher.dispatch(Request(here.house.workspace_id, automation))
+    return await here.until(made.run_id)
+
+
+async def _revoke(here: Bench) -> None:
+    own = await here.house.database.fetchval("SELECT id FROM integration_connections")
+    drawer = connection_drawer(here.house.workspace_id, own)
+    await here.house.vault.set(drawer, "token", "revoked")
+
+
 async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench) -> None:
     async with mailbox(bench) as (here, member, gmail):
         letter = branch(
@@ -71,18 +82,12 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
         )
         assert (watched["name"], remembered) == ("Read Gmail", automation)
 
-        async def run() -> dict[str, Any]:
-            made = await here.house.dispatcher.dispatch(
-                Request(here.house.workspace_id, automation)
-            )
-            return await here.until(made.run_id)
-
         async with here.worker():
-            first = await run()
+            first = await _run(here, automation)
             assert first["status"] == "succeeded", first["error"]
             gmail.put("m2", "t1", leaf("text/plain", b"And?"), at=NOW, From="noah@a16z.com",
                       To="me@example.com", Subject="Re: The plan")  # fmt: skip
-            second, third = await run(), await run()
+            second, third = await _run(here, automation), await _run(here, automation)
             assert second["output"]["page_slugs"] == [slug], (
                 "a reply changes the page of its thread"
             )
@@ -105,14 +110,8 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
             assert [part.get_filename() for part in mail.iter_attachments()] == ["plan.pdf"]  # type: ignore[attr-defined]
 
             # Once it is not let in any more, a run is blocked and everybody is told which one.
-            await here.house.vault.set(
-                connection_drawer(
-                    here.house.workspace_id,
-                    await here.house.database.fetchval("SELECT id FROM integration_connections"),
-                ),
-                "token", "revoked",
-            )  # fmt: skip
-            blocked = await run()
+            await _revoke(here)
+            blocked = await _run(here, automation)
             assert (blocked["status"], blocked["outcome"]) == ("failed", "blocked")
             assert "Gmail" in blocked["error"]["detail"]
         with pytest.raises(ReconnectNeeded):

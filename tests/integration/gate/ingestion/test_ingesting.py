@@ -42,15 +42,19 @@ def _too_large() -> Item:
     return Item("parcels:large", "parcel", "Large", "x" * 1_000_001)
 
 
-async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
-    parcels = Parcels([parcel(n, f"Red {n}") for n in range(7)])
-    parcels.things += [
+def _odd_things() -> list[Item | Broken]:
+    """Four that cannot be kept, each for its own reason, and one that can."""
+    return [
         Broken("parcels:bad", Upstream("The other side sent no parcel.", code="malformed")),
         _too_large(),
         Item("parcels:typed", "No Type!", "Typed", ""),
         Item("parcels:liar", "parcel", "Liar", "", event="somebody.elses"),
         replace(parcel(8, "Z\x00ero" + "y" * 600), source_ref="parcels:8"),
     ]
+
+
+async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
+    parcels = Parcels([*(parcel(n, f"Red {n}") for n in range(7)), *_odd_things()])
     async with reading(bench, parcels) as (here, member):
         found = await member.call(
             "fetch_from_integration", source="parcels", input={"query": "all"}
@@ -179,6 +183,25 @@ async def test_a_poll_goes_on_from_its_cursor_and_loses_and_doubles_nothing(benc
         assert cursor == {"at": 8}
         with pytest.raises(Invalid, match="no such poll"):
             await _polled(member, poll="departures")
+
+
+async def test_the_place_in_one_account_says_nothing_of_another(bench: Bench) -> None:
+    parcels = Parcels([parcel(n) for n in range(5)], auth="token")
+
+    async def places() -> int:
+        counted = await here.house.database.fetchval("SELECT count(*) FROM integration_cursors")
+        return int(counted)
+
+    async with reading(bench, parcels) as (here, member):
+        await member.call("connect_integration", integration="parcels", fields={"token": "a"})
+        assert (await _polled(member))["ingested_count"] == 5
+        parcels.things = [parcel(f"b{n}") for n in range(4)]
+        await member.call("connect_integration", integration="parcels", fields={"token": "b"})
+        assert await places() == 0
+        assert (await _polled(member))["ingested_count"] == 4
+        assert await places() == 1
+        await member.call("disconnect_integration", integration="parcels")
+        assert await places() == 0
 
 
 async def test_a_run_polls_under_its_grant_and_waits_as_it_is_told(bench: Bench) -> None:

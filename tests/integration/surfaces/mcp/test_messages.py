@@ -18,6 +18,7 @@ from mcp.shared.tool_name_validation import validate_tool_name
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.limits import Limits
+from mainspring.surfaces.mcp.server import message_limits
 from mainspring.wiring import House, build_house, build_registry
 from tests.kit.api import Api, served
 from tests.kit.house import Bench
@@ -150,7 +151,8 @@ async def test_a_body_that_is_no_message_is_refused(wire: Wire, bench: Bench) ->
 
 async def test_the_way_a_message_comes_is_checked(wire: Wire, bench: Bench) -> None:
     ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
-    large = b'{"x":"' + b"x" * (Limits().board_append_bytes + 100_000) + b'"}'
+    most = message_limits(bench.house.limits, bench.house.registry).json_bytes
+    large = b'{"x":"' + b"x" * most + b'"}'
     for body, headers, status in (
         (ping, {}, 200),
         (ping, {"accept": "*/*"}, 200),

@@ -64,7 +64,7 @@ async def test_every_page_is_a_file_that_runs_its_own_scripts_and_nothing_else(a
         page = answer.text
         assert not re.search(r"<script(?![^>]*\ssrc=)|\son\w+=|\sstyle=|<style", page), path
         assert set(re.findall(r'(?:src|href|action)="([^"]+)"', page)) <= KNOWN, path
-        assert {"/new", "/automations", "/inbox", "/"} <= set(
+        assert {"/new", "/automations", "/inbox", "/integrations", "/"} <= set(
             re.findall(r'<a href="([^"]+)"', page)
         )
         for field in re.findall(r'<(?:input|select|textarea) [^>]*id="([^"]+)"', page):

@@ -253,10 +253,19 @@ async def test_what_goes_wrong_is_shown_on_the_board_and_changes_no_row(bench: B
         assert (kept["failures_in_row"], kept["last_rows"]) == (0, 2)
         assert kept["last_error"]["code"] == "rows_left_out"
 
+        web.put_json("/rows", [{"id": 1, "v": "a", "row_id": "theirs"}, {"id": 3, "v": "c"}])
+        told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
+        assert (told["left_out"], told["renamed"]) == (0, {"row_id": "row_id_"})
+        assert (await boards.rows(board_id, "incidents"))[0]["row_id_"] == "theirs"
         web.put_json("/rows", [])
         assert (await boards.call("refresh_dataset", recipe_id=recipe["id"]))["deleted"] == 2
         [kept] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
         assert kept["last_error"] is None
+        # For a board that was put away nothing is read, and nothing has failed.
+        await boards.call("archive_board", board_id=board_id)
+        away = await boards.call("refresh_dataset", recipe_id=recipe["id"])
+        assert away["kind"] == "noop"
+        await boards.call("update_board", board_id=board_id, archived=False)
         await boards.call("delete_dataset_recipe", recipe_id=recipe["id"])
         # What came from a link may be filled from one again.
         await _link(boards, board_id, url)
@@ -272,6 +281,10 @@ async def test_rows_without_a_key_are_known_by_what_they_say(bench: Bench) -> No
         )
         await boards.call("refresh_dataset", recipe_id=recipe["id"])
         before = await boards.rows(board_id, "incidents")
+        # A new dataset takes such rows too, its columns by the names that they have here.
+        own = await _link(boards, await boards.create("Own"), web.put_json("/own", [{"row_id": 7}]))
+        told = await boards.call("refresh_dataset", recipe_id=own["id"])
+        assert (told["appended"], told["renamed"]) == (1, {"row_id": "row_id_"})
         web.put_json("/rows", {"a": [{"n": 2.5}, {"n": 1}, {"n": 3}]})
         told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mainspring.contracts.limits import Limits
@@ -31,6 +33,17 @@ def test_a_plain_message_is_read(request_: str, to: list[str], subject: str, bod
     assert read_plainly(_install(), request_) == {
         "action_name": "send_note", "input": {"to": to, "subject": subject, "body": body}
     }  # fmt: skip
+
+
+def test_a_mail_that_goes_to_the_owner_alone_stands_in_nobodys_way() -> None:
+    shelf = Parcels().integration()
+    (send,) = shelf.capabilities
+    asked = {"type": "object", "properties": {"subject": {"type": "string"}}}
+    notify = replace(send, id="parcels.notify_owner", input_schema=asked)
+    (install,) = Installs([replace(shelf, capabilities=(notify, send))], Limits())
+    made = read_plainly(install, "Tell ada@example.com that Friday works.")
+    assert not isinstance(made, Unclear)
+    assert made["action_name"] == "send_note"
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,20 @@ async def test_https_never_becomes_http() -> None:
     assert len(dial.dialled) == 1
 
 
+@pytest.mark.parametrize(("method", "unsent"), [("GET", None), ("POST", False)])
+async def test_a_write_that_was_led_on_may_have_been_done(method: str, unsent: bool | None) -> None:
+    """Nobody may call it unsent, though the host that it was led to was never dialled."""
+    cases = (["https://two.example/"], ["http://one.example/"], ["https://one.example/"] * 9)
+    for places in cases:
+        dial = RecordingDial(*([_to(place)] for place in places))
+        with pytest.raises(Problem) as caught:
+            await _send(dial, method=method, allowed=frozenset({"one.example"}))
+        assert caught.value.unsent is unsent
+    with pytest.raises(Denied) as early:
+        await _send(RecordingDial(), method=method, allowed=frozenset({"two.example"}))
+    assert early.value.unsent is None
+
+
 async def test_http_may_become_https() -> None:
     dial = RecordingDial([_to("https://one.example/")], [OK])
 

@@ -64,6 +64,30 @@ def test_what_cannot_be_kept_is_broken_and_the_last_of_one_source_counts() -> No
     assert [one.source_ref for one in found.bare] == ["post:6"]
 
 
+def test_a_name_that_cannot_be_kept_is_the_problem_of_one_alone() -> None:
+    """The others of the portion would be lost with it, and with every poll after it."""
+    bare = Item("", "", "", event="post.left", payload={"id": "1"})
+    found = sorted_items(
+        [
+            replace(MAIL, source_ref="post:1"),
+            replace(MAIL, source_ref="post:\x002"),
+            replace(MAIL, source_ref="post:\ud8003"),
+            replace(bare, source_ref="post:\x004"),
+            replace(bare, source_ref="b" * 900),
+            bare,
+            replace(MAIL, source_ref="post:5", news="\x00"),
+            replace(bare, source_ref="post:6"),
+            replace(MAIL, source_ref="post:7"),
+        ],
+        ORIGIN,
+        Limits(),
+    )
+    assert [one.source_ref for one in found.pages] == ["post:1", "post:7"]
+    assert [one.source_ref for one in found.bare] == ["post:6"]
+    assert len(found.broken) == 6
+    assert all(short_ref(one.source_ref) == one.source_ref for one in found.broken)
+
+
 def test_an_event_names_the_page_where_it_has_a_place_for_it() -> None:
     assert payload_of(MAIL, "hello-1", ORIGIN) == {"id": "1", "page_slug": "hello-1"}
     assert payload_of(replace(MAIL, event="post.left"), "hello-1", ORIGIN) == {"id": "1"}

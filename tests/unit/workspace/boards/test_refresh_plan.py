@@ -8,6 +8,7 @@ from uuid import UUID
 from mainspring.workspace.boards.refresh_plan import (
     Kept,
     content_keys,
+    free_names,
     key_field,
     plan_refresh,
     renamed,
@@ -91,3 +92,11 @@ def test_a_key_is_kept_in_the_column_that_is_asked_for() -> None:
     assert renamed({"id": 7}, "id", "id") == {"id": 7}
     assert renamed({"t": 1}, "id", "pr_id") == {"t": 1}
     assert renamed({"t": 1}, None, None) == {"t": 1}
+
+
+def test_a_field_that_the_board_writes_itself_has_another_name_here() -> None:
+    assert free_names(["id", "row_id", "_src", "row_id_"]) == {
+        "_src": "_src_",
+        "row_id": "row_id__",
+    }
+    assert free_names(["id"]) == {}

@@ -68,3 +68,18 @@ def test_front_matter_that_cannot_be_read_is_refused_soon(inner: str) -> None:
 def test_a_question_of_any_signs_is_tidied(part: str) -> None:
     text = part * 1_000
     assert last_word(tidied(text))[1] in {"", "'a':*", "'é':*"}
+
+
+@pytest.mark.parametrize(
+    ("given", "pointer"),
+    [
+        ({"source_ref": "install:0-0:send_email"}, "/source_ref"),
+        ({"slug": "integration-action.0-0.send_email"}, "/slug"),
+        ({"markdown": "---\nsource_ref: install:0-0:send\n---\n# x"}, "/source_ref"),
+    ],
+)
+def test_nobody_takes_the_names_of_the_house(given: dict[str, str], pointer: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        read_writing({"title": "x", "type": "note", **given}, Limits())
+    assert [one.pointer for one in refused.value.findings] == [pointer]
+    assert refused.value.code == "reserved_page_name"

@@ -53,8 +53,8 @@ class DraftShape(BaseModel):
     outcome: Literal["sent", "not_sent", "unknown"] | None = Field(
         description="Unknown: it may have left all the same, and is not sent again."
     )
-    answered_kind: Literal["member", "client", "run"] | None = Field(
-        description="Who confirmed or discarded it."
+    answered_kind: Literal["member", "client", "run", "rule"] | None = Field(
+        description="Who confirmed or discarded it; rule: an accepted standing rule."
     )
     answered_by: UUID | None
     answered_at: datetime | None
@@ -70,6 +70,7 @@ class DraftShape(BaseModel):
     source: str | None = Field(description="The integration, where it is one.")
     action: str
     redraft_of: UUID | None = Field(description="The draft that it repeats.")
+    account: str | None = Field(description="The account that it leaves over, if it does so.")
     family: str = Field(description="What it is like where it arrives, such as email; or empty.")
     within: str = Field(description="The argument whose fields may be edited; empty: all of them.")
     editable: list[str] = Field(description="The fields that a person may still change.")
@@ -158,7 +159,7 @@ def _drafts(made: APIRouter, rooms: Rooms) -> None:
         async with caller.database.acquire() as connection:
             rows = await list_drafts(
                 connection, caller.workspace_id, words,
-                status=status, after=cursor, most=limit + 1,
+                status=status, after=cursor, most=limit + 1, reader=caller.actor,
             )  # fmt: skip
         return Answer(page(rows, limit))
 
@@ -167,4 +168,6 @@ def _drafts(made: APIRouter, rooms: Rooms) -> None:
     async def get_draft(draft_id: UUID, caller: SignedIn) -> Answer:
         words = await rooms.registry.of(caller.workspace_id)
         async with caller.database.acquire() as connection:
-            return Answer(await read_draft(connection, caller.workspace_id, words, draft_id))
+            return Answer(
+                await read_draft(connection, caller.workspace_id, words, draft_id, caller.actor)
+            )

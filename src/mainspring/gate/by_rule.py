@@ -1,0 +1,93 @@
+"""Letting a write go under a standing rule: the rule agrees to a draft as a person would.
+
+The write becomes a draft first, taken for sending in the same transaction, with the rule that
+agreed to it. So it is sent at most once: whoever takes the run over finds what came of it, and
+what may have left is not sent again by a rule, however often its step is tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID, uuid5
+
+from mainspring.contracts.errors import Problem, Upstream
+from mainspring.gate.ask import Agreed, digest, spelled
+from mainspring.gate.drafting.attachments import set_aside
+from mainspring.gate.drafts import OUTCOME, hold
+from mainspring.gate.standing.rules import lets_go
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.gate.passage import Passage
+
+LOOK_THERE: Final = "Look at the other side. It is not sent again by itself."
+_CALLS: Final = UUID("6b0f7a3e-8f0b-5d0c-9a54-2f3c7f0f6d11")
+
+# The same try of the same step, before its worker was lost.
+_BEFORE = f"""
+    SELECT {OUTCOME} AS came_to, status, result FROM drafts
+    WHERE workspace_id = $1 AND call_id = $2 AND run_id = $3 AND rule_id IS NOT NULL
+    ORDER BY id DESC LIMIT 1
+"""
+# What may have left in this step, or has in an earlier try of it, or says the same: a person
+# decides about more.
+_MAYBE = f"""
+    SELECT 1 AS one FROM drafts
+    WHERE workspace_id = $1 AND run_id = $2 AND step = $3 AND item = $4 AND capability = $5
+      AND rule_id IS NOT NULL
+      AND (coalesce({OUTCOME}, '') = 'unknown'
+          OR (($6 OR arguments_hash = $7) AND coalesce({OUTCOME}, '') <> 'not_sent'))
+    LIMIT 1
+"""
+_BEGIN = """
+    UPDATE drafts SET status = 'sending', answered_kind = 'rule', answered_at = now(),
+        call_id = $3, approved_hash = bound_hash, rule_id = $4
+    WHERE workspace_id = $1 AND id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """A draft that is this call's to send now, or what came of it before."""
+
+    call_id: UUID
+    agreed: Agreed | None = None
+    result: Any = None
+    problem: Problem | None = None
+
+
+async def take_by_rule(
+    tx: Transaction, passage: Passage, now: datetime, lifetime: timedelta
+) -> Going | None:
+    """The draft that a rule agrees to; None where no rule does."""
+    ask, capability, arguments = passage.ask, passage.capability, passage.shown
+    run, space = ask.run, ask.actor.workspace_id
+    if run is None:
+        return None
+    call_id = uuid5(_CALLS, f"{space}/{ask.key}/{run.attempt}")
+    before = await tx.fetchrow(_BEFORE, space, call_id, run.id)
+    if before is not None and before["came_to"] == "sent":
+        return Going(call_id, result=before["result"])
+    if before is not None and before["came_to"] != "not_sent":
+        return Going(call_id, problem=_in_doubt())
+    place = (space, run.id, run.step, run.item, capability.id)
+    same = digest(spelled(set_aside(arguments)[0]))
+    if await tx.fetchrow(_MAYBE, *place, run.attempt > 1, same) is not None:
+        return None
+    rule_id = await lets_go(tx, ask, capability, arguments)
+    if rule_id is None:
+        return None
+    held = await hold(tx, ask, capability, arguments, now, lifetime, passage.connection)
+    await tx.execute(_BEGIN, space, held.draft_id, call_id, rule_id)
+    return Going(call_id, Agreed(held.draft_id, passage.hosts, held.hash))
+
+
+def _in_doubt() -> Upstream:
+    return Upstream(
+        "The process that sent this was lost, so nobody knows whether it has left.",
+        code="send_in_doubt",
+        suggestion=LOOK_THERE,
+        retryable=False,
+    )

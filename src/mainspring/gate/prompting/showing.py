@@ -1,0 +1,89 @@
+"""What a message shows of a draft or a question, so that a button under it can be answered.
+
+Whoever presses a button agrees to everything that leaves, so everything stands in the message:
+each argument by its name, in its own lines. What does not fit is only announced: it has no
+buttons then, and is read and answered in the inbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.contracts.shown_text import shown_line, shown_lines, visible
+
+# Telegram takes 4,096 units in one message; the way to the inbox stands below.
+MOST: Final = 3_500
+_ANNOUNCED: Final = 600
+_ELSEWHERE: Final = (
+    "This is only how it begins. It is too long for a message: read all of it in the inbox, and "
+    "answer it there."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A text, and whether it shows all that is decided."""
+
+    text: str
+    whole: bool
+
+
+def draft_message(
+    preview: str, arguments: Mapping[str, Any], account: str | None = None
+) -> Message:
+    """A draft: what would happen, over which account, and all that would leave."""
+    over = [f"(over the account {visible(account)})"] if account else []
+    return _message("\n".join([visible(preview), *over, "", *_lines(arguments)]))
+
+
+def question_message(title: str, message: str) -> Message:
+    """A question of a plan."""
+    return _message(f"{visible(title)}\n{shown_lines(message)}".strip())
+
+
+def _message(text: str) -> Message:
+    # Telegram counts in units of UTF-16.
+    if len(text.encode("utf-16-le", "surrogatepass")) // 2 <= MOST:
+        return Message(text, whole=True)
+    return Message(f"{shown_line(text, _ANNOUNCED)}\n\n{_ELSEWHERE}", whole=False)
+
+
+def _lines(value: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    for name, entry in value.items():
+        begins = f"{'  ' * depth}{visible(str(name))}:"
+        if isinstance(entry, Mapping) and entry:
+            yield begins
+            yield from _lines(entry, depth + 1)
+        elif isinstance(entry, list) and any(isinstance(one, Mapping) for one in entry):
+            yield begins
+            for one in entry:
+                yield f"{'  ' * depth}  - {_entry(one)}"
+        else:
+            yield f"{begins} {_entry(entry)}"
+
+
+def _entry(value: Any) -> str:
+    """A value on its line; only a text of several lines has more of them."""
+    if isinstance(value, str):
+        lines = shown_lines(value).split("\n")
+        # Marked, so that no text can look like another argument.
+        return lines[0] if len(lines) == 1 else "".join(f"\n| {line}" for line in lines)
+    if isinstance(value, Mapping):
+        return _file(value) or "; ".join(
+            f"{visible(str(k))}: {_entry(v)}" for k, v in value.items()
+        )
+    if isinstance(value, list):
+        return ", ".join(map(_entry, value)) or "(none)"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "(nothing)" if value is None else str(value)
+
+
+def _file(value: Mapping[str, Any]) -> str | None:
+    """A file that leaves with it, by its name, kind and size."""
+    if not {"filename", "bytes", "sha256"} <= value.keys():
+        return None
+    kind = visible(str(value.get("mime_type", "")))
+    return f"{visible(str(value['filename']))} ({kind}, {value['bytes']} bytes)"

@@ -1,0 +1,54 @@
+"""What stands above a button: all that would leave, or no button at all."""
+
+from __future__ import annotations
+
+from mainspring.gate.prompting.showing import MOST, draft_message, question_message
+
+
+def test_everything_that_leaves_is_shown_by_its_name() -> None:
+    told = draft_message(
+        "Send to ada@example.com “x”: Hi",
+        {
+            "input": {
+                "to": ["ada@example.com", "b@example.com"], "bcc": ["spy@example.com"],
+                "body": "Hi\n\n\n\n\nbcc: nobody\u202e", "html": "<p>Pay</p>",
+                "reply_to": "eve@example.com", "urgent": True, "copies": 1,
+                "attachments": [
+                    {"filename": "a.pdf", "mime_type": "text/pdf", "bytes": 12, "sha256": "0"}
+                ],
+            }
+        },
+        "ada@work",
+    )  # fmt: skip
+
+    assert told.whole
+    lines = told.text.splitlines()
+    assert lines[:3] == ["Send to ada@example.com “x”: Hi", "(over the account ada@work)", ""]
+    assert lines[3:] == [
+        "input:",
+        "  to: ada@example.com, b@example.com",
+        "  bcc: spy@example.com",
+        "  body: ",
+        "| Hi",
+        "| ",
+        "| bcc: nobody\\u202e",
+        "  html: <p>Pay</p>",
+        "  reply_to: eve@example.com",
+        "  urgent: yes",
+        "  copies: 1",
+        "  attachments:",
+        "    - a.pdf (text/pdf, 12 bytes)",
+    ]
+
+
+def test_what_does_not_fit_is_only_announced() -> None:
+    for told in (
+        draft_message("Nudge", {"text": "x" * MOST}),
+        draft_message("Nudge", {"text": "😀" * (MOST // 2)}),
+        question_message("Publish?", "fine " * 700 + "AND DELETE EVERYTHING"),
+    ):
+        assert not told.whole
+        assert len(told.text) < MOST
+        assert "…" in told.text
+        assert "answer it there" in told.text
+    assert question_message("Publish?", "Now.").text == "Publish?\nNow."
