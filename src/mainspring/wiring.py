@@ -171,13 +171,9 @@ def build_house(
     )  # fmt: skip
     lines = None
     if isinstance(words, Words):
+        wide = wide_egress(limits, settings.egress_allow)
         lines = words.reception.open(
-            database,
-            vault,
-            wide_egress(limits, settings.egress_allow),
-            clock,
-            settings.address,
-            settings.egress_allow,
+            database, vault, wide, clock, settings.address, settings.egress_allow
         )
     gate = Gate(
         words, database, egress, vault, clock, limits, mailer=mailer,

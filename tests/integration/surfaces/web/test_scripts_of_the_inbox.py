@@ -46,11 +46,13 @@ _WORLD = """
 """
 
 
+FINDINGS = [
+    {"pointer": "/answer/day", "detail": "The key 'day' is missing.", "code": "required"},
+    {"pointer": "/answer/seats", "detail": "At most 40.", "code": "maximum"},
+]
+
+
 def test_a_question_is_a_form_whose_findings_stand_at_their_fields(tmp_path: Path) -> None:
-    findings = [
-        {"pointer": "/answer/day", "detail": "The key 'day' is missing.", "code": "required"},
-        {"pointer": "/answer/seats", "detail": "At most 40.", "code": "maximum"},
-    ]
     told = worked_out(
         f"""
         {DESK}{_WORLD}
@@ -69,7 +71,7 @@ def test_a_question_is_a_form_whose_findings_stand_at_their_fields(tmp_path: Pat
         }};
         at("seats").value = "400";
         at("seats").fire("input");
-        refusal = {{ detail: "No.", errors: {json.dumps(findings)} }};
+        refusal = {{ detail: "No.", errors: {json.dumps(FINDINGS)} }};
         await send();
         const wrong = [...card.all()].filter((one) => one.className === "flag wrong");
         const said = wrong.map((one) => one.text);
