@@ -203,7 +203,9 @@ async def test_a_redirect_within_the_hosts_of_a_connection_goes_on_without_its_t
     assert b"uthorization" not in second
 
 
-@pytest.mark.parametrize("name", [*FREE, "client", "mailbox"], ids=str)
+@pytest.mark.parametrize(
+    "name", [*FREE, "client", "mailbox"], ids=lambda one: getattr(one, "id", one)
+)
 async def test_the_address_that_was_judged_is_the_one_that_is_dialled(name: Any) -> None:
     names = Names({"rebind.example": [[PUBLIC], ["127.0.0.1"], ["127.0.0.1"]]})
     dial = RecordingDial()
