@@ -7,7 +7,7 @@ judges every call by the grant itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -60,7 +60,20 @@ def linked(offer: Offer, sources: Mapping[str, Sequence[str]]) -> Offer:
     if not wanted:
         return offer
     kept = {key: value for key, value in offer.input_schema.items() if key not in _EXAMPLES}
-    return Offer(offer.capability, {**kept, "properties": properties})
+    examples = offer.input_schema.get("examples", ())
+    # Those of what the caller can name; where there is none of them, another still shows how.
+    close = [one for one in examples if _can_say(one, properties, wanted)] or list(examples)
+    shown = {"examples": close} if close else {}
+    return Offer(offer.capability, {**kept, "properties": properties, **shown})
+
+
+def _can_say(example: Any, properties: Mapping[str, Any], names: Iterable[str]) -> bool:
+    """Whether an example names nothing but what the caller is connected to."""
+    said = example if isinstance(example, Mapping) else {}
+    return all(
+        name not in said or said[name] in properties.get(name, {}).get("enum", (said[name],))
+        for name in names
+    )
 
 
 def _linked(schema: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:

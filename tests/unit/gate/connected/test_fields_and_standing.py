@@ -148,7 +148,7 @@ def test_the_sources_of_a_list_are_those_that_the_caller_is_connected_to() -> No
     plain = Offer(Capability("x", "X", {"type": "object"}, {}, nothing), {"type": "object"})
 
     assert free["properties"]["source"]["enum"] == ["gmail", "slack"]
-    assert "examples" not in free
+    assert free["examples"] == [{"source": "gmail"}]
     assert narrowed["properties"]["source"]["enum"] == ["slack"]
     assert pinned["properties"]["source"]["enum"] == ["slack"]
     assert "enum" not in none["properties"]["source"]
