@@ -1,7 +1,8 @@
 """The longest batteries run when somebody asks for everything: ``WHOLE_SIZES=1 ./check``.
 
 Each of them repeats, in many variations, a promise that a shorter test beside it holds as well,
-or starts many servers. The everyday check has to end in a quarter of an hour on two cores.
+or starts many servers or processes. The everyday check has to end in a quarter of an hour on two
+cores.
 """
 
 from __future__ import annotations
@@ -10,25 +11,37 @@ import os
 from typing import Final
 
 LONGEST: Final = (
+    "acceptance/stories/test_story_mcp.py",
+    "acceptance/stories/test_story_owner.py",
     "acceptance/stories/test_story_stop.py",
+    "acceptance/test_authoring_over_mcp.py",
     "acceptance/test_cli_leaving.py",
     "acceptance/test_cli_living.py",
     "acceptance/test_models.py",
     "acceptance/test_up.py",
     "acceptance/test_words.py",
     "conformance/test_fuzz.py",
+    "conformance/test_mcp_third_party.py",
+    "crash/test_freeze.py",
     "crash/test_kill_agents.py",
+    "crash/test_kill_postgres.py",
     "crash/test_kill_scripts.py",
     "crash/test_matchers.py",
     "crash/test_schedulers.py",
-    "integration/actions/script/escape/test_forging.py",
-    "integration/actions/script/escape/test_resources.py",
-    "integration/actions/script/escape/test_secrets_outside.py",
-    "integration/actions/script/escape/test_tokens_of_scripts.py",
+    "integration/actions/script/escape",
+    "integration/gate/outside",
+    "integration/gate/providers",
     "integration/gate/test_secrets_leak.py",
+    "integration/security/test_foreign_definitions.py",
     "integration/security/test_orders.py",
     "integration/store/test_embedded.py",
+    "integration/surfaces/cli",
+    "integration/surfaces/rest/test_bad_input.py",
     "integration/surfaces/test_induced_failures.py",
+    "property/authoring/forecast/test_forecast_truth.py",
+    "property/test_run_states.py",
+    "property/test_templates.py",
+    "property/test_validate.py",
     "unit/surfaces/cli/test_bad_input.py",
     "unit/surfaces/cli/test_living_input.py",
     "unit/surfaces/mcp/test_bridge.py",

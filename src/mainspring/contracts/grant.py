@@ -19,7 +19,7 @@ class Grant:
     params: Mapping[str, Any] = field(default_factory=dict)
     # Its calls may go over accounts of whoever made the automation. Told where a definition is
     # judged; two grants are the same permission with and without it.
-    lent: bool = field(default=False, compare=False)
+    lent: bool = field(default=False, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         return {"capability": self.capability, "params": dict(self.params)}
