@@ -110,7 +110,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "no words": ({"source": "email", "request": ""}, "/request", ""),
     "long words": ({"source": "email", "request": "x" * 1001}, "/request", ""),
     "to nobody": ({"source": "nobody", "request": "Tell Noah yes."}, "/source", ""),
-    "a mixture": ({**REPLY, "request": "Tell Noah yes."}, "/install_id", "Nothing is allowed"),
+    "a mixture": ({**REPLY, "request": "Tell Noah yes."}, "/install_id", "not a part of both"),
     "files for Slack": (
         {**POST, "attachments": [{"filename": "a", "content_base64": "YQ=="}]},
         "/attachments", "takes no files",
