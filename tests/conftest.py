@@ -37,6 +37,7 @@ LONGEST: Final = (
     "integration/actions/script/escape",
     "integration/actions/script/sandbox",
     "integration/actions/script/test_scripts.py",
+    "integration/authoring",
     "integration/gate/outside",
     "integration/gate/providers",
     "integration/gate/test_secrets_leak.py",
