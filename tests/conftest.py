@@ -23,6 +23,7 @@ LONGEST: Final = (
     "acceptance/test_models.py",
     "acceptance/test_up.py",
     "acceptance/test_words.py",
+    "architecture/test_reference.py",
     "conformance/test_fuzz.py",
     "conformance/test_mcp.py",
     "conformance/test_mcp_third_party.py",
