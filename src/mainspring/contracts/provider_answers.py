@@ -161,6 +161,22 @@ def read_object(response: HttpResponse, name: str) -> dict[str, Any]:
     return found
 
 
+def text_in(found: Any, field: str, name: str) -> str:
+    """A text that an answer must have; without it, it did not come from this API."""
+    value = found.get(field) if isinstance(found, Mapping) else None
+    if not isinstance(value, str) or not value:
+        raise malformed(name)
+    return value
+
+
+def list_in(found: Any, field: str, name: str) -> list[Any]:
+    """A list that an answer may have; anything else in its place is not from this API."""
+    value = found.get(field, []) if isinstance(found, Mapping) else None
+    if not isinstance(value, list):
+        raise malformed(name)
+    return value
+
+
 def malformed(name: str) -> Upstream:
     """Asking again would most likely meet the same stranger."""
     return Upstream(

@@ -284,13 +284,17 @@ class Sending:
         await append_audit(tx, [entry_by(ask.actor, "draft.edited", row["id"], detail)])
         return made
 
-    async def _sent(self, made: Ask, called: Capability, draft_id: UUID) -> _End:
+    async def _performed(self, made: Ask, called: Capability) -> Answer:
+        """The call itself; one that takes too long has begun, and nobody knows what came of it."""
         try:
             async with asyncio.timeout(_SECONDS):
-                answer = await self.call(made)
+                return await self.call(made)
         except TimeoutError:
             late = TimedOut("It took longer than a write may take.", code="draft_late")
-            answer = replace(self.turned_away(made, called, late), begun=True)
+            return replace(self.turned_away(made, called, late), begun=True)
+
+    async def _sent(self, made: Ask, called: Capability, draft_id: UUID) -> _End:
+        answer = await self._performed(made, called)
         end, problem = _end_of(answer, called), answer.error
         again = problem is not None and _waits_on(problem, begun=answer.begun)
         inside = Walled(self.database, made.actor.workspace_id)
@@ -306,12 +310,7 @@ class Sending:
 
         Its record is the one of the run's own call, which the run keeps itself.
         """
-        try:
-            async with asyncio.timeout(_SECONDS):
-                answer = await self.call(made)
-        except TimeoutError:
-            late = TimedOut("It took longer than a write may take.", code="draft_late")
-            answer = replace(self.turned_away(made, called, late), begun=True)
+        answer = await self._performed(made, called)
         end, bare = _end_of(answer, called), replace(answer, record=None)
         if end.outcome == "unknown" and answer.error is not None:
             answer.error.retryable = False

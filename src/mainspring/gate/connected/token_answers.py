@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainspring.contracts.errors import Upstream
-from mainspring.gate.outside.authority import Refusal, known_error
+from mainspring.gate.outside.authority import Refusal, is_token, known_error, lasts_seconds
 
-_TOKEN: Final = re.compile(r"[\x21-\x7e]{1,8192}")
-_LONGEST_LIFE: Final = 10 * 365 * 86_400
 _MOST_SCOPES: Final = 200
 _MOST_TEXT: Final = 10_000
 _TELLING: Final = 8
@@ -57,7 +55,7 @@ def read_granted(said: Any, auth: Mapping[str, Any]) -> Granted:
     return Granted(
         access,
         renewal,
-        _seconds(place.get("expires_in", said.get("expires_in"))),
+        lasts_seconds(place.get("expires_in", said.get("expires_in"))),
         scopes and frozenset(one for one in scopes if not _tells(one, access, renewal)),
     )
 
@@ -87,22 +85,10 @@ def _scopes(said: object) -> frozenset[str] | None:
     return frozenset(re.split(r"[\s,]+", said[:_MOST_TEXT].strip())[:_MOST_SCOPES]) - {""}
 
 
-def _seconds(lasts: Any) -> int | None:
-    """A number, or the text of one, as some providers send it."""
-    if isinstance(lasts, bool):
-        return None
-    try:
-        seconds = float(lasts)
-    except (TypeError, ValueError):
-        return None
-    return int(min(seconds, _LONGEST_LIFE)) if seconds >= 0 else None
-
-
 def _token(text: object) -> str:
-    """Printable ASCII without a space: anything else could not stand in a header."""
-    if isinstance(text, str) and _TOKEN.fullmatch(text):
-        return text
-    raise _bad()
+    if not is_token(text):
+        raise _bad()
+    return text
 
 
 def _bad() -> Upstream:

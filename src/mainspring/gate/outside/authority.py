@@ -11,7 +11,7 @@ import base64
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -187,24 +187,30 @@ def _tokens(said: Any) -> Tokens:
     return Tokens(
         _token(said.get("access_token")),
         _token(refresh) if refresh else None,
-        _seconds(said.get("expires_in")),
+        lasts_seconds(said.get("expires_in")),
     )
 
 
-def _seconds(lasts: Any) -> int | None:
-    """A number, or the text of one, as some servers send it."""
+def lasts_seconds(said: Any) -> int | None:
+    """How long a token is good for: a number, or the text of one, as some servers send it."""
+    if isinstance(said, bool):
+        return None
     try:
-        seconds = float(lasts)
+        seconds = float(said)
     except (TypeError, ValueError):
         return None
     return int(min(seconds, _LONGEST_LIFE)) if seconds >= 0 else None
 
 
-def _token(text: object) -> str:
+def is_token(text: object) -> TypeGuard[str]:
     """Printable ASCII without a space: anything else could not stand in a header."""
-    if isinstance(text, str) and _TOKEN.fullmatch(text):
-        return text
-    raise _bad()
+    return isinstance(text, str) and _TOKEN.fullmatch(text) is not None
+
+
+def _token(text: object) -> str:
+    if not is_token(text):
+        raise _bad()
+    return text
 
 
 def _bad() -> Upstream:

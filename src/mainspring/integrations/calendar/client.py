@@ -14,11 +14,12 @@ from mainspring.contracts.errors import Clash, Expired
 from mainspring.contracts.manifest import base_of
 from mainspring.contracts.provider_answers import (
     Words,
-    malformed,
+    list_in,
     one_line,
     read_object,
     refused,
     said,
+    text_in,
 )
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
@@ -73,7 +74,7 @@ class Calendar:
     async def account(self, http: Http) -> str:
         """Whose calendars they are: the first one is called by the account's address."""
         found = await self._call(http, "GET", "users/me/calendarList/primary")
-        return _text(found, "id")
+        return text_in(found, "id", NAME)
 
     async def calendars(self, http: Http) -> list[CalendarEntry]:
         """All calendars of the account, hidden ones too."""
@@ -82,7 +83,7 @@ class Calendar:
         while len(found) < _MOST_CALENDARS:
             asked = {"maxResults": _PAGE, "showHidden": "true"}
             told = await self._call(http, "GET", "users/me/calendarList", _paged(asked, page))
-            found += [_entry(one) for one in _list(told, "items")]
+            found += [_entry(one) for one in list_in(told, "items", NAME)]
             page = _optional(told, "nextPageToken")
             if page is None:
                 break
@@ -101,7 +102,7 @@ class Calendar:
         }
         path = f"calendars/{quote(calendar_id, safe='')}/events"
         told = await self._call(http, "GET", path, _paged(query, page))
-        items = tuple(one for one in _list(told, "items") if isinstance(one, Mapping))
+        items = tuple(one for one in list_in(told, "items", NAME) if isinstance(one, Mapping))
         return Events(items, _optional(told, "nextPageToken"), _optional(told, "nextSyncToken"))
 
     async def event(self, http: Http, calendar_id: str, event_id: str) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class Calendar:
         problem = refused(response, NAME, _WORDS)
         if problem is not None:
             raise problem
-        return _text(read_object(response, NAME), "id")
+        return text_in(read_object(response, NAME), "id", NAME)
 
     async def change(
         self,
@@ -197,7 +198,7 @@ class Calendar:
 
 
 def _entry(found: Any) -> CalendarEntry:
-    own = _text(found, "id")
+    own = text_in(found, "id", NAME)
     name = found.get("summaryOverride") or found.get("summary")
     zone = found.get("timeZone")
     return CalendarEntry(
@@ -218,17 +219,3 @@ def _paged(asked: Mapping[str, str], page: str | None) -> Mapping[str, str]:
 def _optional(found: Mapping[str, Any], name: str) -> str | None:
     value = found.get(name)
     return value if isinstance(value, str) and value else None
-
-
-def _list(found: Mapping[str, Any], name: str) -> list[Any]:
-    value = found.get(name, [])
-    if not isinstance(value, list):
-        raise malformed(NAME)
-    return value
-
-
-def _text(found: Any, name: str) -> str:
-    value = found.get(name) if isinstance(found, Mapping) else None
-    if not isinstance(value, str) or not value:
-        raise malformed(NAME)
-    return value

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from mainspring.contracts.context import Http, HttpRequest, HttpResponse
 from mainspring.contracts.manifest import base_of
-from mainspring.contracts.provider_answers import Words, malformed, read_object, refused
+from mainspring.contracts.provider_answers import Words, malformed, read_object, refused, text_in
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
 NAME: Final = "Google Drive"
@@ -52,7 +52,7 @@ class Drive:
     async def account(self, http: Http) -> str:
         """Whose drive it is."""
         found = await self._get(http, "about", {"fields": "user(emailAddress,displayName)"})
-        return _text(found.get("user"), "emailAddress")
+        return text_in(found.get("user"), "emailAddress", NAME)
 
     async def search(self, http: Http, query: str, most: int, page: str | None) -> Files:
         """Files that fit a query in Drive's own language."""
@@ -69,7 +69,7 @@ class Drive:
     async def start_token(self, http: Http) -> str:
         """From where changes will be told."""
         found = await self._get(http, "changes/startPageToken", {"supportsAllDrives": "true"})
-        return _text(found, "startPageToken")
+        return text_in(found, "startPageToken", NAME)
 
     async def changes(self, http: Http, token: str) -> Files:
         """Files that were added or changed since; what was taken away is left out."""
@@ -105,7 +105,7 @@ class Drive:
         has = f"appProperties has {{ key='mainspring_call' and value='{mark}' }}"
         asked = {"q": has, "pageSize": "1", "fields": "files(id)", "spaces": "drive"}
         found = _objects(await self._get(http, "files", asked), "files")
-        return _text(found[0], "id") if found else None
+        return text_in(found[0], "id", NAME) if found else None
 
     async def create(
         self, http: Http, told: Mapping[str, Any], kind: str, content: bytes, boundary: str
@@ -119,7 +119,7 @@ class Drive:
         query = {"uploadType": "multipart", "supportsAllDrives": "true", "fields": "id"}
         kind_of_all = {"Content-Type": f'multipart/related; boundary="{boundary}"'}
         request = self._request("POST", "/upload/drive/v3/files", query, kind_of_all, body)
-        return _text(read_object(_checked(await http.send(request)), NAME), "id")
+        return text_in(read_object(_checked(await http.send(request)), NAME), "id", NAME)
 
     async def _get(self, http: Http, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         return read_object(await self._answer(http, path, query, _BYTES), NAME)
@@ -173,10 +173,3 @@ def _objects(found: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ..
     if not isinstance(value, list):
         raise malformed(NAME)
     return tuple(one for one in value if isinstance(one, Mapping))
-
-
-def _text(found: Any, name: str) -> str:
-    value = found.get(name) if isinstance(found, Mapping) else None
-    if not isinstance(value, str) or not value:
-        raise malformed(NAME)
-    return value

@@ -17,7 +17,14 @@ from urllib.parse import quote
 from mainspring.contracts.context import Http, HttpRequest, HttpResponse
 from mainspring.contracts.errors import Missing, Problem
 from mainspring.contracts.manifest import base_of
-from mainspring.contracts.provider_answers import Words, malformed, read_object, refused
+from mainspring.contracts.provider_answers import (
+    Words,
+    list_in,
+    malformed,
+    read_object,
+    refused,
+    text_in,
+)
 from mainspring.contracts.secret import CONNECTION_TOKEN, SecretText
 
 NAME: Final = "Gmail"
@@ -58,29 +65,33 @@ class Gmail:
     async def profile(self, http: Http) -> tuple[str, str]:
         """Whose mailbox it is, and where its history stands."""
         found = await self._get(http, "profile", {})
-        return _text(found, "emailAddress"), _text(found, "historyId")
+        return text_in(found, "emailAddress", NAME), text_in(found, "historyId", NAME)
 
     async def label_names(self, http: Http) -> dict[str, str]:
         """What people call their labels, by id."""
         found = await self._get(http, "labels", {})
-        labels = [one for one in _list(found, "labels") if isinstance(one, Mapping)]
+        labels = [one for one in list_in(found, "labels", NAME) if isinstance(one, Mapping)]
         return {str(one.get("id", "")): str(one.get("name", "")) for one in labels}
 
     async def threads(self, http: Http, query: str, most: int, page: str | None) -> Listed:
         """Threads that fit a search, the newest first; neither spam nor trash."""
         asked = {"q": query, "maxResults": str(most)}
         found = await self._get(http, "threads", _paged(asked, page))
-        ids = [_text(one, "id") for one in _list(found, "threads")]
+        ids = [text_in(one, "id", NAME) for one in list_in(found, "threads", NAME)]
         return Listed(tuple(ids), _next(found))
 
     async def arrivals(self, http: Http, since: str, page: str | None) -> Listed:
         """Threads with new messages since a point of the history; 404 is Missing: too old."""
         asked = {"startHistoryId": since, "historyTypes": "messageAdded", "maxResults": "100"}
         found = await self._get(http, "history", _paged(asked, page))
-        added = [one for entry in _list(found, "history") for one in _list(entry, "messagesAdded")]
+        added = [
+            one
+            for entry in list_in(found, "history", NAME)
+            for one in list_in(entry, "messagesAdded", NAME)
+        ]
         messages = [one.get("message") for one in added if isinstance(one, Mapping)]
-        ids = dict.fromkeys(_text(one, "threadId") for one in messages if _wanted(one))
-        return Listed(tuple(ids), _next(found), _text(found, "historyId"))
+        ids = dict.fromkeys(text_in(one, "threadId", NAME) for one in messages if _wanted(one))
+        return Listed(tuple(ids), _next(found), text_in(found, "historyId", NAME))
 
     async def thread(self, http: Http, thread_id: str) -> list[dict[str, Any]]:
         """The messages of a thread, in their order."""
@@ -114,8 +125,8 @@ class Gmail:
     async def sent_as(self, http: Http, header_id: str) -> str | None:
         """The message that went out under this Message-ID, if there is one."""
         asked = {"q": f"rfc822msgid:{header_id} in:sent", "maxResults": "1"}
-        found = _list(await self._get(http, "messages", asked), "messages")
-        return _text(found[0], "id") if found else None
+        found = list_in(await self._get(http, "messages", asked), "messages", NAME)
+        return text_in(found[0], "id", NAME) if found else None
 
     async def send(self, http: Http, message: bytes, thread_id: str | None, boundary: str) -> str:
         """Hands over a whole message; answers its id."""
@@ -128,14 +139,14 @@ class Gmail:
             body=related(told, "message/rfc822", message, boundary),
             seconds=_SENDING_SECONDS,
         )
-        return _text(await _answer(http, request), "id")
+        return text_in(await _answer(http, request), "id", NAME)
 
     async def _message_by_message(self, http: Http, path: str) -> list[dict[str, Any]]:
         """Of a message that is too large by itself, its headers and its first words."""
         found = []
         for one in _messages(await self._get(http, path, {"format": "metadata"})):
             try:
-                found.append(await self.message(http, _text(one, "id")))
+                found.append(await self.message(http, text_in(one, "id", NAME)))
             except Problem as problem:
                 if problem.code != "response_too_large":
                     raise
@@ -210,7 +221,7 @@ def _wanted(message: Any) -> bool:
 
 
 def _messages(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    messages = [one for one in _list(found, "messages") if isinstance(one, dict)]
+    messages = [one for one in list_in(found, "messages", NAME) if isinstance(one, dict)]
     if not messages:
         raise Missing("The thread has no messages any more.", code="thread_empty")
     return messages
@@ -223,17 +234,3 @@ def _paged(asked: dict[str, str], page: str | None) -> dict[str, str]:
 def _next(found: Mapping[str, Any]) -> str | None:
     page = found.get("nextPageToken")
     return page if isinstance(page, str) and page else None
-
-
-def _list(found: Any, name: str) -> list[Any]:
-    value = found.get(name, []) if isinstance(found, Mapping) else None
-    if not isinstance(value, list):
-        raise malformed(NAME)
-    return value
-
-
-def _text(found: Any, name: str) -> str:
-    value = found.get(name) if isinstance(found, Mapping) else None
-    if not isinstance(value, str) or not value:
-        raise malformed(NAME)
-    return value
