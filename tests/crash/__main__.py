@@ -114,6 +114,7 @@ async def _rage_over_runs(asked: argparse.Namespace, chance: random.Random) -> b
     orders = {
         "lease": asked.lease, "heartbeat": asked.heartbeat or asked.lease / 3,
         "poll": asked.poll, "slots": asked.slots, "least_ms": 5.0, "most_ms": asked.step_ms,
+        "takeovers": asked.kills + 1,
     }  # fmt: skip
     async with _arena(**orders) as (arena, server):
         return _report(asked, await _rage(arena, server, asked, chance))

@@ -54,6 +54,9 @@ class Orders:
     poll: float = 0.2
     stop: float = 3.0
     slots: int = 8
+    # After how many losses in mid-step a run is set aside. Blows that fall by chance may meet
+    # one run again and again, which a poisoned one would do; then the storm allows for more.
+    takeovers: int = Limits().takeovers
     least_ms: float = 2.0
     most_ms: float = 10.0
     # A commit point, at which time there, what happens then, and to whom if not itself.
@@ -79,6 +82,7 @@ class Orders:
             home=Path(self.home), database_url=self.url, slots=self.slots,
             lease_seconds=self.lease, heartbeat_seconds=self.heartbeat,
             poll_seconds=self.poll, stop_seconds=self.stop,
+            limits={"takeovers": self.takeovers, "losses": max(self.takeovers, Limits().losses)},
         )  # fmt: skip
 
 
