@@ -173,7 +173,7 @@ def build_registry(
         *administration(database, given.address),
         *chain.from_iterable(entry.capabilities for entry in shelf),
         *_over_connections(shelf, installs, studio, limits, database),
-        *linked_capabilities(Linkables(shelf, limits), automations, limits, database),
+        *_codex(shelf, automations, studio, limits, database),
         *capabilities,
     )
     return Words(
@@ -216,6 +216,14 @@ def _over_connections(
     yield act_on_integration(installs, database)
     yield from ingestion_capabilities(reachable, limits, database)
     yield from watching_capabilities(studio, reachable)
+
+
+def _codex(
+    shelf: tuple[Integration, ...], automations: HouseAutomations, studio: Studio, limits: Limits,
+    database: Database | None,
+) -> Iterator[Capability]:  # fmt: skip
+    """What the house keeps for people to put together: linked boards, recipes, workflows."""
+    yield from linked_capabilities(Linkables(shelf, limits), automations, limits, database)
 
 
 def _with_drafts(known: tuple[Capability, ...], settings: Settings) -> tuple[Capability, ...]:
