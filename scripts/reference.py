@@ -60,6 +60,12 @@ PAGES = (
         language.filter_schema,
     ),
     Page(
+        "recipe.schema.json",
+        "The JSON Schema of a recipe.",
+        "mainspring.recipes.package.schema",
+        language.recipe_schema,
+    ),
+    Page(
         "templates.md",
         "Filters, tests and names of templates.",
         "mainspring.definition.templates",

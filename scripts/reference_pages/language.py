@@ -1,4 +1,4 @@
-"""The language of definitions: its two schemas and its templates."""
+"""The language of definitions and recipes: their schemas, and templates."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ def definition_schema() -> str:
 
 def filter_schema() -> str:
     return as_json(importlib.import_module("mainspring.definition.filters").FILTER_SCHEMA)
+
+
+def recipe_schema() -> str:
+    return as_json(importlib.import_module("mainspring.recipes.package.schema").recipe_schema())
 
 
 def templates_page() -> str:

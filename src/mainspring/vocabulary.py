@@ -41,6 +41,7 @@ from mainspring.gate.draft_capabilities import draft_capabilities
 from mainspring.gate.http_fetch import http_fetch_capability
 from mainspring.gate.ingestion.capabilities import ingestion_capabilities
 from mainspring.gate.ingestion.cursors import forget_places
+from mainspring.gate.ingestion.declared import declared_capability
 from mainspring.gate.ingestion.sources import Reachables
 from mainspring.gate.installs import Installs
 from mainspring.gate.linked.adapters import Linkables
@@ -49,18 +50,24 @@ from mainspring.gate.llm_complete import LLM_COMPLETE
 from mainspring.gate.model_administration import model_administration
 from mainspring.gate.model_capabilities import model_capabilities
 from mainspring.gate.outside.switchboard import Switchboard
+from mainspring.gate.outside.tool_consents import ChangedTools
 from mainspring.gate.prompting.linking import link_capability
 from mainspring.gate.standing.capabilities import standing_capabilities
 from mainspring.gate.usage_capability import GET_USAGE
+from mainspring.recipes.capabilities import recipe_capabilities
+from mainspring.recipes.carrying.capabilities import carrying_capabilities
+from mainspring.recipes.entities.workflows import WorkflowKind
 from mainspring.runs.capabilities import capabilities as run_capabilities
 from mainspring.runs.events import EVENTS
 from mainspring.runs.question_capabilities import question_capabilities
 from mainspring.settings import Settings
 from mainspring.shelf import build_shelf
 from mainspring.triggers import event, presets, schedule, webhook
+from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import capabilities as workspace_capabilities
 from mainspring.workspace.boards import events as board_events
 from mainspring.workspace.boards.capabilities import capabilities as board_capabilities
+from mainspring.workspace.consent_capabilities import consent_capabilities
 from mainspring.workspace.house_automations import HouseAutomations
 from mainspring.workspace.inbox import POST_NOTIFICATION
 from mainspring.workspace.pages import capabilities as page_capabilities
@@ -69,6 +76,9 @@ from mainspring.workspace.pages.events import EVENTS as PAGE_EVENTS
 from mainspring.workspace.people.administration import administration
 from mainspring.workspace.secret_capabilities import secret_capabilities
 from mainspring.workspace.vault import Vault
+from mainspring.workspace.workflows import events as workflow_events
+from mainspring.workspace.workflows.attached import Around
+from mainspring.workspace.workflows.capabilities import workflow_capabilities
 
 if TYPE_CHECKING:
     from mainspring.gate.providers.desk import ProviderModels
@@ -173,7 +183,7 @@ def build_registry(
         *administration(database, given.address),
         *chain.from_iterable(entry.capabilities for entry in shelf),
         *_over_connections(shelf, installs, studio, limits, database),
-        *_codex(shelf, automations, studio, limits, database),
+        *_codex(shelf, automations, studio, limits, database, switchboard),
         *capabilities,
     )
     return Words(
@@ -191,7 +201,7 @@ def build_registry(
 def _events(shelf: Iterable[Integration]) -> tuple[EventType, ...]:
     """What may be waited for: what the house tells, and what its integrations tell."""
     told = chain.from_iterable(entry.events for entry in shelf)
-    return (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *told)
+    return (*EVENTS, *PAGE_EVENTS, *board_events.EVENTS, *workflow_events.EVENTS, *told)
 
 
 def _actions(
@@ -215,15 +225,21 @@ def _over_connections(
     reachable = Reachables(shelf, limits)
     yield act_on_integration(installs, database)
     yield from ingestion_capabilities(reachable, limits, database)
+    yield declared_capability(limits, database)
     yield from watching_capabilities(studio, reachable)
 
 
 def _codex(
     shelf: tuple[Integration, ...], automations: HouseAutomations, studio: Studio, limits: Limits,
-    database: Database | None,
+    database: Database | None, switchboard: Switchboard,
 ) -> Iterator[Capability]:  # fmt: skip
     """What the house keeps for people to put together: linked boards, recipes, workflows."""
+    yield from consent_capabilities(limits, studio.words, ChangedTools(switchboard))
     yield from linked_capabilities(Linkables(shelf, limits), automations, limits, database)
+    around = Around(studio, record_overtaken)
+    yield from workflow_capabilities(around)
+    yield from recipe_capabilities(studio, limits, WorkflowKind(around))
+    yield from carrying_capabilities(around)
 
 
 def _with_drafts(known: tuple[Capability, ...], settings: Settings) -> tuple[Capability, ...]:

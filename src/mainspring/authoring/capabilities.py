@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mainspring.authoring import rehearsing_schemas as rehearsing
 from mainspring.authoring import saving_schemas as saving
 from mainspring.authoring import trying_schemas as trying
 from mainspring.authoring.asking import list_handler, overlap_handler, playbook_handler
@@ -15,6 +16,8 @@ from mainspring.authoring.editing import delete_handler, update_handler
 from mainspring.authoring.phrases.capability import read_schedule_capability
 from mainspring.authoring.prompts import prompt_capabilities
 from mainspring.authoring.proposals.capabilities import proposal_capabilities
+from mainspring.authoring.rehearsing import look_handler as look_again_handler
+from mainspring.authoring.rehearsing import rehearse_handler
 from mainspring.authoring.running import look_handler, run_handler
 from mainspring.authoring.saving import save_handler
 from mainspring.authoring.studio import Studio
@@ -69,6 +72,15 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             trying.RUN, trying.RAN, run_handler(studio), annotations=_RUNS,
         ),
         Capability(
+            "rehearse_automation",
+            "Rehearse a change over what has fired before\n\n"
+            "Runs a version, a proposal or a definition over the last firings, or over samples, "
+            "with the answers of then. Nothing is saved, written or sent: it shows what would "
+            "have been written, drafted and spent, next to what was.",
+            rehearsing.REHEARSE, rehearsing.REHEARSED, rehearse_handler(studio),
+            annotations=_RUNS,
+        ),
+        Capability(
             "delete_automation",
             "Put an automation away\n\n"
             "It is woken and run no more, and overlaps with nothing. Its history stays, and only a "
@@ -87,6 +99,13 @@ def _for_readers(studio: Studio) -> tuple[Capability, ...]:
             "Answers at once what run_automation_once would answer of it, whether it has ended or "
             "not.",
             trying.LOOK, trying.RAN, look_handler(studio), annotations=_READS,
+        ),
+        Capability(
+            "get_rehearsal",
+            "Look at a rehearsal again\n\n"
+            "Answers at once what rehearse_automation would answer of it, whether it has ended or "
+            "not.",
+            rehearsing.LOOK, rehearsing.REHEARSED, look_again_handler(studio), annotations=_READS,
         ),
         Capability(
             "list_automations",

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mainspring.authoring.grants import spelt_hosts
-from mainspring.authoring.kinds import as_entries, written_pointer
+from mainspring.authoring.kinds import written_pointer
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.trigger_kinds import as_entries
 
 SCRIPT: Final = "script"
 DEFAULT_COST: Final = 1

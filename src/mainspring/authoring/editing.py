@@ -21,10 +21,19 @@ from mainspring.authoring.saving import doubts
 from mainspring.authoring.studio import Studio
 from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
 from mainspring.contracts.outcome import Unchanged
+from mainspring.definition.grants import lent_by
 from mainspring.definition.json_values import same
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import hold, hold_all, hold_names, read_grants, update
+from mainspring.workspace.consent_rows import Consent, latest_consent
+from mainspring.workspace.consents import (
+    Agreed,
+    additions_to,
+    agreed_authority,
+    ask_consent,
+    consent_told,
+)
 from mainspring.workspace.states import activate, archive, pause
 from mainspring.workspace.stored_triggers import written_back
 from mainspring.workspace.triggers import list_triggers
@@ -78,6 +87,8 @@ class _Change:
     version: int | None = None
     columns: list[str] = field(default_factory=list)
     warnings: Sequence[Finding] = ()
+    # What a person has to agree to first.
+    consent: Consent | None = None
 
 
 def update_handler(studio: Studio) -> CapabilityHandler:
@@ -116,18 +127,49 @@ async def _changed(
     space, tx = ctx.actor.workspace_id, ctx.tx
     row = await hold(tx, space, automation_id)
     made = _Change(row["state"])
+    agreed = None if _is_person(ctx) else await agreed_authority(tx, space, automation_id)
     if _ROLLBACK in fields:
         await _go_back(studio, tx, space, row, UUID(fields[_ROLLBACK]), author, made)
     elif fields.keys() - {"state"}:
         await _edit(studio, tx, space, row, fields, author, made)
-    if "state" in fields:
+    if agreed is not None and made.version is not None:
+        await _ask(studio, ctx, automation_id, agreed, made)
+    if "state" in fields and (made.consent is None or fields["state"] == "paused"):
         made.state = await _set_state(studio, tx, space, row, fields["state"], author)
-        if made.state != row["state"]:
-            made.columns.append("state")
         if made.state == "active" and not made.warnings:
             grants = read_grants(row["grants"])
             made.warnings = await studio.doubts(space, row["document"], grants)
+    if made.state != row["state"]:
+        made.columns.append("state")
     return made
+
+
+def _is_person(ctx: CallContext) -> bool:
+    return ctx.run is None and ctx.actor.is_person
+
+
+async def _ask(
+    studio: Studio, ctx: CallContext, automation_id: UUID, agreed: Agreed, made: _Change
+) -> None:
+    """What a program lets an automation do beyond what was agreed to waits for a person.
+
+    One that was never active is a draft: whoever activates it agrees to it as it is then.
+    """
+    space, tx = ctx.actor.workspace_id, ctx.tx
+    row = await hold(tx, space, automation_id)
+    waiting = await latest_consent(tx, space, automation_id)
+    if waiting is not None and waiting.blocks(row["version"]):
+        made.consent = waiting
+    elif agreed.was_active:
+        grants = read_grants(row["grants"])
+        lent = lent_by(grants, await studio.words(space, row["document"]))
+        found = await additions_to(agreed, row["document"], grants, lent)
+        if found:
+            made.consent = await ask_consent(
+                tx, space, automation_id, row["version"], "edit", found, ctx.actor, agreed=agreed
+            )
+    if made.consent is not None:
+        made.state = "paused"
 
 
 async def _edit(
@@ -254,6 +296,8 @@ def _told(studio: Studio, automation_id: UUID, made: _Change) -> dict[str, Any]:
     if made.version is not None:
         shown["version_id"] = str(version_id(automation_id, made.version))
         shown["version"] = made.version
+    if made.consent is not None:
+        shown["consent"] = consent_told(made.consent)
     if made.warnings:
         shown["warnings"] = [one.as_dict() for one in made.warnings]
     return shown

@@ -1,55 +1,18 @@
-"""Triggers as the tools of authoring write them, and as a definition keeps them.
-
-The tools say ``{kind: "cron", cron, tz}``; a definition says type and config. Every other kind
-has the name of its type, and its settings stand beside it.
-"""
+"""Triggers as the tools of authoring write them, and what wakes an automation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from mainspring.authoring.places import mapping
-from mainspring.contracts.errors import Finding
-from mainspring.definition.pointers import under
-from mainspring.definition.words import did_you_mean
+from mainspring.definition.trigger_kinds import WRITTEN_KINDS
 from mainspring.workspace.boards.events import CHANGES
 from mainspring.workspace.boards.shapes import SOME_BOARD, Schema, thing
 
-_FILTERS: Final = {"filters": "filters"}
-# For each kind: its type, its settings by the names of both sides, and those it cannot do without.
-_KINDS: Final[Mapping[str, tuple[str, Mapping[str, str], tuple[str, ...]]]] = MappingProxyType(
-    {
-        "cron": (
-            "schedule",
-            {
-                "cron": "cron",
-                "tz": "timezone",
-                "misfire": "misfire",
-                "catch_up_seconds": "catch_up_seconds",
-            },
-            ("cron", "tz"),
-        ),
-        "board_change": (
-            "board_change",
-            {"board_id": "board_id", "dataset": "dataset", "change": "change", **_FILTERS},
-            ("board_id",),
-        ),
-        "page_ingested": (
-            "page_ingested",
-            {"page_type": "page_type", "source": "source", "created": "created", **_FILTERS},
-            (),
-        ),
-        "webhook": (
-            "webhook", {"input_mapping": "input_mapping", "signature": "signature"}, (),
-        ),
-        "event": ("event", {"event_type": "event_type", **_FILTERS}, ("event_type",)),
-    }
-)  # fmt: skip
-KINDS: Final = tuple(_KINDS)
-_KIND_OF: Final = {type_: kind for kind, (type_, _, _) in _KINDS.items()}
+KINDS: Final = tuple(WRITTEN_KINDS)
+_KIND_OF: Final = {type_: kind for kind, (type_, _, _) in WRITTEN_KINDS.items()}
 # What narrows a kind to some of its moments.
 _NARROWING: Final = {"board_change": "change", "page_ingested": "page_type", "event": "event_type"}
 
@@ -112,38 +75,6 @@ SOME_TRIGGERS: Final = [
     {"kind": "cron", "cron": "0 9 * * 1-5", "tz": "America/New_York"},
     {"kind": "board_change", "board_id": SOME_BOARD, "change": ["rows_appended"]},
 ]
-
-
-def as_entries(triggers: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[Finding]]:
-    """The triggers as a definition keeps them, and what is wrong with them as they stand.
-
-    A trigger is known by its kind and its number among those of its kind, so that a webhook
-    keeps its token when a schedule is put before it.
-    """
-    entries: list[dict[str, Any]] = []
-    findings: list[Finding] = []
-    counts: dict[str, int] = {}
-    for place, given in enumerate(triggers):
-        kind = str(given["kind"])
-        type_, names, needed = _KINDS[kind]
-        counts[kind] = counts.get(kind, 0) + 1
-        at = f"/triggers/{place}"
-        findings += _misplaced(given, kind, names, needed, at)
-        config = {names[name]: value for name, value in given.items() if name in names}
-        slug = f"{kind.replace('_', '-')}-{counts[kind]}"
-        entries.append({"id": slug, "type": type_, "config": config})
-    return entries, findings
-
-
-def _misplaced(
-    given: Mapping[str, Any], kind: str, names: Mapping[str, str], needed: Sequence[str], at: str
-) -> Iterable[Finding]:
-    for name in needed:
-        if name not in given:
-            yield Finding(at, f"A trigger of the kind {kind} needs {name}.", "missing")
-    for name in given.keys() - {"kind"} - names.keys():
-        detail = f"A trigger of the kind {kind} has no {name}."
-        yield Finding(under(at, name), detail, "unknown_key", did_you_mean(name, names))
 
 
 def written_pointer(pointer: str) -> str:

@@ -48,6 +48,7 @@ _ALIVE = """
     LEFT JOIN LATERAL (
         SELECT coalesce(r.started_at, r.created_at) AS at FROM runs r
         WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id
+          AND r.rehearsal_id IS NULL
         ORDER BY r.id DESC LIMIT 1
     ) AS l ON true
     WHERE a.workspace_id = $1 AND a.state <> 'archived'

@@ -13,6 +13,7 @@ from mainspring.authoring.draft import (
 )
 from mainspring.authoring.kinds import SOME_TRIGGERS, TRIGGER
 from mainspring.workspace.boards.shapes import ID, SOME_BOARD, Schema, asked, thing
+from mainspring.workspace.consent_schemas import ADDITIONS
 
 SOURCE_CHARACTERS: Final = 200_000
 SOME_AUTOMATION: Final = "01900000-0000-7000-8000-0000000000a1"
@@ -247,6 +248,13 @@ UPDATE: Final = asked(
     ({"automation_id": SOME_AUTOMATION, "cost_cap_daily_usd": 101}, "more than a day allows"),
     ({"automation_id": SOME_AUTOMATION, "triggers": []}, "a replacement has at least one"),
 )
+_CONSENT: Final = {
+    "description": "What a person has to agree to before it starts again.",
+    "type": "object",
+    "required": ["consent_id", "digest", "additions"],
+    "additionalProperties": False,
+    "properties": {"consent_id": ID, "digest": {"type": "string"}, "additions": ADDITIONS},
+}
 _UPDATED: Final = {
     "automation_id": ID,
     "columns_changed": {
@@ -258,7 +266,13 @@ _UPDATED: Final = {
     "admin_url": URL,
 }
 UPDATED: Final = asked(
-    {**_UPDATED, "version_id": ID, "version": _NUMBER, "warnings": _WARNINGS},
+    {
+        **_UPDATED,
+        "version_id": ID,
+        "version": _NUMBER,
+        "warnings": _WARNINGS,
+        "consent": _CONSENT,
+    },
     list(_UPDATED),
     [
         {

@@ -7,7 +7,7 @@ once everything stands. Before that its capabilities can be described and not ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -65,6 +65,10 @@ class Studio:
     async def words(self, workspace_id: UUID, document: Any) -> Vocabulary:
         """What one workspace can say about a document, the tools of its connections included."""
         return await words_for(_there(self._vocabulary), workspace_id, document)
+
+    async def speaking(self, workspace_id: UUID, needing: Iterable[str]) -> Vocabulary:
+        """What one workspace can say, with these tools of its connections."""
+        return await _there(self._vocabulary).of(workspace_id, needing=sorted(needing))
 
     async def doubts(
         self, workspace_id: UUID, document: Mapping[str, Any], grants: Sequence[Grant]

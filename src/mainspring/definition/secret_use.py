@@ -20,7 +20,9 @@ from mainspring.definition.script.reading import Placeholder, read_script
 from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.tokens import has_syntax
 
-_SPELT: Final = re.compile(r"\bsecrets\s*\.\s*([a-z0-9_]{1,64})")
+_SPELT: Final = re.compile(
+    r"\bsecrets\s*\.\s*([a-z0-9_]{1,64})|\b(publisher\.[A-Z][A-Z0-9_]{0,63})"
+)
 _NAME: Final = re.compile(r"[a-z0-9_]{1,64}")
 _SCRIPT: Final = "script"
 # Whose request a script's placeholder goes with: no other call of a script has any filled.
@@ -154,10 +156,10 @@ def _is_step(value: Any) -> bool:
 
 
 def _named_in(text: str, limits: Limits) -> frozenset[str]:
-    if "secrets" not in text or not has_syntax(text):
+    if not ("secrets" in text or "publisher" in text) or not has_syntax(text):
         return frozenset()
     try:
         return parse_template(text, limits, secrets=True).secret_names
     except Invalid:
         # It was judged by other limits; what it may name counts as named.
-        return frozenset(_SPELT.findall(text))
+        return frozenset(own or published for own, published in _SPELT.findall(text))

@@ -18,7 +18,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.definition.hosts import grant_entry
 
 # A grant for one of these says where it may go; without hosts it goes nowhere.
-HOSTED: Final = frozenset({"http_fetch"})
+HOSTED: Final = frozenset({"http_fetch", "ingest_from_endpoint"})
 # What changes automations, sets them going, or lets a draft go: whoever means it names it.
 BY_NAME: Final = frozenset(
     {

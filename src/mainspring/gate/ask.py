@@ -20,6 +20,7 @@ from mainspring.contracts.secret import SecretRef, SecretText, SpeltSecrets
 from mainspring.definition.words import nearest
 from mainspring.gate.budget import Purse
 from mainspring.gate.known import Known
+from mainspring.gate.memory import Memory
 from mainspring.gate.policy import Posture
 from mainspring.gate.record import CallRecord, RecordedCall
 from mainspring.gate.redact import HIDDEN
@@ -73,6 +74,8 @@ class Ask:
     say: Say | None = None
     # The hash of the run's token that it came with; None: its step makes it.
     token: bytes | None = None
+    # What an earlier run was answered, for a run that rehearses it.
+    memory: Memory | None = None
 
     @property
     def drawer(self) -> Drawer:

@@ -34,6 +34,7 @@ from mainspring.gate.egress import Egress
 from mainspring.gate.keeping import Keeping
 from mainspring.gate.known import Known
 from mainspring.gate.lost_asks import book_under_way
+from mainspring.gate.memory import Memory, read_memory
 from mainspring.gate.passage import unknown
 from mainspring.gate.pinned import Offer, linked, offers_to
 from mainspring.gate.pipeline import Pipeline
@@ -144,6 +145,8 @@ class Gate:
         ask = Ask(
             capability, arguments, held.actor, held.run, number, held.posture, held.purse,
             held.fence, known=known, spelt=held.spelt, token=held.hash,
+            memory=await self.memory_of(held.actor.workspace_id, held.run.id)
+            if held.rehearses else None,
         )  # fmt: skip
         return await self._told(ask, await self.call(ask))
 
@@ -203,6 +206,12 @@ class Gate:
     async def calls_of(self, workspace_id: UUID, run_id: UUID) -> Journal:
         """Every call that a run has on record."""
         return await read_calls(self._database, workspace_id, run_id)
+
+    async def memory_of(self, workspace_id: UUID, run_id: UUID) -> Memory:
+        """What a run of a rehearsal is answered from the record of another."""
+        return await self._database.run_retrying(
+            lambda link: read_memory(link, workspace_id, run_id)
+        )
 
     async def report_usage(self, by: Reporter, usage: Usage) -> Problem | None:
         """Books what a run says of a model of its own; which cap has been reached, if one has."""

@@ -36,6 +36,7 @@ from mainspring.gate.ask import (
     Ask,
     check_secret_places,
     check_strays,
+    digest,
     kept_result,
     plain,
     spelled,
@@ -50,6 +51,7 @@ from mainspring.gate.drafts import hold
 from mainspring.gate.egress import Egress
 from mainspring.gate.fence import hold_run
 from mainspring.gate.keeping import Keeping
+from mainspring.gate.memory import RECORDED, Remembered, remembered
 from mainspring.gate.money import checked_price, finished, make_promise, promise_of, settle_for
 from mainspring.gate.passage import (
     Passage,
@@ -177,8 +179,12 @@ class Pipeline:
         verdict: Verdict = "perform"
         if passage.ask.agreed is None:
             verdict = decide(passage.capability, passage.effect, passage.ask.posture)
+        memory = passage.ask.memory
+        then = remembered(memory, passage.capability, digest(passage.text), verdict)
+        if then is not None:
+            return self._as_then(passage, then)
         try:
-            back = await self._resolved(passage)
+            back = None if memory and not memory.live else await self._resolved(passage)
             if back is not None:
                 return await self._paid(passage, *back)
             if verdict == "pretend" or await self._nobody_to_ask(passage):
@@ -196,6 +202,17 @@ class Pipeline:
         finally:
             if passage.costs and not passage.settled:
                 await finished(self._settle(passage))
+
+    def _as_then(self, passage: Passage, then: Remembered) -> Answer:
+        """The answer of the run that is rehearsed; it was paid for then."""
+        if then.arguments is not None:
+            passage.shown = then.arguments
+        if then.problem is None:
+            return self._done(passage, passage.ask.known.masked(then.value), then.outcome)
+        answer = self.refused(passage, then.problem)
+        assert answer.record is not None
+        record = replace(answer.record, outcome=RECORDED)
+        return replace(answer, outcome=RECORDED, record=record)
 
     async def _resolved(self, passage: Passage) -> tuple[Any, str] | None:
         """Makes the arguments exact, where a write may be asked for otherwise.
@@ -259,6 +276,9 @@ class Pipeline:
         """A dry run goes on where its model cannot be asked; any other run is told so."""
         ask = passage.ask
         if ask.posture.mode != "dry_run" or not passage.capability.annotations.asks_models:
+            return False
+        if ask.memory is not None and ask.memory.talks and passage.capability.id == AGENT_RUN:
+            # Its turns may be on record; one that is not asks for itself.
             return False
         if not await self.models.connected(ask.actor.workspace_id):
             return True

@@ -30,7 +30,7 @@ class CallRecord:
     run: RunRef | None
     number: int
     capability: str
-    # read, kept, sent, held, confirmed, pretended, nothing, unclear, denied or failed
+    # read, kept, sent, held, confirmed, pretended, recorded, nothing, unclear, denied or failed
     outcome: str
     arguments: Any
     arguments_hash: bytes
@@ -58,6 +58,8 @@ class RecordedCall:
     error: dict[str, Any] | None
     cost: Decimal
     at: datetime | None = None
+    # As they were kept; read for a rehearsal alone.
+    arguments: Any = None
 
 
 # The columns of a call as arrays, in the order of ``call_columns``; $1 is the first.

@@ -57,7 +57,13 @@ _MINT = """
     RETURNING workspace_id, run_id, step, item
     )
     INSERT INTO step_starts (workspace_id, run_id, step, item, began_at, seed)
-    SELECT m.workspace_id, m.run_id, m.step, m.item, $9, $10 FROM minted m
+    -- A step that is rehearsed sees the clock and the chance of then.
+    SELECT m.workspace_id, m.run_id, m.step, m.item, coalesce(e.began_at, $9),
+        coalesce(e.seed, $10)
+    FROM minted m
+    JOIN runs r ON r.workspace_id = m.workspace_id AND r.id = m.run_id
+    LEFT JOIN step_starts e ON e.workspace_id = m.workspace_id AND e.run_id = r.rehearses
+        AND e.step = m.step AND e.item = m.item
     -- An earlier try began it: what that one saw holds for this one too.
     ON CONFLICT (workspace_id, run_id, step, item) DO UPDATE SET seed = step_starts.seed
     RETURNING began_at, seed
@@ -70,7 +76,8 @@ _ALIVE = """
 """
 _FIND = f"""
     SELECT t.workspace_id, t.run_id, t.fence, t.step, t.item, t.attempt, r.automation_id,
-        r.version, r.mode, v.grants, d.document, a.created_by,
+        r.version, r.mode, coalesce(h.grants, v.grants) AS grants, d.document, a.created_by,
+        r.rehearsal_id IS NOT NULL AS rehearses,
         greatest(r.cost_usd, (
             SELECT sum(m.spent) FROM reservations m
             WHERE m.workspace_id = t.workspace_id AND m.run_id = t.run_id)) AS spent
@@ -79,7 +86,9 @@ _FIND = f"""
     JOIN workers w ON {_ALIVE}
     JOIN automation_versions v ON v.workspace_id = r.workspace_id
         AND v.automation_id = r.automation_id AND v.version = r.version
-    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    LEFT JOIN rehearsals h ON h.workspace_id = r.workspace_id AND h.id = r.rehearsal_id
+    JOIN definitions d ON d.workspace_id = v.workspace_id
+        AND d.hash = coalesce(h.definition_hash, v.definition_hash)
     JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE t.hash = $1
 """
@@ -132,6 +141,8 @@ class RunPass:
     secrets: frozenset[str]
     # For a definition with a script: its text has no mark here, so that none is put in.
     spelt: SpeltSecrets | None = None
+    # Its run belongs to a rehearsal.
+    rehearses: bool = False
 
 
 def is_run_token(text: str) -> bool:
@@ -192,6 +203,7 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
         purse=purse,
         secrets=named,
         spelt=SpeltSecrets(named=named) if has_script(row["document"]) else None,
+        rehearses=row["rehearses"],
     )
 
 

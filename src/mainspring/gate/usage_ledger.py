@@ -88,7 +88,7 @@ _USUAL = """
         SELECT capability, outcome, cost_usd, ms, at FROM calls
         WHERE workspace_id = $1 AND run_id >= $2 ORDER BY run_id DESC LIMIT $3
     ) AS c
-    WHERE c.capability = $4 AND c.outcome NOT IN ('denied', 'held', 'pretended')
+    WHERE c.capability = $4 AND c.outcome NOT IN ('denied', 'held', 'pretended', 'recorded')
 """
 
 

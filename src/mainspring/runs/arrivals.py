@@ -56,6 +56,9 @@ class Request:
     problem: Problem | None = None
     # A dry run changes nothing; verify mode sends nothing outside.
     mode: Mode = "live"
+    # The rehearsal that it belongs to, and the run whose recorded answers it is given.
+    rehearsal_id: UUID | None = None
+    rehearses: UUID | None = None
     # Used while its version is still the one to run, and worked out anew otherwise.
     prepared: Prepared | None = None
 
@@ -116,21 +119,21 @@ _KNOWN = """
 _RUNS = """
     INSERT INTO runs (workspace_id, id, automation_id, version, trigger_id, trigger_type, queue,
         status, reason, outcome, error, payload, inputs, lane, arrival, root_id, parent_id, depth,
-        replay_of, mode, due_at, finished_at)
+        replay_of, mode, rehearsal_id, rehearses, due_at, finished_at)
     SELECT n.workspace_id, n.id, n.automation_id, n.version, n.trigger_id, n.trigger_type,
         n.queue, n.status, n.reason, n.outcome, n.error::json, n.payload::json,
         n.inputs::json, n.lane,
         CASE WHEN n.lane IS NULL THEN NULL ELSE nextval('lane_arrivals') END,
-        n.root_id, n.parent_id, n.depth, n.replay_of, n.mode,
+        n.root_id, n.parent_id, n.depth, n.replay_of, n.mode, n.rehearsal_id, n.rehearses,
         CASE WHEN n.behind THEN 'infinity' ELSE now() END,
         CASE WHEN n.status <> 'pending' THEN now() END
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int4[], $5::uuid[], $6::text[],
         $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
         $14::int8[], $15::uuid[], $16::uuid[], $17::int2[], $18::uuid[], $19::bool[],
-        $20::text[])
+        $20::text[], $21::uuid[], $22::uuid[])
         AS n(workspace_id, id, automation_id, version, trigger_id, trigger_type, queue, status,
             reason, outcome, error, payload, inputs, lane, root_id, parent_id, depth, replay_of,
-            behind, mode)
+            behind, mode, rehearsal_id, rehearses)
     ON CONFLICT (workspace_id, id) DO NOTHING
     RETURNING id
 """
@@ -190,5 +193,6 @@ def _columns(run: NewRun) -> tuple[Any, ...]:
         refusal.reason if refusal else None, refusal.outcome if refusal else None, dumps(error),
         None if request.payload in ({}, None) else dumps(request.payload),
         dumps(dict(run.inputs) or None), run.lane, run.root_id, request.parent_id, run.depth,
-        request.replay_of, run.behind and refusal is None, request.mode,
+        request.replay_of, run.behind and refusal is None, request.mode, request.rehearsal_id,
+        request.rehearses,
     )  # fmt: skip

@@ -37,6 +37,7 @@ from mainspring.runs.versions import Versions
 from mainspring.store.database import Database, is_lost_connection
 from mainspring.store.events import EventRow, append_events
 from mainspring.store.wake import Waker
+from mainspring.workspace.consent_rows import PAUSED_REASON as CONSENT
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -52,7 +53,7 @@ _AROUND = """
         WHERE workspace_id = $1 AND id = ANY($3::uuid[]) AND armed_at IS NOT NULL
         ORDER BY id FOR SHARE
     )
-    SELECT a.id, a.name, a.version, a.state, a.created_at, s.today, s.usual,
+    SELECT a.id, a.name, a.version, a.state, a.paused_reason, a.created_at, s.today, s.usual,
         ARRAY(SELECT id FROM held) AS armed, (
             SELECT sum(d.usd) >= w.cost_cap_daily_usd FROM workspaces w
             JOIN spend d ON d.workspace_id = w.workspace_id
@@ -148,7 +149,7 @@ class Dispatcher:
         try:
             facts = await self._facts.of(request.workspace_id, request.automation_id)
             version = request.version or facts.version
-            loaded = await self._versions.get(request.workspace_id, request.automation_id, version)
+            loaded = await self._loaded(request, version)
         except Problem as problem:
             if is_lost_connection(problem):
                 raise
@@ -157,6 +158,12 @@ class Dispatcher:
         work = partial(fill, request, loaded, version, facts.created_at, self._limits)
         prepared = await asyncio.to_thread(work) if is_heavy(loaded) else work()
         return replace(request, prepared=prepared)
+
+    async def _loaded(self, request: Request, version: int) -> LoadedVersion:
+        """What the run would be of: a version, or what a rehearsal tries."""
+        if request.rehearsal_id is not None:
+            return await self._versions.rehearsed(request.workspace_id, request.rehearsal_id)
+        return await self._versions.get(request.workspace_id, request.automation_id, version)
 
     async def _look(self, tx: Transaction, requests: Sequence[Request]) -> _Surroundings:
         workspace_id = requests[0].workspace_id
@@ -194,12 +201,18 @@ class Dispatcher:
                 code="archived",
                 suggestion="Restore it first.",
             )
+        if _unagreed(request, row):
+            raise Clash(
+                "A person has to agree first to what this automation would be able to do.",
+                code="consent_needed",
+                suggestion="Read it and agree on its page, or with `mainspring consents list`.",
+            )
         version = request.version or row["version"]
         chain = around.chains.get(request.parent_id, Chain()) if request.parent_id else Chain()
         # What a trial causes is part of the trial, over any number of hops.
         request = replace(request, mode=narrower(request.mode, chain.mode))
         try:
-            loaded = await self._versions.get(request.workspace_id, request.automation_id, version)
+            loaded = await self._loaded(request, version)
         except Problem as problem:
             if request.by_hand or is_lost_connection(problem):
                 raise
@@ -221,6 +234,9 @@ class Dispatcher:
         self, request: Request, row: Mapping[str, Any], loaded: LoadedVersion,
         around: _Surroundings, chain: Chain,
     ) -> Refusal | None:  # fmt: skip
+        if request.rehearsal_id is not None:
+            # What it is given costs nothing, and what it asks beyond that pays by itself.
+            return chain.refusal(self._limits)
         if not request.by_hand and not _awake(request, row, around):
             return PAUSED
         spending = around.allowances.get(request.automation_id, Allowance())
@@ -267,6 +283,12 @@ def _awake(request: Request, row: Mapping[str, Any], around: _Surroundings) -> b
     if row["state"] == "paused":
         return False
     return request.trigger_id is None or request.trigger_id in around.armed
+
+
+def _unagreed(request: Request, row: Mapping[str, Any]) -> bool:
+    """Whether somebody asks for what nobody has agreed to; also a trial reads, and sends for it."""
+    waits = row["state"] == "paused" and row["paused_reason"] == CONSENT
+    return waits and request.by_hand and request.rehearsal_id is None
 
 
 def _lane_of(run: NewRun) -> Lane | None:

@@ -22,6 +22,7 @@ from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import RunFailure, Scope, build_run_context
 from mainspring.gate.budget import Purse, StepBound
 from mainspring.gate.known import Known
+from mainspring.gate.memory import Memory, StepThen
 from mainspring.gate.policy import Posture
 from mainspring.runs.admission import Allowance
 from mainspring.runs.engine import Engine, LoadedVersion
@@ -75,7 +76,7 @@ class Execution:
 
     def __init__(
         self, engine: Engine, run: ClaimedRun, version: LoadedVersion, journal: RunJournal,
-        known: Known | None = None,
+        known: Known | None = None, memory: Memory | None = None,
     ) -> None:  # fmt: skip
         self.engine = engine
         self.run = run
@@ -100,6 +101,8 @@ class Execution:
         )
         # The secrets that its calls have used; nothing that is kept of the run shows them.
         self.known = known or Known()
+        # What the run that it rehearses was answered; None: it rehearses nothing.
+        self.memory = memory
         self._actor = Actor(run.workspace_id, "run", run.id)
         self._began = engine.clock.monotonic()
         self._deadline = self._began + execution.timeout_seconds - run.active_ms / 1000
@@ -156,7 +159,7 @@ class Execution:
         shut = await self._shut_out()
         if shut is not None:
             return self._broken(shut)
-        facts = run_facts(self.run, self.version)
+        facts = run_facts(self.run, self.version, self.memory)
         scope = build_run_context(facts, inputs=self.run.inputs, trigger=self.run.payload)
         try:
             await self._walk(self.version.program.steps, scope, "")
@@ -166,7 +169,8 @@ class Execution:
 
     async def _unaffordable(self) -> End | None:
         """A day's money may have been spent while the run stood in line; it does not begin then."""
-        if not self.version.may_cost or self.journal.steps or self.journal.calls:
+        begun = self.journal.steps or self.journal.calls
+        if not self.version.may_cost or begun or self.memory is not None:
             return None
         run = self.run
         spent, all_of_it = await self.engine.gate.day_spent(run.workspace_id, run.automation_id)
@@ -180,7 +184,8 @@ class Execution:
 
     async def _shut_out(self) -> Problem | None:
         """An account that the plan cannot do without is not let in: nothing is begun then."""
-        if not self.version.accounts or self.journal.steps or self.journal.calls:
+        begun = self.journal.steps or self.journal.calls
+        if not self.version.accounts or begun or self.memory is not None:
             return None
         return await self.engine.gate.shut_out(
             self.run.workspace_id, self.version.created_by, self.version.accounts
@@ -190,7 +195,7 @@ class Execution:
         """Runs on_failure; a failure in there is kept beside the first, not instead of it."""
         self._deadline = max(self._deadline, self.engine.clock.monotonic() + _LAST_WORDS)
         facts = replace(
-            run_facts(self.run, self.version),
+            run_facts(self.run, self.version, self.memory),
             failure=RunFailure(failed.step, failed.problem.as_dict()),
         )
         told = build_run_context(
@@ -242,10 +247,21 @@ class Execution:
                 return False, None
         except Problem as problem:
             self._fail(step, item, _next(before), 0, problem)
+        if self.memory is not None and step.action is not None and step.action.asks:
+            then = self.memory.steps.get((step.step_id, item))
+            if then is not None:
+                return True, self._answered_then(step, item, _next(before), then)
         if step.budget_cap_usd is None:
             return True, await self._attempts(step, scope, item, before)
         async with self._bounded(step, step.budget_cap_usd):
             return True, await self._attempts(step, scope, item, before)
+
+    def _answered_then(self, step: ProgramStep, item: str, attempt: int, then: StepThen) -> Any:
+        """What a person answered in the run that is rehearsed; nobody is asked again."""
+        if then.error is not None:
+            self._fail(step, item, attempt, 0, from_dict(dict(then.error)))
+        self._succeed(step, item, attempt, 0, then.output)
+        return then.output
 
     @asynccontextmanager
     async def _bounded(self, step: ProgramStep, cap: Decimal) -> AsyncIterator[None]:
@@ -350,7 +366,7 @@ class Execution:
         return value
 
     async def _wait(self, step: ProgramStep, item: str, number: int, wait: Wait) -> Any:
-        if wait.until <= self.engine.clock.now():
+        if wait.until <= self.engine.clock.now() or self.memory is not None:
             self._succeed(step, item, number, 0, wait.value)
             return wait.value
         self._record(step, item, number, "waiting", output=wait.value, until=wait.until)

@@ -82,12 +82,13 @@ def fill(
             raise request.problem
         _check_size(request, limits)
         # A trigger's inputs were judged with the definition, a replay's with their first run.
-        if request.trigger_type == "manual" and request.replay_of is None:
+        earlier = request.replay_of or request.rehearses
+        if request.trigger_type == "manual" and earlier is None:
             check_declared(request.inputs, loaded.program.definition.inputs.shape)
         inputs = _inputs(request, loaded, created_at)
         return Prepared(version, inputs, _lane(request, inputs, loaded, limits))
     except Problem as problem:
-        if request.by_hand:
+        if request.by_hand and request.rehearses is None:
             raise
         return Prepared(version, {}, None, Refusal("failed", "invalid_inputs", "failed", problem))
 
@@ -120,7 +121,7 @@ def _lane(
     request: Request, inputs: Mapping[str, Any], loaded: LoadedVersion, limits: Limits
 ) -> int | None:
     execution = loaded.program.execution
-    if execution.concurrency == "allow_parallel":
+    if execution.concurrency == "allow_parallel" or request.rehearsal_id is not None:
         return None
     key = None
     if execution.concurrency_key is not None:

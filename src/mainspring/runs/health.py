@@ -52,7 +52,7 @@ _VITALS = """
 _RUNS_SINCE = """
     SELECT status, count(*) AS runs FROM runs
     WHERE workspace_id = $1 AND created_at > now() - interval '1 hour'
-      AND id >= $2 GROUP BY status
+      AND id >= $2 AND rehearsal_id IS NULL GROUP BY status
 """
 
 _DUE_RUNS = """

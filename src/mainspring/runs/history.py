@@ -22,6 +22,7 @@ _LIST = f"""
     WHERE r.workspace_id = $1 AND ($2::text IS NULL OR r.status = $2)
       AND ($3::text IS NULL OR a.name = $3) AND ($4::uuid IS NULL OR r.automation_id = $4)
       AND ($5::uuid IS NULL OR r.trigger_id = $5) AND ($6::uuid IS NULL OR r.id < $6)
+      AND r.rehearsal_id IS NOT DISTINCT FROM $8::uuid
     ORDER BY r.id DESC LIMIT $7
 """
 _ONE = f"""
@@ -66,11 +67,16 @@ async def list_runs(
     tx: Transaction, workspace_id: UUID, *, status: str | None = None,
     automation: str | None = None, automation_id: UUID | None = None,
     trigger_id: UUID | None = None, before: UUID | None = None, most: int = 20,
+    rehearsal_id: UUID | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """The newest runs first; ``before`` goes on where a page ended."""
+    """The newest runs first; ``before`` goes on where a page ended.
+
+    Those of a rehearsal are listed only for whoever names it.
+    """
     rows = await tx.fetch(
-        _LIST, workspace_id, status, automation, automation_id, trigger_id, before, most
-    )
+        _LIST, workspace_id, status, automation, automation_id, trigger_id, before, most,
+        rehearsal_id,
+    )  # fmt: skip
     return [dict(row) for row in rows]
 
 

@@ -47,12 +47,14 @@ _CHANGED = f"""
     SELECT {COLUMNS}
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND (r.id > $2 OR r.id = ANY($3::uuid[]))
+      AND r.rehearsal_id IS NULL
     ORDER BY r.id DESC LIMIT {_MOST}
 """
 _BEGINNING = f"""
     SELECT {COLUMNS}
     FROM runs r JOIN automations a ON a.workspace_id = r.workspace_id AND a.id = r.automation_id
     WHERE r.workspace_id = $1 AND r.id > $2 AND (r.finished_at IS NULL OR r.finished_at > $3)
+      AND r.rehearsal_id IS NULL
     ORDER BY r.id DESC LIMIT {_MOST}
 """
 _NOW = "SELECT now() AS now"

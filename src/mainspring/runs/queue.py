@@ -59,7 +59,7 @@ _TAKE = """
     WHERE r.workspace_id = p.workspace_id AND r.id = p.id
     RETURNING r.workspace_id, r.id, r.automation_id, r.version, r.trigger_id, r.trigger_type,
         r.fence, r.attempt, r.takeovers, r.lane, r.inputs, r.payload, r.started_at,
-        r.active_ms, r.cost_usd, r.cancel_at IS NOT NULL AS cancelled, r.mode
+        r.active_ms, r.cost_usd, r.cancel_at IS NOT NULL AS cancelled, r.mode, r.rehearsal_id
 """
 
 _REGISTER = """
@@ -161,7 +161,7 @@ def _claimed(rows: Sequence[Any]) -> list[ClaimedRun]:
             row["takeovers"], row["lane"], row["inputs"] or {},
             {} if row["payload"] is None else row["payload"],
             row["started_at"], row["active_ms"], row["cost_usd"], row["cancelled"],
-            row["mode"],
+            row["mode"], row["rehearsal_id"],
         )
         for row in rows
     ]  # fmt: skip

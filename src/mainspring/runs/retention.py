@@ -97,6 +97,17 @@ _UNFINISHED = """
         SELECT 1 FROM runs WHERE id >= $1 AND id < $2 AND status = 'running'
     ) AS found
 """
+# One that has lost its runs has nothing left to compare.
+_REHEARSALS = """
+    DELETE FROM rehearsals h USING (
+        SELECT o.workspace_id, o.id FROM rehearsals o
+        WHERE o.created_at < $1 AND NOT EXISTS (
+            SELECT 1 FROM runs r WHERE r.workspace_id = o.workspace_id AND r.rehearsal_id = o.id)
+        LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) AS old
+    WHERE h.workspace_id = old.workspace_id AND h.id = old.id
+    RETURNING h.id
+"""
 _EXPIRED_KEYS = """
     DELETE FROM firings f USING (
         SELECT workspace_id, source_id, key FROM firings
@@ -124,6 +135,7 @@ async def expire_runs(database: Database, now: datetime) -> tuple[int, list[str]
     gone = 0
     for page in pages:
         gone += await in_batches(database, partial(_delete_old, page))
+    await in_batches(database, partial(_delete_rehearsals, _past(now, 1)))
     return gone, dropped
 
 
@@ -172,6 +184,10 @@ async def _delete_old(bounds: Sequence[Bound], tx: Transaction, most: int) -> in
     for statement in (_OUTPUT, _STEPS, _RUNS):
         await tx.execute(statement, spaces, ids, min(ids), max(ids))
     return len(runs)
+
+
+async def _delete_rehearsals(before: datetime, tx: Transaction, most: int) -> int:
+    return len(await tx.fetch(_REHEARSALS, before, most))
 
 
 async def _drop_months(database: Database, now: datetime, bounds: Sequence[Bound]) -> list[str]:

@@ -45,6 +45,8 @@ class ClaimedRun:
     cost_usd: Decimal
     cancelled: bool
     mode: Mode = "live"
+    # The rehearsal that it belongs to: its definition and grants are that one's.
+    rehearsal_id: UUID | None = None
 
     @property
     def resumed(self) -> bool:

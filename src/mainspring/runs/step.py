@@ -36,6 +36,7 @@ from mainspring.gate.ask import Answer, Ask, plain
 from mainspring.gate.budget import Purse
 from mainspring.gate.fence import LEASE_LOST
 from mainspring.gate.known import Known
+from mainspring.gate.memory import Memory
 from mainspring.gate.policy import Posture
 from mainspring.gate.record import dumps
 from mainspring.gate.run_tokens import FIRST_NUMBER
@@ -68,6 +69,7 @@ class Walk(Protocol):
     posture: Posture
     purse: Purse
     known: Known
+    memory: Memory | None
 
     async def keep_calls(self) -> None: ...
 
@@ -121,7 +123,7 @@ class Attempt:
         ask = Ask(
             capability, arguments, self.actor, self.run, self.calls, execution.posture,
             execution.purse, execution.run.fence, execution.journal.calls.get(place),
-            known=execution.known, say=self._tell,
+            known=execution.known, say=self._tell, memory=execution.memory,
         )  # fmt: skip
         answer = await self._asked(ask)
         if answer.error is not None:
@@ -163,7 +165,7 @@ class Attempt:
             Ask(
                 capability, arguments, self.actor, self.run, number, execution.posture,
                 execution.purse, execution.run.fence, known=execution.known, spelt=secrets,
-                name=name, say=self._tell,
+                name=name, say=self._tell, memory=execution.memory,
             )
         )  # fmt: skip
         if answer.record is not None and (changes or answer.record.cost):
@@ -219,6 +221,9 @@ class Attempt:
         """Books what a program says of a model of its own, in the order in which it says it."""
         self.reports += 1
         execution = self.execution
+        if execution.memory is not None and execution.memory.then is not None:
+            # What it was answered was paid for then, and so was what it says of it.
+            return None
         by = Reporter(self.actor.workspace_id, self.run, execution.purse, self.reports)
         named = execution.known.masked(model)
         usage = Usage(named, input_tokens, output_tokens, cost_usd, reported=True)

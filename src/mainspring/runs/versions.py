@@ -36,6 +36,16 @@ _READ = """
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     JOIN automations a ON a.workspace_id = v.workspace_id AND a.id = v.automation_id
 """
+_REHEARSED = """
+    SELECT h.workspace_id, d.document, h.grants, a.name, a.created_by,
+        octet_length(d.document::text) AS size
+    FROM rehearsals h
+    JOIN definitions d ON d.workspace_id = h.workspace_id AND d.hash = h.definition_hash
+    JOIN automations a ON a.workspace_id = h.workspace_id AND a.id = h.automation_id
+    WHERE h.workspace_id = $1 AND h.id = $2
+"""
+# No version has this number: what it stands beside is the id of a rehearsal.
+_NO_VERSION = 0
 # Read together; the event loop has other work in between.
 _TOGETHER = 100
 # Compiling more than this takes long enough for others to notice.
@@ -65,6 +75,8 @@ class Versions:
     async def load(self, run: ClaimedRun) -> LoadedVersion:
         """The version of a claimed run, with the tools from outside as they are now."""
         key = (run.workspace_id, run.automation_id, run.version)
+        if run.rehearsal_id is not None:
+            key = (run.workspace_id, run.rehearsal_id, _NO_VERSION)
         loaded = await self.get(*key)
         if loaded.tools and not await self._is_current(run.workspace_id, loaded.tools):
             self._let_go(key, loaded)
@@ -81,6 +93,10 @@ class Versions:
         self._kept.move_to_end(key)
         # Whoever waits may be cancelled; the others still want the answer.
         return found.result() if found.done() else await asyncio.shield(found)
+
+    async def rehearsed(self, workspace_id: UUID, rehearsal_id: UUID) -> LoadedVersion:
+        """What a rehearsal tries, which never changes either."""
+        return await self.get(workspace_id, rehearsal_id, _NO_VERSION)
 
     async def warm(self, keys: Iterable[Key]) -> None:
         """Reads what is not there yet with few questions; what cannot be read is left out."""
@@ -114,7 +130,10 @@ class Versions:
         self._kept.clear()
 
     async def _read(self, key: Key) -> LoadedVersion:
-        row = (await self._rows([key])).get(key)
+        if key[2] == _NO_VERSION:
+            row = await self._database.fetchrow(_REHEARSED, *key[:2])
+        else:
+            row = (await self._rows([key])).get(key)
         if row is None:
             raise Missing("This version of the automation is not there.", code="no_version")
         return await self._made(row)

@@ -215,7 +215,10 @@ class Worker:
             if run.resumed:
                 journal = await self._retrying(partial(self._read_journal, run))
             known = await self._known(run, version)
-            execution = Execution(self._engine, run, version, journal, known)
+            memory = None
+            if run.rehearsal_id is not None:
+                memory = await self._engine.gate.memory_of(run.workspace_id, run.id)
+            execution = Execution(self._engine, run, version, journal, known, memory)
             execution.stopping = self._stop.is_set()
             execution.holds = self._holds
         except Exception as error:

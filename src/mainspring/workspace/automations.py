@@ -20,6 +20,7 @@ from mainspring.definition.grants import missing
 from mainspring.definition.json_text import content_hash
 from mainspring.definition.model import Definition
 from mainspring.workspace.account_use import check_accounts
+from mainspring.workspace.consent_rows import renew
 from mainspring.workspace.secret_use import check_not_widened, missing_secrets
 from mainspring.workspace.stored_triggers import agree
 from mainspring.workspace.triggers import arm, hold_triggers, keep_triggers, list_triggers
@@ -145,7 +146,7 @@ async def save(
 ) -> Saved:
     """Keeps a definition under its name; a changed one becomes a new version."""
     await hold_names(tx, workspace_id)
-    content = await _kept(tx, workspace_id, definition, grants)
+    content = await keep_content(tx, workspace_id, definition, grants)
     named = await tx.fetchrow(_HOLD_NAMED, workspace_id, definition.name)
     if named is None:
         return await _first(tx, workspace_id, content, author)
@@ -163,7 +164,7 @@ async def create(
     """Keeps a definition as a new automation; a name that is taken is refused."""
     await hold_names(tx, workspace_id)
     await check_name(tx, workspace_id, definition.name, _NOBODY)
-    content = await _kept(tx, workspace_id, definition, grants)
+    content = await keep_content(tx, workspace_id, definition, grants)
     return await _first(tx, workspace_id, content, author)
 
 
@@ -176,13 +177,14 @@ async def update(
     author: UUID,
     *,
     expected_version: int | None = None,
+    archived: bool = False,
 ) -> Saved:
     """Keeps a definition as the next version of an automation, perhaps under a new name.
 
     Its triggers are what the definition says afterwards, also when it says nothing new.
     """
     await hold_names(tx, workspace_id)
-    row = await hold(tx, workspace_id, automation_id)
+    row = await hold(tx, workspace_id, automation_id, archived=archived)
     if expected_version is not None and row["version"] != expected_version:
         raise Clash(
             f"Version {row['version']} is in force, and this change was made to "
@@ -190,7 +192,7 @@ async def update(
             code="version_changed",
             suggestion="Read the automation again and make the change to what it is now.",
         )
-    content = await _kept(tx, workspace_id, definition, grants)
+    content = await keep_content(tx, workspace_id, definition, grants)
     saved = await put_version(tx, workspace_id, row, content, author)
     if not saved.changed:
         rows = await list_triggers(tx, workspace_id, automation_id)
@@ -221,6 +223,10 @@ async def put_version(
         _VERSION, workspace_id, automation_id, version, content.digest, content.grants, author,
         rollback_of,
     )  # fmt: skip
+    await renew(
+        tx, workspace_id, automation_id, row["version"], version, document, content.grants,
+        content.lent,
+    )  # fmt: skip
     await _follow(tx, workspace_id, automation_id, content.definition, state)
     return Saved(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
@@ -232,11 +238,16 @@ async def put_in_force(
 ) -> Saved:
     """An earlier version in force again, as it is kept, for an automation whose row is held."""
     automation_id, state, owner = row["id"], row["state"], row["created_by"]
-    lacking = await _doubts(tx, workspace_id, owner, content.definition.as_dict())
+    document = content.definition.as_dict()
+    lacking = await _doubts(tx, workspace_id, owner, document)
     if row["version"] == version:
         return Saved(automation_id, version, changed=False, state=state, warnings=lacking)
     widened = await _check_change(tx, workspace_id, row, content, author)
     await tx.execute(_BUMP, workspace_id, automation_id, version, content.definition.name)
+    await renew(
+        tx, workspace_id, automation_id, row["version"], version, document, content.grants,
+        content.lent,
+    )  # fmt: skip
     await _follow(tx, workspace_id, automation_id, content.definition, state)
     return Saved(
         automation_id, version, changed=True, state=state, widened=widened, warnings=lacking
@@ -337,9 +348,10 @@ def read_grants(kept: Sequence[dict[str, Any]]) -> tuple[Grant, ...]:
     return tuple(Grant(entry["capability"], entry["params"]) for entry in kept)
 
 
-async def _kept(
+async def keep_content(
     tx: Transaction, workspace_id: UUID, definition: Definition, grants: Sequence[Grant]
 ) -> Content:
+    """Keeps a definition by its hash, and answers all that a version is made of."""
     document = definition.as_dict()
     digest = content_hash(document)
     await tx.execute(_KEEP_DEFINITION, workspace_id, digest, document)

@@ -2,7 +2,8 @@
 
 What is exported is the definition with its triggers as they are now, and nothing that
 belongs to this place alone. What is imported was written by strangers: all of it is judged
-before anything is stored, nothing of it is run or opened, and it is stored paused.
+before anything is stored, nothing of it is run or opened, and it is stored paused until a person
+has agreed to what it may do here, whoever agreed to it elsewhere.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
+from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Clash, Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
@@ -25,13 +27,15 @@ from mainspring.workspace.automations import (
     hold_all,
     hold_names,
     ids_of,
-    set_state,
     update,
 )
+from mainspring.workspace.consents import Agreed, additions_to, agreed_authority, ask_consent
+from mainspring.workspace.inbox import leave_message
 from mainspring.workspace.overview import read_automation
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+    from mainspring.workspace.consent_rows import Consent
 
 OnClash = Literal["refuse", "new_version", "rename"]
 
@@ -39,6 +43,8 @@ FORMAT: Final = "mainspring.export"
 VERSION: Final = 1
 _KEYS: Final = ("format", "version", "automations")
 _LONGEST_NAME: Final = 200
+# More names than a message needs.
+_MOST_TOLD: Final = 20
 
 _ALL = """
     SELECT id FROM automations WHERE workspace_id = $1 AND state <> 'archived' ORDER BY name, id
@@ -71,6 +77,8 @@ class Imported:
     name: str
     saved: Saved
     renamed_from: str | None = None
+    # What waits for a person; None where the file said nothing new.
+    consent: Consent | None = None
 
 
 async def export_automation(
@@ -151,10 +159,8 @@ async def import_judged(
             for one in judged
         ]
         taken = {}
-    made = [
-        Imported(one.name, await _store(tx, workspace_id, one, taken.get(one.name), author))
-        for one in judged
-    ]
+    made = [await _store(tx, workspace_id, one, taken.get(one.name), author) for one in judged]
+    await _tell(tx, workspace_id, made)
     return [
         one if one.name == before else replace(one, renamed_from=before)
         for one, before in zip(made, names, strict=True)
@@ -163,16 +169,41 @@ async def import_judged(
 
 async def _store(
     tx: Transaction, workspace_id: UUID, one: Judged, there: Any, author: UUID
-) -> Saved:
+) -> Imported:
     definition, grants = one.report.accepted(), one.report.grants
+    agreed = Agreed(None, None)
     if there is None:
-        return await create(tx, workspace_id, definition, grants, author)
-    saved = await update(tx, workspace_id, there["id"], definition, grants, author)
-    if (saved.changed or saved.switched_back) and there["state"] == "active":
-        # Nobody has agreed to what the file says; the person who activates it does.
-        await set_state(tx, workspace_id, there["id"], "paused")
-        saved = replace(saved, state="paused")
-    return saved
+        saved = await create(tx, workspace_id, definition, grants, author)
+    else:
+        agreed = await agreed_authority(tx, workspace_id, there["id"])
+        saved = await update(tx, workspace_id, there["id"], definition, grants, author)
+        if not saved.changed and not saved.switched_back:
+            return Imported(one.name, saved)
+    # Nobody here has agreed to what the file says, also where it is nothing new.
+    consent = await ask_consent(
+        tx, workspace_id, saved.automation_id, saved.version, "import",
+        await additions_to(agreed, definition.as_dict(), grants),
+        Actor(workspace_id, "member", author), agreed=agreed, tell=False,
+    )  # fmt: skip
+    return Imported(one.name, replace(saved, state="paused"), consent=consent)
+
+
+async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[Imported]) -> None:
+    """One message for all of them, however many there are."""
+    waiting = [one.name for one in made if one.consent is not None]
+    if not waiting:
+        return
+    count = len(waiting)
+    title = "An imported automation waits" if count == 1 else f"{count} imported automations wait"
+    shown = [f"- {name}" for name in waiting[:_MOST_TOLD]]
+    rest = [f"- and {count - _MOST_TOLD} more"] if count > _MOST_TOLD else []
+    await leave_message(
+        tx,
+        workspace_id,
+        title=f"{title} for your consent",
+        message="\n".join(["Nothing starts until you agree:", *shown, *rest]),
+        level="warning",
+    )
 
 
 def _documents(value: Any) -> Iterator[tuple[str, Any]]:

@@ -15,6 +15,12 @@ from mainspring.contracts.errors import Clash, Denied, Finding, Missing
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.definition.secret_use import SecretUse, secret_uses
+from mainspring.workspace.publisher_secrets import (
+    PREFIX,
+    check_may_publish,
+    how_to_set,
+    published_there,
+)
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -61,13 +67,16 @@ async def check_secrets_there(
     limits: Limits,
 ) -> None:
     """Refuses to set an automation going that could only fail."""
-    if secret_uses(document, limits):
+    uses = secret_uses(document, limits)
+    if uses:
         await check_owner_here(tx, workspace_id, owner_id)
+    if any(use.secret.startswith(PREFIX) for use in uses):
+        await check_may_publish(tx, workspace_id, owner_id)
     lacking = await _lacking(tx, workspace_id, owner_id, document, limits)
     if lacking:
         names = sorted({use.secret for use in lacking})
         raise Clash(
-            f"Its owner has not set the secrets it uses: {_shown(names)}.",
+            f"The secrets it uses are not set: {_shown(names)}.",
             code="secrets_missing",
             findings=[_missing(use) for use in lacking],
             suggestion="Set them in the vault, then activate it.",
@@ -109,10 +118,15 @@ async def _lacking(
         return []
     rows = await tx.fetch(_THERE, workspace_id, owner_id, sorted({use.secret for use in uses}))
     there = {row["name"] for row in rows}
+    there |= await published_there(tx, workspace_id, (use.secret for use in uses))
     return [use for use in uses if use.secret not in there]
 
 
 def _missing(use: SecretUse) -> Finding:
+    if use.secret.startswith(PREFIX):
+        name = use.secret.removeprefix(PREFIX)
+        detail = f"The workspace has no publisher secret called {name}."
+        return Finding(use.pointer, detail, "secret_missing", how_to_set(name))
     return Finding(
         use.pointer,
         f"The automation's owner has no secret called {use.secret}.",

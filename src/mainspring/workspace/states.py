@@ -23,6 +23,7 @@ from mainspring.workspace.automations import (
     no_automation,
     set_state,
 )
+from mainspring.workspace.consents import check_agreed, pause_reason
 from mainspring.workspace.inbox import mark_read_about
 from mainspring.workspace.secret_use import check_secrets_there
 from mainspring.workspace.stored_triggers import written_back
@@ -47,11 +48,12 @@ async def activate(
     """Lets its triggers start runs.
 
     The definition may be older than this installation, so it is judged once more by what is
-    known and allowed today.
+    known and allowed today. What waits for a person's consent is not activated by anybody.
     """
     row = await hold(tx, workspace_id, automation_id)
     if row["state"] == "active":
         return "active"
+    await check_agreed(tx, workspace_id, automation_id, row["version"])
     rows = await list_triggers(tx, workspace_id, automation_id)
     document = written_back(row["document"], rows)
     await check_usable(document, automation_id, vocabulary, limits)
@@ -102,7 +104,8 @@ async def restore(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> S
         state: State = row["state"]
         return state
     await check_name(tx, workspace_id, row["name"], automation_id)
-    await set_state(tx, workspace_id, automation_id, "paused")
+    reason = await pause_reason(tx, workspace_id, automation_id, row["version"])
+    await set_state(tx, workspace_id, automation_id, "paused", reason)
     return "paused"
 
 

@@ -26,6 +26,12 @@ from mainspring.contracts.limits import Limits
 from mainspring.store.database import Database
 from mainspring.workspace.keyring import Keyring, Keys
 from mainspring.workspace.master_key import MasterKey
+from mainspring.workspace.publisher_secrets import (
+    PREFIX,
+    check_may_publish,
+    how_to_set,
+    published,
+)
 from mainspring.workspace.sealing import (
     Drawer,
     Kind,
@@ -156,11 +162,20 @@ class Vault:
         return {name: read(keys, drawer, rows[name]) for name in wanted}
 
     async def lend(self, drawer: Drawer, names: Iterable[str]) -> dict[str, str]:
-        """The values for somebody who works for their owner, who must still be here."""
+        """The values for somebody who works for their owner, who must still be here.
+
+        What belongs to the workspace is lent too, under the names that definitions use.
+        """
         wanted = frozenset(names)
         if wanted and drawer.kind == "automation":
             await check_owner_here(self._database, drawer.workspace_id, drawer.owner_id)
-        return await self.reveal(drawer, wanted)
+        ours = published(wanted)
+        found = await self.reveal(drawer, wanted - {PREFIX + name for name in ours})
+        if ours:
+            await check_may_publish(self._database, drawer.workspace_id, drawer.owner_id)
+            held = await self.reveal(publisher_drawer(drawer.workspace_id), ours)
+            found |= {PREFIX + name: value for name, value in held.items()}
+        return found
 
     async def derived_key(self, purpose: bytes) -> bytes:
         """A key of its own for something that is signed; the master key is made if need be."""
@@ -191,10 +206,13 @@ class Vault:
         rows: dict[str, Row] = {str(row["name"]): row for row in found}
         for name in wanted:
             if name not in rows:
+                whose = "publisher secret" if drawer.kind == "publisher" else "secret"
                 raise Missing(
-                    f"There is no secret called {name}.",
+                    f"There is no {whose} called {name}.",
                     code="secret_missing",
-                    suggestion=f"Its owner adds it with `mainspring secrets set {name}`.",
+                    suggestion=how_to_set(name)
+                    if drawer.kind == "publisher"
+                    else f"Its owner adds it with `mainspring secrets set {name}`.",
                 )
         return rows
 

@@ -99,6 +99,7 @@ _PROPOSAL: Final[dict[str, Any]] = {
     },
     "talk": [{"by": "person", "text": _HEAD["request"]}],
     "review": _REVIEW,
+    "rehearsal": None,
 }
 
 PROPOSAL: Final = object_schema(

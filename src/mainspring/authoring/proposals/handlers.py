@@ -18,10 +18,12 @@ from mainspring.authoring.proposals.reviewing import Subject, review
 from mainspring.authoring.proposals.telling import listed, told
 from mainspring.authoring.shapes import Making, Wish
 from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.runs.rehearsal.firings import has_fired
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.proposals import (
     Base,
+    Kept,
     change_proposal,
     changed_meanwhile,
     check_open,
@@ -36,7 +38,7 @@ from mainspring.workspace.versions import read_version
 if TYPE_CHECKING:
     from mainspring.authoring.studio import Studio
     from mainspring.contracts.capability import CapabilityHandler
-    from mainspring.contracts.context import CallContext
+    from mainspring.contracts.context import CallContext, Transaction
     from mainspring.contracts.grant import Grant
 
 USUAL_LISTED: Final = 20
@@ -66,7 +68,7 @@ def propose_handler(studio: Studio) -> CapabilityHandler:
         base = None if start is None else start.base
         async with studio.inside(space).transaction() as tx:
             kept = await keep_proposal(tx, space, ctx.actor.id, body.as_dict(), base)
-        return told(studio, kept)
+            return await _told(studio, tx, space, kept)
 
     return propose
 
@@ -92,7 +94,7 @@ def refine_handler(studio: Studio) -> CapabilityHandler:
         body = _not_idle(await _reviewed(bench, body, start))
         async with studio.inside(space).transaction() as tx:
             changed = await change_proposal(tx, space, kept, body.as_dict())
-        return told(studio, changed)
+            return await _told(studio, tx, space, changed)
 
     return refine
 
@@ -124,7 +126,8 @@ def review_handler(studio: Studio) -> CapabilityHandler:
 def get_handler(studio: Studio) -> CapabilityHandler:
     async def get(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
-        return told(studio, await read_proposal(ctx.tx, space, UUID(given["proposal_id"])))
+        kept = await read_proposal(ctx.tx, space, UUID(given["proposal_id"]))
+        return await _told(studio, ctx.tx, space, kept)
 
     return get
 
@@ -150,6 +153,13 @@ def discard_handler(studio: Studio) -> CapabilityHandler:
         return {"proposal_id": str(proposal_id), "status": "discarded"}
 
     return discard
+
+
+async def _told(studio: Studio, tx: Transaction, space: UUID, kept: Kept) -> dict[str, Any]:
+    """All of it, and how to rehearse it where there is something to rehearse it over."""
+    changes = kept.saved_as is None and kept.automation_id is not None
+    fired = changes and await has_fired(tx, space, kept.automation_id or kept.id)
+    return told(studio, kept, can_rehearse=fired)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from mainspring.contracts.errors import Clash, Denied, Finding, Invalid
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import Saved, create, hold_all, hold_names, update
+from mainspring.workspace.consents import settle
 from mainspring.workspace.proposals import Kept, check_open, hold_proposal, mark_saved
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ async def _kept(studio: Studio, ctx: CallContext, kept: Kept, report: Report) ->
         tx, space, base.automation_id, definition, report.grants, ctx.actor.id,
         expected_version=base.version,
     )  # fmt: skip
+    # Whoever saves has read the whole of it, and agrees to what else was asked about it.
+    await settle(tx, space, base.automation_id, saved.version, ctx.actor.id)
     await record_overtaken(tx, before, studio.limits)
     return saved
 

@@ -320,4 +320,10 @@ WHOLE: Final[dict[str, Schema]] = {
         "items": plain_object({"by": {"enum": ["person", "proposal"]}, "text": _TEXT}),
     },
     "review": REVIEW_OF,
+    "rehearsal": {
+        "description": "The call that shows what it would have done with what came before; null: "
+        "it is new, or what it changes has not fired yet.",
+        **plain_object({"tool": _TEXT, "arguments": _ANY_OBJECT}),
+        "type": ["object", "null"],
+    },
 }

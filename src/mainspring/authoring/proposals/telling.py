@@ -17,7 +17,7 @@ def digest_of(body: Body) -> str:
     return content_hash({"definition": body.document, "grants": list(body.grants)}).hex()
 
 
-def told(studio: Studio, kept: Kept) -> dict[str, Any]:
+def told(studio: Studio, kept: Kept, *, can_rehearse: bool = False) -> dict[str, Any]:
     """All of it."""
     body = Body.read(kept.body)
     return {
@@ -29,7 +29,17 @@ def told(studio: Studio, kept: Kept) -> dict[str, Any]:
         "made_by": body.making.as_dict(),
         "talk": [one.as_dict() for one in body.talk],
         "review": dict(body.review),
+        "rehearsal": _rehearsal(kept) if can_rehearse else None,
     }
+
+
+def _rehearsal(kept: Kept) -> dict[str, Any]:
+    """The call that shows what it would have done with what came before."""
+    arguments = {
+        "automation_id": str(kept.automation_id),
+        "candidate": {"proposal_id": str(kept.id)},
+    }
+    return {"tool": "rehearse_automation", "arguments": arguments}
 
 
 def listed(studio: Studio, kept: Kept) -> dict[str, Any]:

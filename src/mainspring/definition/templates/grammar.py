@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -25,10 +25,13 @@ from mainspring.definition.templates.tree import CHILDREN, children, line_of
 MAX_NODES = 2_000
 MAX_DEPTH = 64
 SECRETS = "secrets"
+# What the workspace itself holds, by names in capitals: {{ publisher.NAME }}.
+PUBLISHER = "publisher"
 TESTS = (
     "defined", "undefined", "none", "number", "string", "mapping", "sequence", "boolean",
 )  # fmt: skip
-_SECRET_NAME = re.compile(r"[a-z0-9_]{1,64}")
+_SECRET_NAME = re.compile(r"[a-z0-9_]{1,64}|publisher\.[A-Z][A-Z0-9_]{0,63}")
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*")
 _UNASSIGNABLE = frozenset({SECRETS, "loop"})
 _OTHER_NAMES = {
     "count": "length", "d": "default", "json": "tojson", "to_json": "tojson", "strip": "trim",
@@ -90,10 +93,22 @@ def check(tree: nodes.Node, *, secrets: bool) -> Facts:
 
 
 def secret_name(node: nodes.Node) -> str | None:
-    """The name in ``secrets.name``, or None for any other expression."""
+    """The name in ``secrets.name``, or None for any other expression.
+
+    ``publisher.NAME`` is one too; in small letters it is a value like any other.
+    """
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
+        if node.node.name == PUBLISHER and _CAPITALS.fullmatch(node.attr):
+            return f"{PUBLISHER}.{node.attr}"
         return node.attr if node.node.name == SECRETS else None
     return None
+
+
+def is_secret_path(path: Sequence[object]) -> bool:
+    """Whether a reference is to a secret and not to a value."""
+    if path[0] == PUBLISHER and len(path) > 1:
+        return bool(_CAPITALS.fullmatch(str(path[1])))
+    return path[0] == SECRETS
 
 
 def refused(code: str, line: int, sentence: str, suggestion: str | None = None) -> Invalid:

@@ -14,7 +14,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.definition.templates.expressions import cost_of
-from mainspring.definition.templates.grammar import SECRETS, check
+from mainspring.definition.templates.grammar import check, is_secret_path
 from mainspring.definition.templates.meter import Meter
 from mainspring.definition.templates.references import Reference, find_references
 from mainspring.definition.templates.rendering import Compiler, Expression, Rendering
@@ -168,7 +168,7 @@ _KEPT = _Kept(_CHARACTERS_KEPT)
 
 
 def _without_secrets(found: tuple[Reference, ...]) -> tuple[Reference, ...]:
-    return tuple(reference for reference in found if reference.path[0] != SECRETS)
+    return tuple(reference for reference in found if not is_secret_path(reference.path))
 
 
 def _condition(source: str) -> nodes.Expr:

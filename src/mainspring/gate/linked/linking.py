@@ -29,6 +29,7 @@ from mainspring.workspace.boards.links import (
     remove_link,
     remove_recipe,
 )
+from mainspring.workspace.boards.membership import check_may_write
 from mainspring.workspace.boards.refreshing import check_own_rows
 from mainspring.workspace.house_automations import HouseAutomations, put_away
 
@@ -94,6 +95,7 @@ def delete_link() -> CapabilityHandler:
     async def delete(ctx: CallContext, given: Arguments) -> dict[str, Any]:
         space = ctx.actor.workspace_id
         link = await find_link(ctx.tx, space, UUID(given["link_id"]))
+        await check_may_write(ctx, link.board_id)
         recipes = await recipes_of_link(ctx.tx, space, link.id)
         for recipe in recipes:
             await put_away(ctx.tx, space, recipe.automation_id)
@@ -112,6 +114,7 @@ def delete_recipe() -> CapabilityHandler:
     async def delete(ctx: CallContext, given: Arguments) -> dict[str, Any]:
         space = ctx.actor.workspace_id
         recipe = await find_recipe(ctx.tx, space, UUID(given["recipe_id"]))
+        await check_may_write(ctx, recipe.board_id)
         await put_away(ctx.tx, space, recipe.automation_id)
         await remove_recipe(ctx.tx, space, recipe.id)
         return {

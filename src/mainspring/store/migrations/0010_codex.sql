@@ -53,6 +53,10 @@ CREATE TABLE recipe_installs (
     overrides      json NOT NULL DEFAULT '{}',
     -- What it was when it was installed, by which changes of people here are told from the recipe's.
     base           json NOT NULL,
+    -- The installs that it was made with, by the slug of each recipe that it needs.
+    dependencies   json NOT NULL DEFAULT '{}',
+    -- Datasets that an earlier version brought and this one does not; their rows stay.
+    orphaned       json NOT NULL DEFAULT '[]',
     installed_by   uuid NOT NULL,
     installed_at   timestamptz NOT NULL DEFAULT now(),
     upgraded_at    timestamptz,
@@ -76,6 +80,8 @@ CREATE TABLE consents (
     -- Over the additions, the version and where it came from: agreement is to exactly these.
     digest        bytea NOT NULL,
     status        text NOT NULL CHECK (status IN ('waiting', 'agreed', 'refused', 'overtaken')),
+    -- The version that a person had agreed to; null: none yet.
+    agreed_version integer,
     asked_kind    text NOT NULL,
     asked_by      uuid NOT NULL,
     answered_by   uuid,
@@ -84,6 +90,7 @@ CREATE TABLE consents (
     PRIMARY KEY (workspace_id, id)
 );
 CREATE UNIQUE INDEX consents_waiting ON consents (workspace_id, automation_id) WHERE status = 'waiting';
+CREATE INDEX consents_newest ON consents (workspace_id, automation_id, id);
 
 -- == Rehearsal ================================================================================
 -- A version that is tried over what came before, without being in force.
@@ -94,6 +101,12 @@ CREATE TABLE rehearsals (
     -- What is tried; the definition is kept like that of any version.
     definition_hash bytea NOT NULL,
     grants          jsonb NOT NULL,
+    -- Whether what no record answers is asked outside, as in any other dry run.
+    live_reads      boolean NOT NULL,
+    -- What it is told as: a version, a proposal, a definition.
+    candidate       json NOT NULL,
+    -- Each firing with the run that tries it and the one that it is compared with.
+    firings         json NOT NULL,
     asked_by        uuid NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (workspace_id, id),
@@ -116,6 +129,8 @@ CREATE TABLE workflows (
     deadlines    json NOT NULL DEFAULT '[]',
     status       text NOT NULL CHECK (status IN ('draft', 'active', 'paused', 'archived')),
     board_id     uuid,
+    -- Whether its board was made for it, and not there before.
+    made_board   boolean NOT NULL DEFAULT false,
     version      integer NOT NULL DEFAULT 1,
     created_by   uuid NOT NULL,
     created_at   timestamptz NOT NULL DEFAULT now(),

@@ -20,16 +20,21 @@ from mainspring.surfaces.cli import (
     automations_app,
     boards_app,
     capabilities_app,
+    codex_app,
     connections_app,
+    consents_app,
     integrations_app,
     messages_app,
     models_app,
     pages_app,
     people_app,
     proposals_app,
+    recipes_app,
+    rehearse_app,
     runs_app,
     scaffold_app,
     secrets_app,
+    workflows_app,
 )
 from mainspring.surfaces.cli.desk import Desk, finish
 from mainspring.surfaces.cli.options import Json, Limit, desk_of, help_alone, make_group
@@ -104,11 +109,15 @@ def _add_commands(app: typer.Typer) -> None:
     authoring_app.add_to(app)
     proposals_app.add_to(app)
     automations_app.add_to(app)
+    rehearse_app.add_to(app)
+    consents_app.add_to(app)
+    codex_app.add_to(app)
     runs_app.add_to(app)
     messages_app.add_to(app)
     approvals_app.add_to(app)
     boards_app.add_to(app)
     pages_app.add_to(app)
+    workflows_app.add_to(app)
     capabilities_app.add_to(app)
     offered: dict[str, Callable[..., int]] = {
         "up": _up,
@@ -128,6 +137,7 @@ def _add_commands(app: typer.Typer) -> None:
     models_app.add_to(app, _PANEL)
     connections_app.add_to(app, _PANEL)
     integrations_app.add_to(app, _PANEL)
+    recipes_app.add_to(app, _PANEL)
     scaffold_app.add_to(app, _PANEL)
     people_app.add_to(app, _PANEL)
 

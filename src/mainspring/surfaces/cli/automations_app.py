@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mainspring.workspace.automations import State
 
 _PANEL = "Automations"
+_LONGEST_NUMBER = 9
 _AS_FILE = typer.Argument(metavar="FILE", help="A definition; - reads standard input.")
 
 
@@ -212,22 +214,35 @@ def _versions(
 
 def _diff(
     ctx: typer.Context,
-    automation: Named,
-    before: Annotated[
-        int | None,
-        typer.Argument(metavar="BEFORE", min=1, help="A version; else the one before."),
+    first: Annotated[
+        str, typer.Argument(metavar="AUTOMATION|PLACE", help="An automation, a folder or a file.")
+    ],
+    second: Annotated[
+        str | None,
+        typer.Argument(metavar="BEFORE|PLACE", help="A version, or another folder or file."),
     ] = None,
     after: Annotated[
         int | None, typer.Argument(metavar="AFTER", min=1, help="A version; else the one in force.")
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Show what changed between two versions."""
+    """Show what changed: between two versions, two folders, or the workspace and a folder."""
+    from mainspring.surfaces.cli.carrying import diff_places, is_place
     from mainspring.surfaces.cli.versions import show_diff
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
-    return finish(show_diff(desk, screen, automation, before, after))
+    if after is None and is_place(first) and (second is None or is_place(second)):
+        return finish(diff_places(desk, screen, first, second))
+    return finish(show_diff(desk, screen, first, _version(second), after))
+
+
+def _version(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdecimal() or len(text) > _LONGEST_NUMBER or int(text) == 0:
+        raise typer.BadParameter(f"{text[:60]!r} is neither a version nor a folder or a file.")
+    return int(text)
 
 
 def _rollback(
@@ -251,31 +266,52 @@ def _export(
         typer.Option("--output", "-o", metavar="FILE", help="Where; else the standard output."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", metavar="DIR", help="The whole workspace, as files for Git."),
+    ] = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="With --folder: the rows of boards too.")
+    ] = False,
     for_programs: Json = False,
 ) -> int:
     """Write one automation, or all of them, as a file that can be imported."""
+    from mainspring.surfaces.cli.carrying import export_folder
     from mainspring.surfaces.cli.moving import export
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
+    if folder is not None:
+        if automation is not None or output is not None:
+            raise typer.BadParameter("--folder writes the whole workspace, and to that folder.")
+        return finish(export_folder(desk, screen, folder, rows=rows))
+    if rows:
+        raise typer.BadParameter("--rows goes with --folder.")
     return finish(export(desk, screen, automation, output, over=force))
 
 
 def _import(
     ctx: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="An export or a definition; - reads a pipe.")
+        str,
+        typer.Argument(metavar="FILE", help="An export, a definition or a folder; - reads a pipe."),
     ],
     on_clash: Annotated[
         OnClash, typer.Option(help="What to do with a name that is taken.")
     ] = OnClash.REFUSE,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and store nothing.")
+    ] = False,
     for_programs: Json = False,
 ) -> int:
-    """Bring in a file: all of it or nothing, and all of it paused."""
+    """Bring in a file or a folder: all of it or nothing, and all of it paused."""
+    from mainspring.surfaces.cli.carrying import bring_folder
     from mainspring.surfaces.cli.moving import bring_in
 
     desk = desk_of(ctx)
     screen = desk.screen(for_programs=for_programs)
+    if dry_run or os.path.isdir(file):
+        return finish(bring_folder(desk, screen, file, on_clash.value, dry_run=dry_run))
     return finish(bring_in(desk, screen, file, on_clash.value))
 
 

@@ -21,6 +21,7 @@ from mainspring.surfaces.cli.words import count, hint
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.consents import consent_told
 from mainspring.workspace.judging_here import words_for
 from mainspring.workspace.portable import (
     Imported,
@@ -108,6 +109,9 @@ async def bring_in(desk: Desk, screen: Screen, file: str, on_clash: OnClash) -> 
     if calls:
         screen.say("Tokens of webhooks do not travel with a file: these are made anew.")
         screen.say(*(f"  {call}" for call in calls[:_HINTS]), *(["  …"] if calls[_HINTS:] else []))
+    if any(one.consent is not None for one in made):
+        screen.say("Nothing of it starts before you have agreed to what it may do here.")
+        screen.say(f"  {hint('consents', 'agree', 'AUTOMATION')}")
     screen.say(f"  {hint('activate', 'AUTOMATION')}")
     return exits.DONE
 
@@ -169,4 +173,5 @@ def _told(one: Imported) -> dict[str, Any]:
         "changed": saved.changed,
         "state": saved.state,
         "widened": [grant.as_dict() for grant in saved.widened],
+        "consent": consent_told(one.consent),
     }

@@ -1,4 +1,4 @@
-"""The commands for whoever writes an integration of their own."""
+"""The commands for whoever begins an integration or a recipe of their own."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
+from mainspring.surfaces.cli import recipes_app
 from mainspring.surfaces.cli.options import Json, at_desk, make_group
 
 
 def add_to(app: typer.Typer, panel: str) -> None:
     """Adds the group of commands that begin something new."""
-    group = make_group("Begin something of your own, such as an integration.")
+    group = make_group("Begin something of your own: an integration or a recipe.")
     group.command(name="integration")(_integration)
+    recipes_app.add_scaffold(group)
     app.add_typer(group, name="scaffold", rich_help_panel=panel)
 
 

@@ -37,7 +37,10 @@ from mainspring.surfaces.rest.routes import (
     automations,
     boards,
     capabilities,
+    carrying,
+    codex,
     connections,
+    consents,
     events,
     forecasts,
     health,
@@ -46,6 +49,7 @@ from mainspring.surfaces.rest.routes import (
     members,
     proposals,
     questions,
+    rehearsals,
     runs,
     schemas,
     secrets,
@@ -66,9 +70,9 @@ from mainspring.surfaces.rooms import Rooms
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
-    questions, boards, page_routes, audit, usage, capabilities, connections, integrations, secrets,
-    session, account, members, tokens, workspaces, administration, asked_models, proposals,
-    schemas, health,
+    questions, boards, page_routes, audit, usage, capabilities, connections, integrations, codex,
+    secrets, session, account, members, tokens, workspaces, carrying, administration, asked_models,
+    proposals, consents, rehearsals, schemas, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]

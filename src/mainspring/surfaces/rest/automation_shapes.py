@@ -187,6 +187,22 @@ class DiffShape(_Shape):
     narrowed: list[GrantShape] = Field(description="What might be called before and not now.")
 
 
+class AdditionShape(_Shape):
+    """One thing that an automation may do beyond what a person has agreed to."""
+
+    kind: str
+    pointer: str = Field(description="Where in the definition it stands.")
+    says: str = Field(description="The sentence for the person who is asked.")
+
+
+class ConsentShape(_Shape):
+    """What a person has to agree to before an automation starts."""
+
+    consent_id: UUID
+    digest: str = Field(description="Stands for exactly these additions.")
+    additions: list[AdditionShape]
+
+
 class ImportedShape(_Shape):
     """What became of one document."""
 
@@ -197,6 +213,9 @@ class ImportedShape(_Shape):
     changed: bool
     state: AutomationState
     widened: list[GrantShape]
+    consent: ConsentShape | None = Field(
+        description="What waits for a person; null where the file says nothing new."
+    )
 
 
 class ImportShape(_Shape):

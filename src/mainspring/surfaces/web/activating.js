@@ -1,8 +1,27 @@
-// What is read about the cost of an automation, and what is worth a look, before it is set going.
+// What is read about an automation before it is set going: what it may do beyond what was agreed to,
+// what it costs, and what is worth a look.
 
 import { el } from "./parts.js";
 
 const MOST_FLAGS = 5;
+
+const ORIGINS = {
+  install: "It was installed from a recipe.",
+  upgrade: "An upgrade lets it do more than was agreed to.",
+  import: "It was imported from a file.",
+  edit: "A program has changed it.",
+};
+
+// Each thing that waits for a person, in its own sentence; nothing where nothing waits.
+export function consentLines(consent) {
+  if (!consent) return [];
+  const refused = consent.status === "refused" ? " Somebody has refused it before." : "";
+  return [
+    el("h3", {}, "It waits for your consent"),
+    el("p", {}, `${ORIGINS[consent.origin] || ""}${refused}`),
+    el("ul", {}, ...consent.additions.map((one) => el("li", {}, one.says))),
+  ];
+}
 
 export function costLines(forecast, flags) {
   if (!forecast) return [el("p", {}, "What it costs could not be looked up just now; its caps hold all the same.")];

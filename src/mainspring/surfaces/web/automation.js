@@ -4,7 +4,7 @@
 import { arrive, ask, byId, isAtLeast, onPress, say, sentence } from "./page.js";
 import { badge, el, tell } from "./parts.js";
 import { knowGrants, knowSecrets, mayDo, stepLine } from "./definition.js";
-import { costLines } from "./activating.js";
+import { consentLines, costLines } from "./activating.js";
 import { offerChange } from "./changing.js";
 import { changeLine } from "./diff.js";
 import { beginRuns, fillRuns, watch } from "./runs.js";
@@ -12,7 +12,7 @@ import { away, boundWords, capital, moment, plain, stateWords, triggerWords } fr
 
 const ID = location.pathname.split("/")[2];
 const ONE = `/automations/${ID}`;
-let who, automation, triggers, grants, secrets;
+let who, automation, triggers, grants, secrets, consent;
 
 function hushForm(form) {
   form.querySelector(".problem").hidden = true;
@@ -96,6 +96,8 @@ function shown() {
   const failing = automation.failures > 0 && automation.paused_reason !== "failures";
   byId("failing").textContent = `Its latest runs failed: ${automation.failures} in a row.`;
   byId("failing").hidden = !failing;
+  byId("consent").replaceChildren(...consentLines(consent));
+  byId("consent").hidden = !consent;
   const may = isAtLeast(who, "operator");
   byId("activate").hidden = !may || automation.state !== "paused";
   byId("pause").hidden = !may || automation.state !== "active";
@@ -113,9 +115,18 @@ function shown() {
 async function read() {
   const [found, started] = await Promise.all([ask("GET", ONE), ask("GET", `${ONE}/triggers`)]);
   [automation, triggers] = [found, started.items];
-  [grants, secrets] = await Promise.all([knowGrants(automation), knowSecrets(automation, who)]);
+  [grants, secrets, consent] = await Promise.all([
+    knowGrants(automation), knowSecrets(automation, who), knowConsent(),
+  ]);
   shown();
   await fillVersions();
+}
+
+// What a person has to agree to before it starts, if there is anything; the newest comes first.
+async function knowConsent() {
+  if (automation.paused_reason !== "consent") return null;
+  const { consents } = await ask("GET", `/consents?status=any&limit=1&automation_id=${ID}`);
+  return consents.find((one) => one.status === "waiting" || one.status === "refused") || null;
 }
 
 // Scripts that are held by one wall alone are worth a word before they are set going.
@@ -179,6 +190,10 @@ const openActivate = dialog("activate", async () => {
   if (version !== automation.version) {
     throw { told: { detail: `Version ${version} was saved meanwhile. Close this and look at it first.` } };
   }
+  if (consent) {
+    // Just what was shown is agreed to: anything else by now is refused, and nothing starts.
+    await ask("POST", `/consents/${consent.consent_id}/answer`, { digest: consent.digest, agree: true });
+  }
   const now = await ask("POST", `${ONE}/activate`);
   await read();
   tell(["It is active.", ...now.warnings.map((one) => one.detail)].join(" "));
@@ -236,6 +251,7 @@ function listen() {
     byId("activate-title").textContent = `Activate ${automation.name}?`;
     const live = triggers.filter((one) => one.enabled);
     const words = live.length ? live.map(triggerWords) : ["only by hand: it has no trigger"];
+    byId("activate-consent").replaceChildren(...consentLines(consent));
     byId("activate-starts").replaceChildren(...words.map((one) => el("li", {}, capital(one))));
     byId("activate-may").replaceChildren(...mayDo(automation, grants, secrets));
     openActivate(byId("activate"));

@@ -25,7 +25,7 @@ _SCRIPTS: Final = (
     "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
     "runs", "agent", "inbox", "asking", "rules", "integrations", "reading", "clients", "delivering",
     "editing", "new", "proposing", "changing", "proposal", "questions", "review", "showing",
-    "activating", "editor", "fields", "palette", "schema", "pointers",
+    "activating", "rehearsal", "codex", "recipe", "editor", "fields", "palette", "schema", "pointers",
 )  # fmt: skip
 
 FILES: Final = (
@@ -38,6 +38,8 @@ FILES: Final = (
     # The page of every integration is the same file too.
     File("/integrations", "integrations.html", _PAGE),
     File("/integrations/{source}", "integrations.html", _PAGE),
+    File("/codex", "codex.html", _PAGE),
+    File("/codex/{slug}", "codex.html", _PAGE),
     File("/new", "new.html", _PAGE),
     File("/proposals/{proposal_id:uuid}", "proposal.html", _PAGE),
     *(File(f"/assets/{name}.js", f"{name}.js", _SCRIPT) for name in _SCRIPTS),

@@ -43,7 +43,7 @@ export async function leave() {
 // for signing in is often opened in another tab, and forgotten soon.
 const WANTED = "mainspring.wanted";
 const WANTED_FOR = 15 * 60 * 1000;
-const PAGES = /^\/(automations(\/[0-9a-f-]{36})?|inbox|integrations(\/[a-z0-9_]{1,64})?|new|proposals\/[0-9a-f-]{36})(#run-[0-9a-f-]{36})?$/;
+const PAGES = /^\/(automations(\/[0-9a-f-]{36})?|inbox|integrations(\/[a-z0-9_]{1,64})?|codex(\/[a-z0-9-]{1,64})?|new|proposals\/[0-9a-f-]{36})(#run-[0-9a-f-]{36})?$/;
 
 function goAndSignIn() {
   try {

@@ -6,6 +6,7 @@ import { arrive, ask, byId, isAtLeast, onPress, say, sentence } from "./page.js"
 import { el, link, tell } from "./parts.js";
 import { isObject, partsOf } from "./pointers.js";
 import { Questions } from "./questions.js";
+import { rehearsalParts } from "./rehearsal.js";
 import { count, fillHead, fillReview, part } from "./showing.js";
 
 const ID = location.pathname.split("/")[2];
@@ -37,6 +38,8 @@ function show(fresh, kept = {}) {
   byId("bar").hidden = !may;
   byId("questions-part").inert = !may;
   part("agree", mustAgree);
+  part("rehearsal", may && Boolean(proposal.rehearsal));
+  byId("rehearsal").replaceChildren();
   dressBar();
   byId("proposal").hidden = false;
 }
@@ -185,6 +188,19 @@ async function save() {
   }
 }
 
+const LOOK_AGAIN_MS = 500;
+
+async function rehearse() {
+  const { automation_id: id, ...rest } = proposal.rehearsal.arguments;
+  let found = await ask("POST", `/automations/${id}/rehearsals`, { ...rest, wait_seconds: 10 });
+  while (!found.done) {
+    byId("rehearsal").replaceChildren(...rehearsalParts(found));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    found = await ask("GET", `/rehearsals/${found.rehearsal_id}`);
+  }
+  byId("rehearsal").replaceChildren(...rehearsalParts(found));
+}
+
 async function loadAnew() {
   const kept = { edits: editor.edits, answers: questions.answers };
   show(await ask("GET", `/proposals/${ID}`), kept);
@@ -225,6 +241,7 @@ function listen() {
   byId("coexistence").addEventListener("input", dressBar);
   byId("json").addEventListener("input", readJson);
   byId("as-json").addEventListener("click", () => (byId("json-part").hidden ? showJson() : showForm()));
+  onPress(byId("rehearse"), rehearse);
   onPress(byId("load-anew"), loadAnew);
   onPress(byId("discard"), async () => {
     if (!confirm("Throw this proposal away? Nothing of it was saved.")) return;

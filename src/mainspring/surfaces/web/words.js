@@ -90,6 +90,9 @@ export function stateWords(automation) {
   if (automation.paused_reason === "failures") {
     return `Paused by itself after ${automation.failures} failures in a row.`;
   }
+  if (automation.paused_reason === "consent") {
+    return "Paused until a person agrees to what it may do.";
+  }
   if (automation.paused_reason) return `Paused: ${automation.paused_reason}.`;
   return "Nothing starts it but a person, by hand.";
 }

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Finding, Missing
 from mainspring.definition.words import nearest
+from mainspring.workspace.boards.membership import check_may_write
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -109,8 +110,9 @@ async def find_board(
 async def open_board(
     ctx: CallContext, arguments: Mapping[str, Any], *, hold: bool = False
 ) -> Board:
-    """The same, for a change: an archived board takes none."""
+    """The same, for a change: an archived board takes none, nor does one from an observer."""
     board = await find_board(ctx, arguments, hold=hold)
+    await check_may_write(ctx, board.id)
     if board.archived_at is not None:
         raise Clash(
             f"The board {board.name!r} is archived.",

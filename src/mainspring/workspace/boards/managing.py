@@ -19,6 +19,7 @@ from mainspring.workspace.boards.finding import (
     find_board,
     open_board,
 )
+from mainspring.workspace.boards.membership import check_may_write
 from mainspring.workspace.boards.parts import only_whole, revert_part
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def update_handler(limits: Limits) -> CapabilityHandler:
     async def update(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         if arguments.get("archived") is False:
             board = await find_board(ctx, arguments, hold=True)
+            await check_may_write(ctx, board.id)
         else:
             board = await open_board(ctx, arguments, hold=True)
         changed = await _change(ctx, board, arguments)
@@ -112,6 +114,7 @@ def update_handler(limits: Limits) -> CapabilityHandler:
 def archive_handler() -> CapabilityHandler:
     async def archive(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         board = await find_board(ctx, arguments, hold=True)
+        await check_may_write(ctx, board.id)
         changed = await _change(ctx, board, {"archived": True})
         told = {"board_id": str(board.id), "archived": True}
         return told if changed else Unchanged(told)

@@ -26,7 +26,7 @@ async def test_the_pages_run_no_script_but_their_own_and_ask_nobody_else(api: Ap
             assert not re.search(r"<script(?![^>]*\ssrc=)|\son\w+=|style=|<style", answer.text)
             assert set(re.findall(r'(?:src|href)="([^"]+)"', answer.text)) <= {
                 *SCRIPTS, "/assets/page.css", "data:,", "/", "/new", "/automations", "/inbox",
-                "/integrations",
+                "/integrations", "/codex",
             }  # fmt: skip
             for field in re.findall(r"<(?:input|select) [^>]*id=\"([^\"]+)\"", answer.text):
                 assert f'<label for="{field}"' in answer.text

@@ -17,11 +17,12 @@ async def test_the_schema_of_a_definition_judges_definitions(api: Api) -> None:
     assert [found for example in EXAMPLES for found in schema.findings(example.document, "")] == []
 
 
-async def test_the_schema_of_a_filter_is_a_schema(api: Api) -> None:
-    answer = await api.client.get("/api/v1/schemas/filter")
+async def test_the_schemas_of_a_filter_and_of_a_recipe_are_schemas(api: Api) -> None:
+    for name in ("filter", "recipe"):
+        answer = await api.client.get(f"/api/v1/schemas/{name}")
 
-    assert answer.status_code == 200
-    assert check_schema(answer.json(), Limits(), "") == []
+        assert answer.status_code == 200
+        assert check_schema(answer.json(), Limits(), "") == []
 
 
 async def test_the_vocabulary_is_the_registry_and_what_the_workspace_declared(

@@ -20,6 +20,7 @@ PAGES = {
     "/": "home", "/automations": "automations", f"/automations/{AN_ID}": "automation",
     "/inbox": "inbox", "/new": "new", f"/proposals/{AN_ID}": "proposal",
     "/integrations": "integrations", "/integrations/gmail": "integrations",
+    "/codex": "codex", "/codex/uptime-check": "codex",
 }  # fmt: skip
 TEXTS = {file.path: read_file(file).decode() for file in FILES}
 KNOWN = {*TEXTS, "data:,"}
@@ -64,7 +65,7 @@ async def test_every_page_is_a_file_that_runs_its_own_scripts_and_nothing_else(a
         page = answer.text
         assert not re.search(r"<script(?![^>]*\ssrc=)|\son\w+=|\sstyle=|<style", page), path
         assert set(re.findall(r'(?:src|href|action)="([^"]+)"', page)) <= KNOWN, path
-        assert {"/new", "/automations", "/inbox", "/integrations", "/"} <= set(
+        assert {"/new", "/automations", "/inbox", "/codex", "/integrations", "/"} <= set(
             re.findall(r'<a href="([^"]+)"', page)
         )
         for field in re.findall(r'<(?:input|select|textarea) [^>]*id="([^"]+)"', page):

@@ -57,3 +57,40 @@ def test_the_price_stands_above_the_place_where_a_person_agrees() -> None:
     # It is looked up anew, after the version that is agreed to was read, and before the dialog.
     opened = script[script.index('onPress(byId("activate")') :]
     assert opened.index("read()") < opened.index("fillCost()") < opened.index("openActivate(")
+
+
+def test_what_waits_for_consent_is_read_first_and_answered_with_its_digest(
+    tmp_path: Path,
+) -> None:
+    consent = {
+        "origin": "import",
+        "status": "waiting",
+        "additions": [{"says": "It may call <b>http_fetch</b>."}, {"says": "It starts daily."}],
+    }
+    told = worked_out(
+        f"""
+        {PAPER}
+        const {{ consentLines }} = await import("@/activating.js");
+        const consent = {json.dumps(consent)};
+        const lines = (one) => consentLines(one).map((line) => line.text);
+        console.log(JSON.stringify([
+          lines(null), lines(consent), lines({{ ...consent, status: "refused" }})[1],
+        ]));
+        """,
+        tmp_path,
+    )
+    why = "It was imported from a file."
+    assert told == [
+        [],
+        [
+            "It waits for your consent",
+            why,
+            "It may call <b>http_fetch</b>.It starts daily.",
+        ],
+        f"{why} Somebody has refused it before.",
+    ]
+    dialog = TEXTS["automation.html"].partition('id="activate-dialog"')[2]
+    script = TEXTS["automation.js"]
+    assert dialog.index('id="activate-consent"') < dialog.index('id="agreed"')
+    sent = script[script.index('dialog("activate"') :]
+    assert sent.index("digest: consent.digest, agree: true") < sent.index("/activate`")

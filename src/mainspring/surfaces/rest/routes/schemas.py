@@ -1,4 +1,4 @@
-"""What may be written here: the schemas of definitions and filters, and every word of them."""
+"""What may be written here: schemas of definitions, filters and recipes, and every word."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from mainspring.definition.schema import definition_schema
 from mainspring.definition.templates import FILTERS, TESTS
 from mainspring.definition.templates.filters import REQUIRED
 from mainspring.definition.templates.wording import FILTER_WORDS, TEST_WORDS
+from mainspring.recipes.package.schema import recipe_schema
 from mainspring.surfaces.rest.answers import Answer, as_json
 from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.ground import router
@@ -117,6 +118,7 @@ class TemplatesAnswer(BaseModel):
 def routes(rooms: Rooms) -> APIRouter:
     made = router("schemas")
     definition, filters = as_json(definition_schema()), as_json(FILTER_SCHEMA)
+    recipe = as_json(recipe_schema())
 
     @made.get("/schemas/definition", summary="The schema of a definition", response_model=Schema)
     @needs(Permission.READ)
@@ -127,6 +129,11 @@ def routes(rooms: Rooms) -> APIRouter:
     @needs(Permission.READ)
     async def read_filter_schema() -> Response:
         return _schema_answer(filters)
+
+    @made.get("/schemas/recipe", summary="The schema of a recipe", response_model=Schema)
+    @needs(Permission.READ)
+    async def read_recipe_schema() -> Response:
+        return _schema_answer(recipe)
 
     @made.get(
         "/schemas/templates",

@@ -30,6 +30,7 @@ from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import Saved
+from mainspring.workspace.consents import consent_told
 from mainspring.workspace.judging_here import words_for
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.portable import (
@@ -230,6 +231,7 @@ def _imported(one: Imported) -> dict[str, Any]:
         "changed": saved.changed,
         "state": saved.state,
         "widened": [grant.as_dict() for grant in saved.widened],
+        "consent": consent_told(one.consent),
     }
 
 

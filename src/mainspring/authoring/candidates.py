@@ -1,0 +1,207 @@
+"""What may be rehearsed: the version in force, another one, a proposal, or a definition.
+
+Nothing of it is put in force, but it runs with the owner's secrets and asks in the owner's
+name. So whoever tries it must be one who could save it: what saving would refuse, a rehearsal
+refuses. And what nobody has agreed to yet asks nobody outside, unless a person wants it to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.authoring.callers import author_of, check_may_edit
+from mainspring.authoring.proposals.body import Body
+from mainspring.authoring.studio import Studio
+from mainspring.contracts.errors import Clash, Denied, Finding, Invalid, Missing
+from mainspring.contracts.grant import Grant
+from mainspring.definition.grants import missing
+from mainspring.definition.model import Definition
+from mainspring.definition.validate import read_definition
+from mainspring.workspace.account_use import check_accounts
+from mainspring.workspace.automations import no_automation, read_grants
+from mainspring.workspace.proposals import check_open, read_proposal
+from mainspring.workspace.secret_use import check_not_widened
+from mainspring.workspace.versions import read_version
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext, Transaction
+
+_IN_FORCE = """
+    SELECT a.name, a.version, a.state, a.created_by, v.grants, d.document, EXISTS (
+        SELECT 1 FROM consents c WHERE c.workspace_id = a.workspace_id
+          AND c.automation_id = a.id AND c.status = 'waiting') AS unagreed
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND a.id = $2
+"""
+_CONSENT = """
+    SELECT version FROM consents WHERE workspace_id = $1 AND id = $2 AND automation_id = $3
+"""
+_AT: Final = "/candidate"
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The automation as it is now."""
+
+    version: int
+    created_by: UUID
+    document: Mapping[str, Any]
+    grants: tuple[Grant, ...]
+    # Somebody has yet to agree to what it may do.
+    unagreed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is tried."""
+
+    definition: Definition
+    grants: tuple[Grant, ...]
+    # What it is told as.
+    shown: Mapping[str, Any]
+    # It is the version in force itself.
+    is_in_force: bool
+    # It may do what nobody has agreed to yet.
+    unagreed: bool = False
+
+
+async def read_in_force(tx: Transaction, space: UUID, automation_id: UUID) -> InForce:
+    row = await tx.fetchrow(_IN_FORCE, space, automation_id)
+    if row is None:
+        raise no_automation()
+    if row["state"] == "archived":
+        raise Clash("This automation is archived.", code="archived", suggestion="Restore it first.")
+    return InForce(
+        row["version"], row["created_by"], row["document"], read_grants(row["grants"]),
+        row["unagreed"],
+    )  # fmt: skip
+
+
+async def find_candidate(
+    studio: Studio, ctx: CallContext, automation_id: UUID, given: Mapping[str, Any]
+) -> tuple[Candidate, InForce]:
+    """What is asked for, if whoever asks could save it; and what it stands beside."""
+    space = ctx.actor.workspace_id
+    async with studio.inside(space).acquire() as tx:
+        now = await read_in_force(tx, space, automation_id)
+        candidate = await _named(studio, tx, space, automation_id, given, now)
+        if not candidate.is_in_force:
+            check_may_edit(ctx)
+            await _check_may_save(ctx, tx, candidate, now)
+    widened = missing(candidate.grants, now.grants)
+    return replace(candidate, unagreed=bool(widened) or now.unagreed), now
+
+
+async def _named(
+    studio: Studio, tx: Transaction, space: UUID, automation_id: UUID,
+    given: Mapping[str, Any], now: InForce,
+) -> Candidate:  # fmt: skip
+    if "definition" in given:
+        return await _judged(
+            studio, space, automation_id, given["definition"], {"kind": "definition"},
+            f"{_AT}/definition",
+        )  # fmt: skip
+    if "proposal_id" in given:
+        document = await _proposed(tx, space, automation_id, UUID(given["proposal_id"]))
+        shown = {"kind": "proposal", "proposal_id": given["proposal_id"]}
+        return await _judged(studio, space, automation_id, document, shown, f"{_AT}/proposal_id")
+    version = given.get("version", now.version)
+    if "consent_id" in given:
+        row = await tx.fetchrow(_CONSENT, space, UUID(given["consent_id"]), automation_id)
+        if row is None:
+            detail = "This automation waits for no such consent."
+            raise Missing(
+                detail, code="no_consent",
+                findings=[Finding(f"{_AT}/consent_id", detail, "no_consent")],
+            )  # fmt: skip
+        version = row["version"]
+    found = await read_version(tx, space, automation_id, version)
+    return Candidate(
+        read_definition(found["definition"]), read_grants(found["grants"]),
+        {"kind": "version", "version": version}, version == now.version,
+    )  # fmt: skip
+
+
+async def _proposed(
+    tx: Transaction, space: UUID, automation_id: UUID, proposal_id: UUID
+) -> Mapping[str, Any]:
+    kept = await read_proposal(tx, space, proposal_id)
+    check_open(kept)
+    if kept.automation_id != automation_id:
+        detail = "The proposal is not one that changes this automation."
+        raise Invalid(
+            detail, code="other_automation",
+            findings=[Finding(f"{_AT}/proposal_id", detail, "other_automation")],
+        )  # fmt: skip
+    body = Body.read(kept.body)
+    if body.questions:
+        detail = f"The proposal still asks: {body.questions[0].question}"
+        raise Invalid(
+            detail, code="questions_open",
+            findings=[Finding(f"{_AT}/proposal_id", detail, "questions_open")],
+            suggestion="Answer its questions first.",
+        )  # fmt: skip
+    return body.document
+
+
+async def _judged(
+    studio: Studio, space: UUID, automation_id: UUID, document: Any,
+    shown: Mapping[str, Any], at: str,
+) -> Candidate:  # fmt: skip
+    report = await studio.judge(space, document, automation_id)
+    if report.findings:
+        # Of a proposal the place is the proposal; what is wrong in it is told by itself.
+        inside = at.endswith("definition")
+        findings = [
+            replace(one, pointer=f"{at}{one.pointer}" if inside else at) for one in report.findings
+        ]
+        raise Invalid(
+            f"What is to be rehearsed is not valid: {findings[0].detail}",
+            code="definition_invalid",
+            findings=findings,
+        )
+    return Candidate(report.accepted(), tuple(report.grants), shown, is_in_force=False)
+
+
+async def _check_may_save(
+    ctx: CallContext, tx: Transaction, candidate: Candidate, now: InForce
+) -> None:
+    """Refuses what this author could not put in force."""
+    author = await author_of(ctx, tx)
+    document = candidate.definition.as_dict()
+    author.check_within(document, candidate.grants)
+    if author.member_id != now.created_by:
+        widened = missing(candidate.grants, now.grants)
+        lent = frozenset(grant.capability for grant in candidate.grants if grant.lent)
+        check_not_widened(now.document, document, widened)
+        check_accounts(now.document, document, widened, lent)
+
+
+def may_ask_outside(ctx: CallContext, candidate: Candidate, wanted: bool | None) -> bool:
+    """Whether what is on no record is asked outside.
+
+    What nobody has agreed to yet reaches nobody by way of a rehearsal: a person may want it to
+    all the same, and a program may not.
+    """
+    if wanted is None:
+        return not candidate.unagreed
+    if wanted and candidate.unagreed and (ctx.run is not None or not ctx.actor.is_person):
+        detail = "It may do more than a person has agreed to, so it asks nobody outside yet."
+        raise Denied(
+            detail,
+            code="person_needed",
+            findings=[Finding("/live_reads", detail, "person_needed")],
+            suggestion="Leave live_reads out, or let a person rehearse it.",
+        )
+    return wanted
+
+
+def kept_grants(grants: Sequence[Grant]) -> list[dict[str, Any]]:
+    """Grants as they are kept beside what is tried."""
+    return [grant.as_dict() for grant in grants]

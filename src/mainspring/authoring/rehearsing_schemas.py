@@ -1,0 +1,258 @@
+"""The arguments and answers of rehearsing an automation, as JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.authoring.rehearsing import USUAL_FIRINGS
+from mainspring.authoring.running import LEAST_WAIT, MOST_WAIT
+from mainspring.authoring.saving_schemas import AUTOMATION_ID, SOME_AUTOMATION, SOME_RUN
+from mainspring.workspace.boards.shapes import COUNT, ID, MOMENT, SOME_TIME, Schema, asked, thing
+
+MOST_FIRINGS: Final = 20
+_SOME_REHEARSAL: Final = "01900000-0000-7000-8000-0000000000a7"
+_SOME_PROPOSAL: Final = "01900000-0000-7000-8000-0000000000a8"
+_OTHER_RUN: Final = "01900000-0000-7000-8000-0000000000a9"
+_TEXT: Final[Schema] = {"type": "string"}
+_MAYBE_TEXT: Final[Schema] = {"type": ["string", "null"]}
+_USD: Final[Schema] = {"description": "In dollars, as a number in a text.", "type": "string"}
+
+_CANDIDATE: Final[Schema] = {
+    "description": "What is tried; left out, the version in force.",
+    **thing(
+        {
+            "definition": {"description": "A whole definition.", "type": "object"},
+            "version": {
+                "description": "A version of the automation, by its number.",
+                "type": "integer",
+                "minimum": 1,
+            },
+            "proposal_id": {"description": "A proposal that changes the automation.", **ID},
+            "consent_id": {"description": "What waits for this consent.", **ID},
+        }
+    ),
+    "minProperties": 1,
+    "maxProperties": 1,
+}
+_SAMPLE: Final[Schema] = {
+    **thing(
+        {
+            "inputs": {
+                "description": "Inputs, as for a run that is started by hand.",
+                "type": "object",
+            },
+            "payload": {"description": "What a trigger would bring: any JSON value."},
+        }
+    ),
+    "minProperties": 1,
+}
+REHEARSE: Final = asked(
+    {
+        "automation_id": AUTOMATION_ID,
+        "candidate": _CANDIDATE,
+        "last": {
+            "description": "Over how many of its last firings.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_FIRINGS,
+            "default": USUAL_FIRINGS,
+        },
+        "samples": {
+            "description": "Over these instead of what has fired; the version in force is tried "
+            "over them as well, to compare.",
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_FIRINGS,
+            "items": _SAMPLE,
+        },
+        "live_reads": {
+            "description": "Whether what is on no record is asked outside, as in any dry run. "
+            "Left out: yes, unless it may do more than a person has agreed to.",
+            "type": "boolean",
+        },
+        "wait_seconds": {
+            "description": "How long to wait for the end; left out, what a run may take and 90 s.",
+            "type": "integer",
+            "minimum": LEAST_WAIT,
+            "maximum": MOST_WAIT,
+        },
+    },
+    ["automation_id"],
+    [
+        {"automation_id": SOME_AUTOMATION},
+        {"automation_id": SOME_AUTOMATION, "candidate": {"version": 3}, "last": 10},
+        {
+            "automation_id": SOME_AUTOMATION,
+            "candidate": {"proposal_id": _SOME_PROPOSAL},
+            "live_reads": False,
+        },
+        {
+            "automation_id": SOME_AUTOMATION,
+            "samples": [{"inputs": {"limit": 5}}, {"payload": {"total": 120}}],
+        },
+    ],
+    ({}, "which automation?"),
+    ({"automation_id": SOME_AUTOMATION, "last": 0}, "one firing at least"),
+    ({"automation_id": SOME_AUTOMATION, "samples": []}, "one sample at least"),
+    ({"automation_id": SOME_AUTOMATION, "samples": [{"input": {}}]}, "inputs or payload"),
+    ({"automation_id": SOME_AUTOMATION, "candidate": {}}, "a candidate is something"),
+    (
+        {"automation_id": SOME_AUTOMATION, "candidate": {"version": 1, "definition": {}}},
+        "one of them, not both",
+    ),
+)
+LOOK: Final = asked(
+    {"rehearsal_id": {"description": "The rehearsal.", **ID}},
+    ["rehearsal_id"],
+    [{"rehearsal_id": _SOME_REHEARSAL}],
+    ({}, "which rehearsal?"),
+    ({"rehearsal_id": "the last one"}, "an id, not words"),
+)
+
+_DEED: Final = thing(
+    {
+        "what": {"enum": ["written", "drafted", "sent"]},
+        "step": _TEXT,
+        "capability": _TEXT,
+        "arguments": {"description": "In short; secrets stand in them by name alone."},
+    },
+    ["what", "step", "capability", "arguments"],
+)
+_SIDE: Final[dict[str, Schema]] = {
+    "run_id": ID,
+    "at": MOMENT,
+    "status": _TEXT,
+    "outcome": _MAYBE_TEXT,
+    "reason": _MAYBE_TEXT,
+    "error": _MAYBE_TEXT,
+    "cost_usd": _USD,
+    "deeds": {
+        "description": "What it wrote, drafted and sent.",
+        "type": "array",
+        "items": _DEED,
+    },
+}
+_LIVE: Final = thing(
+    {"step": _TEXT, "capability": _TEXT, "cost_usd": _USD}, ["step", "capability", "cost_usd"]
+)
+_NOW: Final[dict[str, Schema]] = {
+    **_SIDE,
+    "spent_usd": {**_USD, "description": "What the rehearsal itself cost."},
+    "recorded": {"description": "How many answers came from the record.", **COUNT},
+    "live": {
+        "description": "What no record answered, and was asked outside now.",
+        "type": "array",
+        "items": _LIVE,
+    },
+}
+_DIFFERENCE: Final = thing(
+    {
+        "kind": {"enum": ["added", "removed", "changed", "status", "cost"]},
+        "says": _TEXT,
+        "step": _TEXT,
+        "capability": _TEXT,
+        "fields": {
+            "description": "The arguments that differ, each with its value then and now.",
+            "type": "array",
+            "items": thing({"pointer": _TEXT, "then": {}, "now": {}}, ["pointer", "then", "now"]),
+        },
+    },
+    ["kind", "says"],
+)
+_FIRING: Final[dict[str, Schema]] = {
+    "then": {
+        "description": "What happened; over samples, what the version in force would have done. "
+        "null: there is nothing to compare with.",
+        **thing(_SIDE, list(_SIDE)),
+        "type": ["object", "null"],
+    },
+    "now": {
+        "description": "What would have happened; null: it was not started then either.",
+        **thing(_NOW, list(_NOW)),
+        "type": ["object", "null"],
+    },
+    "done": {"type": "boolean"},
+    "otherwise": {"description": "Whether it would have done anything else.", "type": "boolean"},
+    "differences": {"type": "array", "items": _DIFFERENCE},
+    "note": _MAYBE_TEXT,
+}
+_REHEARSED: Final[dict[str, Schema]] = {
+    "rehearsal_id": ID,
+    "automation_id": ID,
+    "candidate": thing(
+        {
+            "kind": {"enum": ["version", "definition", "proposal"]},
+            "version": {"type": "integer"},
+            "proposal_id": ID,
+        },
+        ["kind"],
+    ),
+    "version_in_force": {"type": "integer"},
+    "live_reads": {"type": "boolean"},
+    "done": {"description": "Whether all of it has ended.", "type": "boolean"},
+    "otherwise": {"description": "How many firings would have gone otherwise.", **COUNT},
+    "summary": _TEXT,
+    "spent_usd": {**_USD, "description": "What the rehearsal itself cost."},
+    "firings": {"type": "array", "items": thing(_FIRING, list(_FIRING))},
+    "next_step": _TEXT,
+}
+_SOME_SIDE: Final[dict[str, Any]] = {
+    "run_id": SOME_RUN,
+    "at": SOME_TIME,
+    "status": "succeeded",
+    "outcome": "drafts_waiting",
+    "reason": None,
+    "error": None,
+    "cost_usd": "0.002",
+    "deeds": [],
+}
+_SOME_DEED: Final = {
+    "what": "drafted",
+    "step": "mail",
+    "capability": "send_email",
+    "arguments": {"to": "ada@example.com", "subject": "120 orders", "body": "…"},
+}
+REHEARSED: Final = asked(
+    _REHEARSED,
+    list(_REHEARSED),
+    [
+        {
+            "rehearsal_id": _SOME_REHEARSAL,
+            "automation_id": SOME_AUTOMATION,
+            "candidate": {"kind": "version", "version": 3},
+            "version_in_force": 2,
+            "live_reads": True,
+            "done": True,
+            "otherwise": 1,
+            "summary": "1 of 1 firing would have gone otherwise: It would have drafted "
+            "send_email, which it did not then.",
+            "spent_usd": "0",
+            "firings": [
+                {
+                    "then": _SOME_SIDE,
+                    "now": {
+                        **_SOME_SIDE,
+                        "run_id": _OTHER_RUN,
+                        "deeds": [_SOME_DEED],
+                        "spent_usd": "0",
+                        "recorded": 2,
+                        "live": [],
+                    },
+                    "done": True,
+                    "otherwise": True,
+                    "differences": [
+                        {
+                            "kind": "added",
+                            "says": "It would have drafted send_email, which it did not then.",
+                            "step": "mail",
+                            "capability": "send_email",
+                        }
+                    ],
+                    "note": None,
+                }
+            ],
+            "next_step": "Show the differences to the person.",
+        }
+    ],
+    ({"rehearsal_id": _SOME_REHEARSAL}, "it must say what came of it"),
+)

@@ -1,0 +1,203 @@
+"""What an automation may do, as plain values, and what one version may do beyond another.
+
+A person agrees to an automation as it is. When somebody or something else changes it, the
+question is never whether it is different but whether it reaches further: another tool, another
+host, a secret at a new place, more money, more often. Each such thing is one sentence for the
+person who is asked. What only takes away is no addition, and nobody is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.definition.authority_starts import Start, more_starts, starts_of
+from mainspring.definition.authority_words import grant_words, secret_words, shown
+from mainspring.definition.grants import missing
+from mainspring.definition.secret_use import SecretUse, secret_uses
+
+Kind = Literal[
+    "grant", "secret", "account", "spend", "start", "write_policy", "model", "tool", "review"
+]
+
+# What bounds a run or a day: where it stands, what it is when it is left out, and its words.
+_BOUNDS: Final[tuple[tuple[str, Decimal, str], ...]] = (
+    ("cost_cap_daily_usd", Decimal(1), "spend {} USD a day"),
+    ("budget_cap_usd", Decimal(1), "spend {} USD in one run"),
+    ("max_llm_tokens", Decimal(200_000), "use {} tokens in one run"),
+    ("timeout_seconds", Decimal(600), "work {} seconds in one run"),
+)
+_POLICIES: Final = ("always_draft", "auto_confirm_safe")
+_POLICY_WORDS: Final = {"auto_confirm_safe": "send safe writes without asking a person"}
+# Where a step names an account or a connection outright.
+_ACCOUNT_KEYS: Final = frozenset({"account", "account_id", "connection", "connection_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """One thing that it may do beyond what was agreed to."""
+
+    kind: Kind
+    # Where in the definition it stands.
+    pointer: str
+    # The sentence for the person who is asked.
+    says: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"kind": self.kind, "pointer": self.pointer, "says": self.says}
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Everything an automation may do."""
+
+    grants: tuple[Grant, ...] = ()
+    secrets: tuple[SecretUse, ...] = ()
+    # Accounts and connections that its steps name, each with its place.
+    accounts: Mapping[str, str] = field(default_factory=dict)
+    bounds: Mapping[str, Decimal] = field(default_factory=dict)
+    starts: tuple[Start, ...] = ()
+    write_policy: str = "always_draft"
+    # The models that it names, each with its place; none: the installation's.
+    models: Mapping[str, str] = field(default_factory=dict)
+    # Of tools from outside: exactly what was agreed to there.
+    pins: Mapping[str, str] = field(default_factory=dict)
+
+
+def authority_of(
+    document: Mapping[str, Any],
+    grants: Iterable[Grant],
+    limits: Limits,
+    pins: Mapping[str, str] | None = None,
+) -> Authority:
+    """Reads a definition that has been judged before, with the grants that stand beside it."""
+    execution = document.get("execution") or {}
+    return Authority(
+        grants=tuple(grants),
+        secrets=secret_uses(document, limits),
+        accounts=dict(_named(document, _ACCOUNT_KEYS)),
+        bounds={name: _amount(execution.get(name), usual) for name, usual, _ in _BOUNDS},
+        starts=starts_of(document.get("triggers") or ()),
+        write_policy=str(execution.get("write_policy") or _POLICIES[0]),
+        models=dict(_models(document, execution)),
+        pins=dict(pins or {}),
+    )
+
+
+def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...]:
+    """What ``after`` may do and ``before`` may not; all of it where nothing was agreed to."""
+    known = before or _NOTHING
+    now = "" if before is None else " now"
+    return (
+        *_of_grants(known, after, now),
+        *_of_tools(known, after),
+        *_of_secrets(known, after, now),
+        *_of_accounts(known, after, now),
+        *_of_bounds(before, after),
+        *(Addition("start", at, says) for at, says in more_starts(known.starts, after.starts, now)),
+        *_of_policy(known, after, now),
+        *_of_models(known, after, now),
+    )
+
+
+def review(says: str) -> Addition:
+    """Nothing is new, and a person is asked to look all the same."""
+    return Addition("review", "", says)
+
+
+def _of_grants(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
+    lent = {grant.capability for grant in after.grants if grant.lent}
+    for grant in missing(after.grants, before.grants):
+        said = grant_words(grant, lent=grant.capability in lent)
+        yield Addition("grant", "/grants", f"It may{now} call {said}.")
+
+
+def _of_tools(before: Authority, after: Authority) -> Iterator[Addition]:
+    for name, pin in sorted(after.pins.items()):
+        if before.pins.get(name, pin) != pin:
+            says = f"The tool {shown(name)} is not the one that was agreed to any more."
+            yield Addition("tool", "/grants", says)
+
+
+def _of_secrets(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
+    found = [one for one in after.secrets if not one.is_within(before.secrets)]
+    said = {secret_words(one, now): one.pointer for one in reversed(found)}
+    for says, pointer in reversed(said.items()):
+        yield Addition("secret", pointer, says)
+
+
+def _of_accounts(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
+    for name, pointer in after.accounts.items():
+        if name not in before.accounts:
+            yield Addition("account", pointer, f"It{now} uses the account {shown(name)}.")
+
+
+def _of_bounds(before: Authority | None, after: Authority) -> Iterator[Addition]:
+    for name, usual, words in _BOUNDS:
+        amount = after.bounds.get(name, usual)
+        at = f"/execution/{name}"
+        if before is None:
+            if name == _BOUNDS[0][0] or amount > usual:
+                yield Addition("spend", at, f"It may {words.format(_spelt(amount))}.")
+            continue
+        was = before.bounds.get(name, usual)
+        if amount > was:
+            said = words.format(_spelt(amount))
+            yield Addition("spend", at, f"It may now {said} instead of {_spelt(was)}.")
+
+
+def _of_policy(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
+    if _rank(after.write_policy) > _rank(before.write_policy):
+        words = _POLICY_WORDS.get(after.write_policy, f"write by {shown(after.write_policy)}")
+        yield Addition("write_policy", "/execution/write_policy", f"It may{now} {words}.")
+
+
+def _of_models(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
+    for name, pointer in after.models.items():
+        if name not in before.models:
+            yield Addition("model", pointer, f"It{now} asks the model {shown(name)}.")
+
+
+def _rank(policy: str) -> int:
+    """How far a policy goes; one that is not known goes furthest."""
+    return _POLICIES.index(policy) if policy in _POLICIES else len(_POLICIES)
+
+
+def _amount(value: Any, usual: Decimal) -> Decimal:
+    return usual if value is None else Decimal(str(value))
+
+
+def _spelt(amount: Decimal) -> str:
+    return f"{amount.normalize():f}" if amount % 1 else f"{int(amount):,}"
+
+
+def _models(document: Mapping[str, Any], execution: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from _named(document, frozenset({"model"}))
+    if isinstance(execution.get("model"), str):
+        yield execution["model"], "/execution/model"
+
+
+def _named(document: Mapping[str, Any], keys: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """What the steps name under these keys of their configs, nested steps included."""
+    last = (document.get("execution") or {}).get("on_failure")
+    yield from _in_steps(document.get("plan"), "/plan", keys)
+    yield from _in_steps(last, "/execution/on_failure", keys)
+
+
+def _in_steps(steps: Any, at: str, keys: frozenset[str]) -> Iterator[tuple[str, str]]:
+    for place, step in enumerate(steps if isinstance(steps, list | tuple) else ()):
+        config = step.get("config") if isinstance(step, Mapping) else None
+        if not isinstance(config, Mapping):
+            continue
+        here = f"{at}/{place}/config"
+        for key in sorted(keys & config.keys()):
+            if isinstance(config[key], str):
+                yield config[key], f"{here}/{key}"
+        yield from _in_steps(config.get("steps"), f"{here}/steps", keys)
+
+
+_NOTHING: Final = Authority()

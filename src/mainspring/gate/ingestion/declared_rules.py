@@ -1,0 +1,95 @@
+"""What a schema cannot say of an endpoint: hosts, paths, and who asks with which parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.hosts import site_of
+from mainspring.definition.paths import parse_path
+from mainspring.gate.ingestion.declared_mapping import mapping_findings
+
+_LIMITS: Final = Limits()
+
+
+def endpoint_findings(given: Mapping[str, Any], at: str = "") -> list[Finding]:
+    """Everything that is wrong with the request of an endpoint that has the right shape."""
+    found = list(_address(given, at))
+    found += _body(given, at)
+    found += _paging(given, at)
+    if "cursor" in given:
+        found += _path(given["cursor"]["field"], f"{at}/cursor/field", singular=True)
+    if not found:
+        found += _twice(given, at)
+    return found
+
+
+def mapped_findings(mapping: Mapping[str, Any], at: str = "/mapping") -> list[Finding]:
+    """Everything that is wrong with a mapping that has the right shape."""
+    return [*_path(mapping["iterate"], f"{at}/iterate"), *mapping_findings(mapping, at)]
+
+
+def _address(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+    url = given["url"]
+    if "{{" in url:
+        detail = "Nothing is put into the address: it is plain text, and secrets least of all."
+        way = "Put it into query or headers of the endpoint."
+        yield Finding(f"{at}/url", detail, "template_in_url", way)
+    elif site_of(url) is None or "#" in url:
+        detail = "This URL has no host that can be checked."
+        way = "Write it like https://api.example.com/path, without user names and #."
+        yield Finding(f"{at}/url", detail, "bad_url", way)
+
+
+def _body(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+    if "json" in given and given.get("method", "GET") != "POST":
+        detail = "A GET carries no body."
+        yield Finding(f"{at}/json", detail, "body_not_allowed", "Put it into query, or use POST.")
+    conditional = given.get("conditional") and given.get("method") == "POST"
+    if conditional:
+        detail = "Only a GET can ask whether something has changed."
+        yield Finding(f"{at}/conditional", detail, "conditional_post")
+
+
+def _paging(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+    paging = given.get("paging") or {}
+    if "next" in paging:
+        yield from _path(paging["next"], f"{at}/paging/next", singular=True)
+    if ("size" in paging) != ("size_param" in paging) and paging.get("kind") == "page":
+        detail = "How many there are on a page is said with size and size_param together."
+        yield Finding(f"{at}/paging", detail, "paging_size")
+    if paging.get("kind") == "link" and given.get("method") == "POST":
+        detail = "A link is followed with GET; a POST goes on with a cursor or a page number."
+        yield Finding(f"{at}/paging/kind", detail, "paging_link_post")
+
+
+def _twice(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+    """Parameters that two would ask with."""
+    paging, cursor = given.get("paging") or {}, given.get("cursor") or {}
+    known = {name for name, _ in parse_qsl(urlsplit(given["url"]).query, keep_blank_values=True)}
+    known |= set(given.get("query") or {}) | set(given.get("json") or {})
+    wanted = [
+        ("/paging/param", paging.get("param")),
+        ("/paging/size_param", paging.get("size_param")),
+    ]
+    for place, name in [*wanted, ("/cursor/param", cursor.get("param"))]:
+        if name is None:
+            continue
+        if name in known:
+            detail = f"The request says {name!r} already."
+            yield Finding(at + place, detail, "param_twice", "Take it out of the request.")
+        known.add(name)
+
+
+def _path(text: str, at: str, *, singular: bool = False) -> Iterator[Finding]:
+    try:
+        path = parse_path(text, _LIMITS)
+    except Invalid as problem:
+        yield Finding(at, problem.detail, problem.code, problem.suggestion)
+        return
+    if singular and not path.singular:
+        detail = "This path may lead to several places; one is needed."
+        yield Finding(at, detail, "path_not_singular", "Write it like $.meta.next.")

@@ -1,0 +1,226 @@
+"""The arguments and answers of ingest_from_endpoint, as JSON Schema.
+
+The parts are those of a declarative integration, so that a recipe and the step that it becomes
+are written in the same words. Nothing in them is a template of the run, except that secrets may
+stand in headers and query.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.workspace.pages.content import LONGEST_TYPE, TYPE_PATTERN
+
+METHODS: Final = ("GET", "POST")
+MOST_PAGES: Final = 400
+USUAL_PAGES: Final = 20
+MOST_LISTED: Final = 250
+
+Schema = dict[str, Any]
+
+_WORD: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 100}
+_PATH: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 1_000}
+_TEXT: Final[Schema] = {"type": "string", "maxLength": 20_000}
+OP: Final[Schema] = {
+    "type": "string", "pattern": "^[a-z][a-z0-9_]{0,39}$",
+    "x-mainspring-says": "An op is small letters, digits and underscores, such as snapshot.",
+}  # fmt: skip
+SOURCE: Final[Schema] = {
+    "type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$",
+    "x-mainspring-says": "A slug is small letters, digits and dashes, such as coinmarketcap-top10.",
+}  # fmt: skip
+METHOD: Final[Schema] = {
+    "enum": list(METHODS),
+    "x-mainspring-says": "A declarative integration reads: its method is GET, or POST with a "
+    "question as JSON.",
+}
+URL: Final[Schema] = {"type": "string", "minLength": 8, "maxLength": 4_000}
+HEADERS: Final[Schema] = {
+    "type": "object",
+    "maxProperties": 30,
+    "propertyNames": {"maxLength": 128, "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},
+    "additionalProperties": {"type": "string", "maxLength": 4_000},
+}
+QUERY: Final[Schema] = {
+    "type": "object",
+    "maxProperties": 50,
+    "additionalProperties": {"type": "string", "maxLength": 4_000},
+}
+MAPPING: Final[Schema] = plain_object(
+    {
+        "iterate": {"description": "A JSONPath to every item of the answer.", **_PATH},
+        "page_type": {"type": "string", "maxLength": LONGEST_TYPE, "pattern": TYPE_PATTERN},
+        "source_ref_prefix": {"type": "string", "minLength": 1, "maxLength": 60},
+        "source_ref": {
+            "description": "By what an item is known: the same never makes a second page.",
+            "type": "string", "minLength": 1, "maxLength": 500,
+        },
+        "title": {"type": "string", "minLength": 1, "maxLength": 1_000},
+        "frontmatter": {
+            "description": "Every value comes out as text.",
+            "type": "object", "maxProperties": 100, "additionalProperties": _TEXT,
+        },
+        "body": _TEXT,
+    },
+    ["iterate", "page_type", "source_ref_prefix", "source_ref", "title"],
+)  # fmt: skip
+_PAGES: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": MOST_PAGES}
+PAGING: Final[Schema] = {
+    **plain_object(
+        {
+            "kind": {"enum": ["cursor", "page", "link"]},
+            "next": {"description": "cursor: where an answer says the next one.", **_PATH},
+            "param": {"description": "cursor and page: what it is asked with.", **_WORD},
+            "start": {"type": "integer", "minimum": 0, "maximum": 1_000_000},
+            "size_param": _WORD,
+            "size": {"type": "integer", "minimum": 1, "maximum": 1_000},
+            "max_pages": {"default": USUAL_PAGES, **_PAGES},
+        },
+        ["kind"],
+    ),
+    "allOf": [
+        {
+            "if": {"properties": {"kind": {"const": "cursor"}}},
+            "then": {
+                "required": ["next", "param"],
+                "properties": {"start": False, "size_param": False, "size": False},
+            },
+        },
+        {
+            "if": {"properties": {"kind": {"const": "page"}}},
+            "then": {"required": ["param"], "properties": {"next": False}},
+        },
+        {
+            "if": {"properties": {"kind": {"const": "link"}}},
+            "then": {"properties": dict.fromkeys(("next", "param", "start", "size_param"), False)},
+        },
+    ],
+}
+CURSOR: Final[Schema] = plain_object(
+    {
+        "field": {"description": "A JSONPath in each item to what grows.", **_PATH},
+        "param": {"description": "What is asked with the highest one so far.", **_WORD},
+        "initial": {"type": "string", "minLength": 1, "maxLength": 200},
+    },
+    ["field", "param"],
+)
+RATE: Final[Schema] = plain_object(
+    {"min_seconds": {"type": "number", "minimum": 0, "maximum": 60}}, ["min_seconds"]
+)
+_SOME_MAPPING: Final = {
+    "iterate": "$.data[*]",
+    "page_type": "crypto_coin_snapshot",
+    "source_ref_prefix": "cmc:",
+    "source_ref": "{{symbol}}@{{last_updated}}",
+    "title": "{{name}} ({{symbol}}) — ${{quote.USD.price}}",
+    "frontmatter": {"symbol": "{{symbol}}", "price_usd": "{{quote.USD.price}}"},
+}
+_SOME: Final = {
+    "source": "coinmarketcap-top10",
+    "op": "snapshot",
+    "method": "GET",
+    "url": "https://api.example.com/listings?limit=10",
+    "mapping": _SOME_MAPPING,
+}
+
+
+def _none(schema: Schema) -> Schema:
+    """Data and not a template of the run, whatever braces are in it."""
+    return {**schema, "x-mainspring-scope": "none"}
+
+
+INPUT: Final = object_schema(
+    {
+        "source": _none({"description": "The slug of the integration.", **SOURCE}),
+        "op": _none({"description": "Which of its endpoints this is.", **OP}),
+        "method": _none(METHOD),
+        "url": _none(URL),
+        "headers": HEADERS,
+        "query": QUERY,
+        "json": _none({"description": "The question of a POST.", "type": "object"}),
+        "mapping": _none(MAPPING),
+        "paging": _none(PAGING),
+        "conditional": _none(
+            {"description": "Ask only for what has changed, by ETag.", "type": "boolean"}
+        ),
+        "cursor": _none(CURSOR),
+        "rate": _none(
+            plain_object(
+                {
+                    **RATE["properties"],
+                    "waits_first": {
+                        "description": "Another endpoint was asked just before.",
+                        "type": "boolean",
+                    },
+                },
+                ["min_seconds"],
+            )
+        ),
+    },
+    ["source", "op", "url", "mapping"],
+    [
+        _SOME,
+        {
+            **_SOME,
+            "method": "POST",
+            "json": {"limit": 50},
+            "paging": {"kind": "cursor", "next": "$.next_cursor", "param": "cursor"},
+        },
+        {
+            **_SOME,
+            "paging": {"kind": "page", "param": "page", "start": 1, "max_pages": 5},
+            "cursor": {"field": "$.updated_at", "param": "since"},
+            "rate": {"min_seconds": 1},
+        },
+        {**_SOME, "paging": {"kind": "link"}, "conditional": True},
+    ],
+    [
+        ({"source": "cmc", "op": "snapshot", "url": "https://a.example/"}, "what of it is kept?"),
+        ({**_SOME, "method": "DELETE"}, "it reads"),
+        ({**_SOME, "op": "Take snapshot"}, "small letters"),
+        ({**_SOME, "paging": {"kind": "cursor"}}, "where does an answer say the next one?"),
+        ({**_SOME, "paging": {"kind": "link", "param": "page"}}, "a link says it all"),
+        ({**_SOME, "mapping": {**_SOME_MAPPING, "frontmatter": {"rank": 1}}}, "text alone"),
+        ({**_SOME, "rate": {"min_seconds": 3_600}}, "a run would take for ever"),
+    ],
+)
+OUTPUT: Final = object_schema(
+    {
+        "source": {"type": "string"},
+        "op": {"type": "string"},
+        "ingested_count": {
+            "description": "How many pages are new or say something new.",
+            "type": "integer",
+        },
+        "page_slugs": {
+            "description": f"Those pages; the first {MOST_LISTED}.",
+            "type": "array",
+            "items": {"type": "string"},
+        },
+        "errors": {
+            "description": "What could not be read or kept; the others went on.",
+            "type": "array",
+            "items": plain_object(
+                {
+                    "source_ref": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "code": {"type": "string"},
+                }
+            ),
+        },
+        "more": {"description": "There is more, for the next run.", "type": "boolean"},
+        "note": {"type": "string"},
+    },
+    ["source", "op", "ingested_count", "page_slugs", "more"],
+    [
+        {
+            "source": "coinmarketcap-top10",
+            "op": "snapshot",
+            "ingested_count": 1,
+            "page_slugs": ["bitcoin-btc-64012-5-0c94b1aa"],
+            "more": False,
+        }
+    ],
+    [({"source": "coinmarketcap-top10"}, "what came of it?")],
+)

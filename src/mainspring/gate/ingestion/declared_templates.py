@@ -1,0 +1,157 @@
+"""Templates of a mapping: ``{{dotted.path}}`` against one item, and nothing else.
+
+They are data through and through. What an item says is put in as text and never read again, so
+braces in it stay braces. A value comes out as it was written: every digit of a number, ``true``,
+``false`` and ``null`` as JSON spells them, an object or a list as JSON. How it is shown is the
+business of whoever shows it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding
+
+LONGEST: Final = 10_000
+_MOST_PLACES: Final = 200
+_BRACES: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_PART: Final = re.compile(r"[^\W][\w@$#-]*|[@$#_-][\w@$#-]*")
+_FORMAT: Final = re.compile(r"\{[A-Za-z_][\w.]*:[^{}]*\}")
+_RUN: Final = re.compile(r"run_iso\w*|run\.(?:id|iso\w*|at|now|started_at|time)|now(?:\(\))?")
+_NOWHERE: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A place of an item, by names; a number is a position in a list."""
+
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTemplate:
+    """Text and places, in order."""
+
+    pieces: tuple[str | Path, ...]
+
+    def render(self, item: Any, spelt: Mapping[int, str]) -> str:
+        """The text for one item; a place that is not there is empty."""
+        return "".join(
+            one if isinstance(one, str) else spell(found_at(item, one), spelt)
+            for one in self.pieces
+        )
+
+    def lacks(self, item: Any) -> Path | None:
+        """The first place that says nothing by which the item could be known."""
+        for one in self.pieces:
+            if isinstance(one, Path):
+                value = found_at(item, one)
+                empty = value is _NOWHERE or value is None or value == ""
+                if empty or isinstance(value, dict | list):
+                    return one
+        return None
+
+
+def found_at(item: Any, path: Path) -> Any:
+    """The value at a place; a value of its own where there is none."""
+    value = item
+    for part in path.parts:
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isascii() and part.isdigit() and len(part) < 7:
+            if int(part) >= len(value):
+                return _NOWHERE
+            value = value[int(part)]
+        else:
+            return _NOWHERE
+    return value
+
+
+def spell(value: Any, spelt: Mapping[int, str]) -> str:
+    """A value as text: numbers as they were written, everything else as JSON spells it."""
+    if value is _NOWHERE:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return spelt.get(id(value)) or repr(value)
+    if isinstance(value, dict):
+        inside = (
+            f"{json.dumps(k, ensure_ascii=False)}:{_inner(v, spelt)}" for k, v in value.items()
+        )
+        return "{" + ",".join(inside) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_inner(one, spelt) for one in value) + "]"
+    return json.dumps(value)
+
+
+def _inner(value: Any, spelt: Mapping[int, str]) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else spell(value, spelt)
+
+
+def read_template(text: str, at: str) -> tuple[ItemTemplate, list[Finding]]:
+    """A template, and everything that is wrong with it."""
+    findings = list(_wrong_text(text, at))
+    pieces: list[str | Path] = []
+    done = 0
+    for found in _BRACES.finditer(text):
+        pieces += [text[done : found.start()]] if found.start() > done else []
+        done = found.end()
+        inside = found[1].strip()
+        problem = _wrong_place(inside, at)
+        if problem is None:
+            pieces.append(Path(tuple(inside.split("."))))
+        else:
+            findings.append(problem)
+    pieces += [text[done:]] if done < len(text) else []
+    return ItemTemplate(tuple(pieces)), findings
+
+
+def _wrong_text(text: str, at: str) -> Iterator[Finding]:
+    if len(text) > LONGEST:
+        yield Finding(at, f"A template has at most {LONGEST:,} characters.", "template_long")
+    if text.count("{{") > _MOST_PLACES:
+        yield Finding(at, f"A template has at most {_MOST_PLACES} places.", "template_long")
+    bare = _BRACES.sub("", text)
+    if "{{" in bare or "}}" in bare:
+        detail = "Two braces begin a place and two end it; here one side is missing."
+        yield Finding(at, detail, "template_braces", "Write it like {{symbol}}.")
+    elif "{%" in bare or "{#" in bare:
+        detail = "A mapping has places such as {{symbol}}, and no conditions, loops or comments."
+        yield Finding(at, detail, "template_statement")
+    elif _FORMAT.search(bare):
+        yield _format_spec(_FORMAT.findall(bare)[0], at)
+
+
+def _wrong_place(inside: str, at: str) -> Finding | None:
+    if not inside:
+        return Finding(at, "There is no name between the braces.", "template_empty")
+    if inside.startswith(("publisher.", "secrets.")):
+        detail = "A secret never goes into a page."
+        way = "Secrets stand in the headers and the query of an endpoint."
+        return Finding(at, detail, "secret_in_mapping", way)
+    if _RUN.fullmatch(inside):
+        detail = f"There is no {{{{{inside}}}}}: a mapping knows the item and nothing of the run."
+        way = "Use what the answer says itself, such as {{id}}@{{last_updated}}."
+        return Finding(at, detail, "run_variable", way)
+    if ":" in inside:
+        return _format_spec(f"{{{{{inside}}}}}", at)
+    if "|" in inside or "(" in inside:
+        detail = "A mapping has no filters and no functions; values come out as they are."
+        return Finding(at, detail, "template_filter", "Change the value where it is shown.")
+    if not all(_PART.fullmatch(part) or part.isdigit() for part in inside.split(".")):
+        detail = f"{inside[:80]!r} is no path of names and dots."
+        return Finding(at, detail, "template_path", "Write it like {{quote.USD.price}}.")
+    return None
+
+
+def _format_spec(written: str, at: str) -> Finding:
+    detail = f"{written[:80]} has a format, and there are none: values keep every digit."
+    return Finding(at, detail, "format_spec", "Format it where it is shown, not where it is read.")

@@ -1,0 +1,185 @@
+"""What offers whole workspaces as files: to people, to their tokens, and to no run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    CapabilityHandler,
+    Effect,
+)
+from mainspring.contracts.errors import TooLarge
+from mainspring.contracts.object_schema import object_schema, plain_object
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.roles import Permission
+from mainspring.recipes.carrying.bringing import Bringing
+from mainspring.recipes.carrying.files import MARKER, to_files
+from mainspring.recipes.carrying.reading import LONGEST_PATH, MOST_FILES, read_files
+from mainspring.recipes.carrying.taking import Taking, notes
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.workspace.workflows.attached import Around
+
+Schema = dict[str, Any]
+
+_SOME_MARKER: Final = '{\n  "format": "mainspring.workspace",\n  "needs": {},\n  "version": 1\n}\n'
+_SOME_FILES: Final = {MARKER: _SOME_MARKER}
+_FILES: Final[Schema] = {
+    "description": "The text of each file by its path, such as automations/report.json.",
+    "type": "object",
+    "maxProperties": MOST_FILES,
+    "propertyNames": {"maxLength": LONGEST_PATH},
+    "additionalProperties": {"type": "string"},
+}
+_TEXT: Final[Schema] = {"type": "string"}
+_MAYBE: Final[Schema] = {"type": ["string", "null"]}
+_NOTE: Final = plain_object(
+    {"pointer": _TEXT, "detail": _TEXT, "code": _TEXT, "suggestion": _TEXT},
+    ["pointer", "detail", "code"],
+)
+_THING: Final = plain_object(
+    {
+        "kind": {"enum": ["board", "automation", "workflow", "prompt"]},
+        "name": _TEXT,
+        "path": _TEXT,
+        "what": {"enum": ["made", "unchanged", "changed", "renamed"]},
+        "id": {"description": "What it is here; null where it is not there yet.", **_MAYBE},
+        "renamed_from": _MAYBE,
+        "consent_id": {"description": "What waits for a person, of an automation.", **_MAYBE},
+    }
+)
+_SOME_THING: Final = {
+    "kind": "automation",
+    "name": "Weekly report",
+    "path": "automations/weekly-report.json",
+    "what": "made",
+    "id": "01900000-0000-7000-8000-00000000000a",
+    "renamed_from": None,
+    "consent_id": "01900000-0000-7000-8000-00000000000d",
+}
+
+
+def carrying_capabilities(house: Around) -> tuple[Capability, ...]:
+    """Both ways: a workspace as files, and files as things of a workspace."""
+    return (_export(house), _import(house))
+
+
+def _export(house: Around) -> Capability:
+    return Capability(
+        id="export_workspace",
+        description="Export the workspace as files\n\n"
+        "Every automation, board, workflow and saved request that is not archived, each as a file "
+        "fit for Git, by its path. Ids are written as references and secrets by their names. "
+        "notes tells what would mean nothing elsewhere. Rows of boards only where they are asked "
+        "for.",
+        input_schema=object_schema(
+            {
+                "rows": {
+                    "description": "The rows of boards too.",
+                    "type": "boolean",
+                    "default": False,
+                }
+            },
+            (),
+            [{}, {"rows": True}],
+            [({"rows": "all"}, "yes or no"), ({"folder": "x"}, "files are answered, not written")],
+        ),
+        output_schema=object_schema(
+            {"files": _FILES, "notes": {"type": "array", "items": _NOTE}},
+            ("files", "notes"),
+            [{"files": _SOME_FILES, "notes": []}],
+            [({"notes": []}, "where are the files?")],
+        ),
+        handler=_exporting(house),
+        annotations=Annotations(
+            effect=Effect.READ, transactional=True, seconds=1.0, audience=Audience.PEOPLE,
+            permission=Permission.EDIT,
+        ),
+    )  # fmt: skip
+
+
+def _import(house: Around) -> Capability:
+    return Capability(
+        id="import_workspace",
+        description="Import a workspace from files\n\n"
+        "What export_workspace answers, here or elsewhere. All of it is judged first and all of "
+        "it is stored, or nothing. Automations are paused and wait for the consent of a person. "
+        "A thing that is here under its name and says the same is left as it is; on_clash decides "
+        "about one that says something else. Problems are told as file#/place.",
+        input_schema=object_schema(
+            {
+                "files": _FILES,
+                "on_clash": {
+                    "description": "What to do with a name that another thing has.",
+                    "enum": ["refuse", "new_version", "rename"],
+                    "default": "refuse",
+                },
+                "dry_run": {
+                    "description": "Say what would happen, and store nothing.",
+                    "type": "boolean",
+                    "default": False,
+                },
+            },
+            ("files",),
+            [{"files": _SOME_FILES}, {"files": _SOME_FILES, "dry_run": True}],
+            [
+                ({}, "which files?"),
+                ({"files": {MARKER: {}}}, "a file is text"),
+                ({"files": _SOME_FILES, "on_clash": "overwrite"}, "there is no such way"),
+            ],
+        ),
+        output_schema=object_schema(
+            {
+                "dry_run": {"type": "boolean"},
+                "things": {"type": "array", "items": _THING},
+                "left": {
+                    "description": "What of the files was not brought in, and why.",
+                    "type": "array",
+                    "items": plain_object({"path": _TEXT, "why": _TEXT}),
+                },
+            },
+            ("dry_run", "things", "left"),
+            [{"dry_run": False, "things": [_SOME_THING], "left": []}],
+            [({"things": []}, "was it done?")],
+        ),
+        handler=_importing(house),
+        annotations=Annotations(
+            effect=Effect.KEEP, transactional=True, seconds=3.0, audience=Audience.PEOPLE,
+            permission=Permission.EDIT, arguments_bytes=house.limits.import_bytes,
+        ),
+    )  # fmt: skip
+
+
+def _exporting(house: Around) -> CapabilityHandler:
+    async def export(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        limits = house.limits
+        words = await house.words.words(ctx.actor.workspace_id, {})
+        carried = await Taking(ctx, limits).take(words, rows=bool(given.get("rows", False)))
+        files = to_files(carried)
+        if sum(map(len, files.values())) > limits.import_bytes:
+            raise TooLarge(
+                f"The workspace is larger than {limits.import_bytes:,} bytes as files.",
+                code="files_too_large",
+                suggestion="Leave the rows of boards out, or archive what is not used.",
+            )
+        return {"files": files, "notes": [one.as_dict() for one in notes(carried)]}
+
+    return export
+
+
+def _importing(house: Around) -> CapabilityHandler:
+    async def bring(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        carried = read_files(given["files"], house.limits)
+        dry_run = bool(given.get("dry_run", False))
+        told = await Bringing(ctx, house).bring(
+            carried, given.get("on_clash", "refuse"), dry_run=dry_run
+        )
+        idle = all(one["what"] == "unchanged" for one in told["things"])
+        return Unchanged(told) if dry_run or idle else told
+
+    return bring

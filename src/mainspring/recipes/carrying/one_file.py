@@ -1,0 +1,33 @@
+"""A single file with automations, taken as a workspace that holds nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.pointers import under
+from mainspring.recipes.carrying.carried import Carried, Thing, named
+from mainspring.recipes.carrying.references import mark_all
+from mainspring.workspace.portable import FORMAT
+
+
+def read_one_file(value: Any) -> Carried:
+    """An export of many automations, or one definition."""
+    listed: Any = [value]
+    if isinstance(value, Mapping) and value.get("format") == FORMAT:
+        listed = value.get("automations")
+    if not isinstance(listed, list):
+        raise _no_automations("/automations")
+    things = []
+    for place, document in enumerate(listed):
+        if not isinstance(document, Mapping) or not isinstance(document.get("name"), str):
+            raise _no_automations(under("", "automations", place))
+        content: dict[str, Any] = mark_all(dict(document), {})
+        things.append(Thing("automation", str(place), content))
+    return Carried(tuple(thing for _, thing in named(things)))
+
+
+def _no_automations(pointer: str) -> Invalid:
+    detail = "This is neither a definition nor an export of automations."
+    return Invalid(detail, code="invalid_import", findings=[Finding(pointer, detail, "type")])

@@ -1,0 +1,283 @@
+"""Files read back into things; whoever wrote them is a stranger.
+
+Nothing is opened, run or stored here. Every problem is told with its file and the place in it,
+as in ``automations/report.json#/plan/0/config``, and with any problem nothing is read at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_text import read_json
+from mainspring.definition.pointers import under
+from mainspring.definition.words import did_you_mean
+from mainspring.recipes.carrying.carried import FOLDER_OF, TITLE_OF, Carried, Thing, ThingKind
+from mainspring.recipes.carrying.files import (
+    DASHBOARD,
+    DASHBOARD_FILE,
+    FORMAT,
+    MARKER,
+    RECIPES,
+    ROWS_FILE,
+    SETTINGS,
+    VERSION,
+    join_sources,
+)
+from mainspring.recipes.carrying.naming import alike, is_part
+from mainspring.recipes.carrying.references import Reference, fill_all
+
+MOST_FILES: Final = 5_000
+MOST_FINDINGS: Final = 100
+LONGEST_PATH: Final = 300
+LONGEST_NAME: Final = 200
+LONGEST_PROMPT: Final = 4_000
+_KIND_OF: Final = {folder: kind for kind, folder in FOLDER_OF.items()}
+_WHOLE: Final = re.compile(rf"({'|'.join(_KIND_OF)})/([^/]+)\.json")
+_BESIDE: Final = re.compile(r"automations/([^/]+)/([^/]+)\.ts|boards/([^/]+)/rows/([^/]+)\.jsonl")
+_PAGE: Final = re.compile(rf"boards/([^/]+)/{re.escape(DASHBOARD)}")
+_ALONE: Final = (MARKER, SETTINGS, RECIPES)
+# What stands for a text that is no JSON, which has been told.
+_BROKEN: Final = object()
+
+
+def is_ours(path: str) -> bool:
+    """Whether a path is one that a workspace may be written to."""
+    if path in _ALONE:
+        return True
+    found = _WHOLE.fullmatch(path) or _BESIDE.fullmatch(path) or _PAGE.fullmatch(path)
+    if found is None or len(path) > LONGEST_PATH:
+        return False
+    parts = [part for part in found.groups() if part is not None]
+    return all(is_part(part) for part in parts if part not in _KIND_OF)
+
+
+def read_files(files: Mapping[str, str], limits: Limits) -> Carried:
+    """Everything that the files say, or ``Invalid`` with what is wrong with them."""
+    reader = _Reader(files, limits)
+    carried = reader.read()
+    if reader.findings:
+        raise Invalid(
+            "Nothing was imported: the files have problems.",
+            code="invalid_import",
+            findings=reader.findings,
+        )
+    return carried
+
+
+class _Reader:
+    def __init__(self, files: Mapping[str, str], limits: Limits) -> None:
+        self._files, self._limits = files, limits
+        self._used: set[str] = set()
+        self.findings: list[Finding] = []
+
+    def read(self) -> Carried:
+        if not self._paths_are_good() or not self._is_marked():
+            return Carried()
+        things = [
+            thing
+            for path, found in ((path, _WHOLE.fullmatch(path)) for path in sorted(self._files))
+            if found is not None
+            for thing in self._thing(path, _KIND_OF[found[1]], found[2])
+        ]
+        settings = self._object(SETTINGS) if SETTINGS in self._files else {}
+        recipes = self._recipes() if RECIPES in self._files else ()
+        carried = Carried(tuple(things), settings or {}, recipes)
+        self._look_for_unused()
+        self._look_for_doubles(carried)
+        self._follow(carried)
+        return carried
+
+    def _note(self, pointer: str, detail: str, code: str, suggestion: str | None = None) -> None:
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(Finding(pointer, detail, code, suggestion))
+
+    def _paths_are_good(self) -> bool:
+        if len(self._files) > MOST_FILES:
+            self._note("", f"At most {MOST_FILES:,} files are read.", "too_many_files")
+            return False
+        size = sum(len(text.encode("utf-8", "replace")) for text in self._files.values())
+        if size > self._limits.import_bytes:
+            most = self._limits.import_bytes
+            detail = f"The files are {size:,} bytes together; at most {most:,} are read."
+            self._note("", detail, "files_too_large", "Leave the rows of boards out.")
+            return False
+        for path in self._files:
+            if not is_ours(path):
+                shown = path[:LONGEST_PATH]
+                detail = f"{shown!r} is not a file of a workspace."
+                self._note(shown, detail, "unknown_file", "Take it out, or give it another name.")
+        for first, second in alike(self._files):
+            detail = f"{first!r} and {second!r} are one file where capitals do not count."
+            self._note(second, detail, "file_twice", "Give one of them another name.")
+        return not self.findings
+
+    def _is_marked(self) -> bool:
+        if MARKER not in self._files:
+            detail = f"There is no {MARKER}, so this is not a workspace as files."
+            self._note(MARKER, detail, "no_marker", "`mainspring export --folder` writes one.")
+            return False
+        marker = self._object(MARKER)
+        if marker is None:
+            return False
+        if marker.get("format") != FORMAT:
+            detail = f"The format of a workspace as files is {FORMAT!r}."
+            self._note(f"{MARKER}#/format", detail, "unknown_format")
+        version = marker.get("version")
+        if type(version) is not int or version != VERSION:
+            detail = f"This release reads version {VERSION} of workspaces as files."
+            self._note(f"{MARKER}#/version", detail, "unknown_version")
+        self._only(MARKER, marker, ("format", "version", "needs"))
+        return not self.findings
+
+    def _thing(self, path: str, kind: ThingKind, slug: str) -> list[Thing]:
+        content = self._object(path)
+        if content is None:
+            return []
+        title = content.get(TITLE_OF[kind])
+        if not isinstance(title, str) or not title.strip() or len(title) > LONGEST_NAME:
+            name = TITLE_OF[kind]
+            detail = f"The {name} must be text of 1 to {LONGEST_NAME} characters."
+            self._note(f"{path}#/{name}", detail, name)
+            return []
+        if kind == "automation":
+            return [self._automation(slug, content)]
+        if kind == "board":
+            return [self._board(slug, content)]
+        if kind == "prompt":
+            self._prompt(path, content)
+        return [Thing(kind, slug, content)]
+
+    def _automation(self, slug: str, content: dict[str, Any]) -> Thing:
+        here = f"automations/{slug}.json#"
+        joined, beside = join_sources(
+            content, lambda name, at: self._text(f"automations/{slug}", name, f"{here}{at}")
+        )
+        paths = {at: f"automations/{slug}/{name}" for at, name in beside.items()}
+        return Thing("automation", slug, joined, beside=paths)
+
+    def _board(self, slug: str, content: dict[str, Any]) -> Thing:
+        folder, here = f"boards/{slug}", f"boards/{slug}.json#"
+        beside = {}
+        if DASHBOARD_FILE in content and "dashboard" not in content:
+            name = content.pop(DASHBOARD_FILE)
+            page = self._text(folder, name, f"{here}/{DASHBOARD_FILE}")
+            if page is not None:
+                content["dashboard"] = page
+                beside["/dashboard"] = f"{folder}/{name}"
+        rows: dict[str, list[dict[str, Any]]] = {}
+        datasets = content.get("datasets")
+        for place, dataset in enumerate(datasets if isinstance(datasets, list) else ()):
+            if isinstance(dataset, dict) and ROWS_FILE in dataset:
+                at = f"{here}{under('', 'datasets', place, ROWS_FILE)}"
+                name = dataset.pop(ROWS_FILE)
+                text = self._text(folder, name, at)
+                if text is not None and isinstance(dataset.get("name"), str):
+                    rows[dataset["name"]] = self._lines(f"{folder}/{name}", text)
+                    beside[under("", "rows", dataset["name"])] = f"{folder}/{name}"
+        return Thing("board", slug, content, rows, beside)
+
+    def _prompt(self, path: str, content: Mapping[str, Any]) -> None:
+        text = content.get("text")
+        if not isinstance(text, str) or not 0 < len(text) <= LONGEST_PROMPT:
+            detail = f"The text must be text of 1 to {LONGEST_PROMPT:,} characters."
+            self._note(f"{path}#/text", detail, "text")
+        self._only(path, content, ("name", "text"))
+
+    def _recipes(self) -> tuple[Mapping[str, Any], ...]:
+        found = self._value(RECIPES)
+        if isinstance(found, list) and all(isinstance(one, dict) for one in found):
+            return tuple(found)
+        if found is not _BROKEN:
+            self._note(f"{RECIPES}#", "This must be a list of installed recipes.", "type")
+        return ()
+
+    def _lines(self, path: str, text: str) -> list[dict[str, Any]]:
+        rows = []
+        for number, line in enumerate(text.split("\n")):
+            if not line.strip():
+                continue
+            row = self._parsed(line, f"{path}#{under('', number)}")
+            if isinstance(row, dict):
+                rows.append(row)
+            elif row is not _BROKEN:
+                self._note(f"{path}#{under('', number)}", "A row is an object.", "type")
+        return rows
+
+    def _text(self, folder: str, name: Any, at: str) -> str | None:
+        """The text of a file beside the one that names it."""
+        path = f"{folder}/{name}"
+        if not isinstance(name, str) or not is_ours(path) or path not in self._files:
+            shown = str(name)[:100]
+            self._note(at, f"There is no file {shown!r} in {folder}/.", "no_file")
+            return None
+        self._used.add(path)
+        text = self._files[path]
+        if "\x00" in text or len(text.encode("utf-8", "replace")) > self._limits.import_bytes:
+            self._note(f"{path}#", "The file holds what is no text.", "file_encoding")
+            return None
+        return text
+
+    def _object(self, path: str) -> dict[str, Any] | None:
+        found = self._value(path)
+        if isinstance(found, dict):
+            return found
+        if found is not _BROKEN:
+            self._note(f"{path}#", "The file must hold one JSON object.", "type")
+        return None
+
+    def _value(self, path: str) -> Any:
+        return self._parsed(self._files[path], f"{path}#")
+
+    def _parsed(self, text: str, at: str) -> Any:
+        try:
+            return read_json(text, self._limits)
+        except Invalid as problem:
+            for one in problem.findings:
+                self._note(f"{at}{one.pointer}", one.detail, one.code, one.suggestion)
+            return _BROKEN
+
+    def _only(self, path: str, value: Mapping[str, Any], known: tuple[str, ...]) -> None:
+        for key in value:
+            if key not in known:
+                hint = did_you_mean(key, known)
+                at = f"{path}#{under('', key)}"
+                self._note(at, f"There is no {key[:64]!r} in this file.", "unknown_key", hint)
+
+    def _look_for_unused(self) -> None:
+        if self.findings:
+            # What names it may be what is broken.
+            return
+        for path in sorted(self._files.keys() - self._used - set(_ALONE)):
+            if _WHOLE.fullmatch(path) is None:
+                self._note(path, "No other file names this one.", "unused_file", "Take it out.")
+
+    def _look_for_doubles(self, carried: Carried) -> None:
+        kinds: tuple[ThingKind, ...] = ("automation", "prompt")
+        for kind in kinds:
+            seen: set[str] = set()
+            for thing in carried.of(kind):
+                if thing.name in seen:
+                    detail = f"There are two {kind}s called {thing.name!r} in here."
+                    self._note(f"{thing.path}#/name", detail, "name_taken")
+                seen.add(thing.name)
+
+    def _follow(self, carried: Carried) -> None:
+        for thing in carried.things:
+            if thing.kind == "prompt":
+                continue
+            _, lost = fill_all(dict(thing.content), self._known)
+            for one in lost:
+                detail = (
+                    f"{one.text[:100]!r} is not a whole reference."
+                    if one.reference is None
+                    else f"There is no {one.reference.path}, which {one.text[:150]!r} refers to."
+                )
+                hint = "Text that is meant as it stands has two dollars."
+                self._note(thing.place(one.pointer), detail, "no_reference", hint)
+
+    def _known(self, reference: Reference) -> str | None:
+        return str(reference) if reference.path in self._files else None

@@ -1,0 +1,151 @@
+"""Ids written as references, and back: ``$board(revenue)`` is the board in boards/revenue.json.
+
+A reference may stand anywhere in a text, in the source of a script too. Text that only looks
+like one is told apart by its dollars: two of them stand for one, and an odd number of them
+begins a reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+from mainspring.definition.pointers import under
+
+Kind = Literal["automation", "board", "workflow"]
+# What may be referred to, and the folder that it stands in.
+FOLDERS: Final[Mapping[Kind, str]] = {
+    "automation": "automations",
+    "board": "boards",
+    "workflow": "workflows",
+}
+_WORDS: Final = "|".join(FOLDERS)
+_HEX: Final = "[0-9a-fA-F]"
+_ID: Final = rf"(?<![0-9A-Za-z_-]){_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?![0-9A-Za-z_-])"
+_MARKABLE: Final = re.compile(rf"(?P<dollars>\$*)(?:(?P<id>{_ID})|(?P<word>(?:{_WORDS})\())")
+_MARKED: Final = re.compile(
+    rf"(?P<dollars>\$+)(?P<kind>{_WORDS})\((?:(?P<slug>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})\))?"
+)
+ID: Final = re.compile(_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A thing of a folder, by its kind and the name of its file."""
+
+    kind: Kind
+    slug: str
+
+    @property
+    def path(self) -> str:
+        return f"{FOLDERS[self.kind]}/{self.slug}.json"
+
+    def __str__(self) -> str:
+        return f"${self.kind}({self.slug})"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A place where a reference leads nowhere."""
+
+    pointer: str
+    # What stands there.
+    text: str
+    reference: Reference | None
+
+
+def marked(text: str, ids: Mapping[str, Reference]) -> str:
+    """The text with each id that is known as a reference."""
+
+    def mark(found: re.Match[str]) -> str:
+        dollars = found["dollars"]
+        if found["word"] is not None:
+            return dollars * 2 + found["word"]
+        reference = ids.get(found["id"].lower())
+        return found[0] if reference is None else f"{dollars * 2}{reference}"
+
+    return _MARKABLE.sub(mark, text)
+
+
+def filled(
+    text: str,
+    find: Callable[[Reference], str | None],
+    lost: Callable[[str, Reference | None], None],
+) -> str:
+    """The text with each reference as what it stands for; those that are lost are told."""
+
+    def fill(found: re.Match[str]) -> str:
+        dollars, slug = found["dollars"], found["slug"]
+        rest = found[0][len(dollars) :]
+        if len(dollars) % 2 == 0:
+            return dollars[: len(dollars) // 2] + rest
+        reference = None if slug is None else Reference(cast(Kind, found["kind"]), slug)
+        value = None if reference is None else find(reference)
+        if value is None:
+            lost(found[0], reference)
+            return found[0]
+        return dollars[: len(dollars) // 2] + value
+
+    return _MARKED.sub(fill, text)
+
+
+def mark_all(value: Any, ids: Mapping[str, Reference]) -> Any:
+    """The same for every text in a value."""
+    return _mapped(value, "", lambda text, at: marked(text, ids))
+
+
+def fill_all(value: Any, find: Callable[[Reference], str | None]) -> tuple[Any, list[Lost]]:
+    """The value with every reference filled, and where one leads nowhere."""
+    found: list[Lost] = []
+
+    def fill(text: str, at: str) -> str:
+        return filled(text, find, lambda shown, one: found.append(Lost(at, shown, one)))
+
+    return _mapped(value, "", fill), found
+
+
+def rename_all(value: Any, names: Mapping[Reference, Reference]) -> Any:
+    """The value with references to other names of files; what leads nowhere stays."""
+
+    def rename(text: str, at: str) -> str:
+        del at
+        return _MARKED.sub(lambda found: _renamed(found, names), text)
+
+    return _mapped(value, "", rename)
+
+
+def masked(value: Any) -> Any:
+    """The value without ids and references: what is the same in every workspace."""
+    return _mapped(value, "", lambda text, at: ID.sub("", _MARKED.sub("", text)))
+
+
+def left_ids(value: Any) -> Iterator[tuple[str, str]]:
+    """Ids that are no references, each with its place: they mean nothing elsewhere."""
+    found: list[tuple[str, str]] = []
+
+    def look(text: str, at: str) -> str:
+        found.extend((at, one[0]) for one in ID.finditer(text))
+        return text
+
+    _mapped(value, "", look)
+    return iter(found)
+
+
+def _renamed(found: re.Match[str], names: Mapping[Reference, Reference]) -> str:
+    dollars, slug = found["dollars"], found["slug"]
+    if len(dollars) % 2 == 0 or slug is None:
+        return found[0]
+    reference = Reference(cast(Kind, found["kind"]), slug)
+    return f"{dollars[1:]}{names.get(reference, reference)}"
+
+
+def _mapped(value: Any, at: str, change: Callable[[str, str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value, at)
+    if isinstance(value, Mapping):
+        return {key: _mapped(one, under(at, key), change) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_mapped(one, under(at, place), change) for place, one in enumerate(value)]
+    return value

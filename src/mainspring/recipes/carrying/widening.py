@@ -1,0 +1,54 @@
+"""What an automation of a folder could do beyond another, in the sentences of consent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_URL, uuid5
+
+from mainspring.contracts.errors import Finding
+from mainspring.definition.authority import Authority, additions, authority_of
+from mainspring.definition.validate import validate
+from mainspring.recipes.carrying.comparing import Widens
+from mainspring.recipes.carrying.references import Reference, fill_all, marked
+
+if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Vocabulary
+
+
+def widens_by(words: Vocabulary, limits: Limits) -> Widens:
+    """Reads definitions with these words; of one that cannot be read it is told why."""
+
+    def widens(
+        before: Mapping[str, Any] | None, after: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, str]]:
+        stood_in: dict[str, Reference] = {}
+        now = _authority(after, words, limits, stood_in)
+        was = None if before is None else _authority(before, words, limits, stood_in)
+        for one in (now, was):
+            if isinstance(one, Finding):
+                says = f"What it may do cannot be told: {marked(one.detail, stood_in)}"
+                return [{"kind": "unknown", "pointer": one.pointer, "says": says}]
+        assert isinstance(now, Authority)
+        assert not isinstance(was, Finding)
+        return [
+            {**one.as_dict(), "says": marked(one.says, stood_in)} for one in additions(was, now)
+        ]
+
+    return widens
+
+
+def _authority(
+    content: Mapping[str, Any], words: Vocabulary, limits: Limits, stood_in: dict[str, Reference]
+) -> Authority | Finding:
+    def stand_in(reference: Reference) -> str:
+        found = str(uuid5(NAMESPACE_URL, str(reference)))
+        stood_in[found] = reference
+        return found
+
+    document, _ = fill_all(dict(content), stand_in)
+    report = validate(document, words, limits)
+    if not report.ok:
+        return report.findings[0]
+    return authority_of(report.accepted().as_dict(), report.grants, limits)

@@ -1,0 +1,213 @@
+"""Installing a recipe: everything it needs first, then itself, all of it or nothing.
+
+The same recipe may be installed twice; each install has things of its own. What is needed is
+shared where it stands alone, and the answer says what was used, brought back and made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.recipes.codex.contents import content_of
+from mainspring.recipes.codex.desk import Desk, check_brain, entity_kind_of
+from mainspring.recipes.codex.installs import Install, add_install, hold_codex
+from mainspring.recipes.codex.needs import Plan, Planner, Stage, members_of, needs_of
+from mainspring.recipes.codex.removing import bring_back
+from mainspring.recipes.codex.telling import briefly, made_told
+from mainspring.recipes.codex.wishes import BOARD_WISHES, share_out
+from mainspring.recipes.package import Filling, Named, Owner, Package
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+    from mainspring.recipes.codex.shelf import Recipe
+    from mainspring.recipes.kinds import Made
+
+
+def apply_handler(desk: Desk) -> CapabilityHandler:
+    async def apply(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, given)
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        await hold_codex(tx, space)
+        recipe = await desk.shelf.find(tx, space, given)
+        overrides = given.get("overrides", {})
+        own_boards = recipe.kind != "board" and any(wish in overrides for wish in BOARD_WISHES)
+        planner = Planner(desk.shelf, tx, space, ctx.clock.now(), own_boards=own_boards)
+        plan = await planner.plan_for(recipe)
+        plan.check()
+        wishes = share_out([*plan.fresh], recipe.slug, overrides)
+        work = Work(desk, ctx, await owner_here(ctx), plan)
+        await work.carry_out(wishes)
+        return work.told(recipe)
+
+    return apply
+
+
+async def owner_here(ctx: CallContext) -> Owner:
+    return Owner(str(ctx.actor.id), await ctx.owner_address() or "")
+
+
+@dataclass(slots=True)
+class Work:
+    """The stages of a plan, carried out one after the other in the caller's transaction."""
+
+    desk: Desk
+    ctx: CallContext
+    owner: Owner
+    plan: Plan
+    # The slug and the install that the plan is for, where that stands already.
+    above: tuple[str, UUID] | None = None
+    # The install of each slug that stands by now.
+    standing: dict[str, Install] = field(default_factory=dict)
+    told_of: dict[str, dict[str, Any]] = field(default_factory=dict)
+    used: list[dict[str, Any]] = field(default_factory=list)
+    recovered: list[dict[str, Any]] = field(default_factory=list)
+
+    async def carry_out(self, wishes: Mapping[str, Mapping[str, Any]]) -> None:
+        for stage in self.plan.stages:
+            if stage.recovers:
+                assert stage.there is not None
+                back = await bring_back(self.desk, self.ctx, stage.there)
+                self.recovered += [one.told for one in back]
+                self.standing[stage.slug] = back[-1].install
+            elif stage.there is not None:
+                self.standing[stage.slug] = stage.there
+                self.used.append(stage.there.told())
+            else:
+                await self._make(stage, wishes.get(stage.slug, {}))
+
+    async def _make(self, stage: Stage, wishes: Mapping[str, Any]) -> None:
+        assert stage.recipe is not None
+        if stage.recipe.kind == "bundle":
+            await self._keep_bundle(stage, stage.recipe, wishes)
+            return
+        entity_kind = entity_kind_of(stage.recipe.kind)
+        content = content_of(
+            stage.recipe.package, self.filling(stage.recipe.package, wishes), wishes
+        )
+        made = await self.desk.kind(entity_kind).make(self.ctx, content)
+        await self._keep(stage, stage.recipe, wishes, made)
+        self.told_of[stage.slug] = {
+            **made_told(made, entity_kind), **_provenance(stage.recipe)
+        }  # fmt: skip
+
+    def filling(self, package: Package, wishes: Mapping[str, Any]) -> Filling:
+        """What the references of one recipe stand for here."""
+        installs_here = {
+            one.name: Named(str(self.standing[one.slug].entity_id), self.standing[one.slug].name)
+            for one in package.dependencies
+        }
+        return Filling(self.owner, installs_here, wishes.get("settings", {}))
+
+    def dependencies(self, package: Package) -> dict[str, str]:
+        """The installs that a recipe was made with, by their slugs."""
+        slugs = [one.slug for one in needs_of(package)]
+        return {slug: str(self.standing[slug].id) for slug in slugs}
+
+    async def _keep_bundle(self, stage: Stage, recipe: Recipe, wishes: Mapping[str, Any]) -> None:
+        name = str(wishes.get("name", recipe.package.name))
+        members = [self.standing[one.slug] for one in members_of(recipe.package)]
+        base = {"members": {one.slug: one.version for one in members}}
+        await self._add(stage, recipe, wishes, (stage.id, name, base))
+        self.told_of[stage.slug] = {
+            "kind": "bundle", "id": str(stage.id), "name": name, **_provenance(recipe),
+            "members": [self.told_of.get(one.slug, one.told()) for one in members],
+        }  # fmt: skip
+
+    async def _keep(
+        self, stage: Stage, recipe: Recipe, wishes: Mapping[str, Any], made: Made
+    ) -> None:
+        await self._add(stage, recipe, wishes, (made.id, made.name, made.content))
+
+    async def _add(
+        self, stage: Stage, recipe: Recipe, wishes: Mapping[str, Any],
+        made: tuple[UUID, str, Mapping[str, Any]],
+    ) -> None:  # fmt: skip
+        entity_id, name, base = made
+        owner = {"id": self.owner.id, "email": self.owner.email}
+        install = Install(
+            stage.id, recipe.id, recipe.slug, recipe.version, recipe.package.digest, recipe.kind,
+            entity_kind_of(recipe.kind), entity_id, name, self._brought_by(stage),
+            {**wishes, "owner": owner}, base, self.dependencies(recipe.package), (),
+            self.ctx.actor.id, self.ctx.clock.now(), None, None,
+        )  # fmt: skip
+        await add_install(self.ctx.tx, self.ctx.actor.workspace_id, install)
+        self.standing[stage.slug] = install
+
+    def _brought_by(self, stage: Stage) -> UUID | None:
+        if stage.needed_by is None:
+            return None
+        if self.above is not None and self.above[0] == stage.needed_by:
+            return self.above[1]
+        return self.plan.by_slug[stage.needed_by].id
+
+    def told(self, recipe: Recipe) -> dict[str, Any]:
+        created = self.told_of.pop(recipe.slug)
+        return {"recipe": briefly(recipe), "created": created, **self.beside()}
+
+    def beside(self) -> dict[str, Any]:
+        """What was used, brought back and made on the way."""
+        found = {
+            "dependencies_used": self.used,
+            "recovered": self.recovered,
+            "cascade_installed": list(self.told_of.values()),
+        }
+        return {name: entries for name, entries in found.items() if entries}
+
+
+def _provenance(recipe: Recipe) -> dict[str, Any]:
+    return {
+        "source_recipe_slug": recipe.slug,
+        "source_recipe_version": recipe.version,
+    }
+
+
+def dependencies_handler(desk: Desk) -> CapabilityHandler:
+    async def check(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, given)
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        recipe = await desk.shelf.find(tx, space, given)
+        plan = await Planner(desk.shelf, tx, space, ctx.clock.now()).plan_for(recipe)
+        return await _checked(desk, ctx, recipe, plan)
+
+    return check
+
+
+async def _checked(desk: Desk, ctx: CallContext, recipe: Recipe, plan: Plan) -> dict[str, Any]:
+    declared, satisfied, missing = [], [], []
+    for need in needs_of(recipe.package):
+        entry: dict[str, Any] = {"slug": need.slug, "min_version": str(need.lowest)}
+        if need.reason:
+            entry["reason"] = need.reason
+        declared.append(entry)
+        stage = plan.by_slug.get(need.slug)
+        if stage is not None and stage.there is not None and not stage.recovers:
+            satisfied.append({**entry, "installed": stage.there.told()})
+            continue
+        found = await desk.shelf.by_slug(ctx.tx, ctx.actor.workspace_id, need.slug)
+        latest = None if found is None else found.version
+        missing.append(
+            {**entry, "available": {"has_recipe": found is not None, "latest_version": latest}}
+        )
+    return {
+        "recipe": briefly(recipe),
+        "declared": declared,
+        "satisfied": satisfied,
+        "missing": missing,
+        "chain": [_in_chain(one) for one in plan.stages],
+        "problems": [one.says for one in plan.lacks],
+    }
+
+
+def _in_chain(stage: Stage) -> dict[str, Any]:
+    way = "install" if stage.fresh else "recover" if stage.recovers else "use"
+    version = stage.recipe.version if stage.there is None and stage.recipe else None
+    return {
+        "slug": stage.slug,
+        "version": version or (stage.there.version if stage.there else None),
+        "needed_by": stage.needed_by,
+        "way": way,
+    }

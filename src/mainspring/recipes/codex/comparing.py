@@ -1,0 +1,113 @@
+"""Three ways to say one thing: what was installed, what is there now, what a newer recipe says.
+
+A place that people here changed is theirs. It stands in the way of an upgrade unless the newer
+recipe says there what they say. Entries of lists are told apart by their names, so a column
+that somebody added is one change, and every column after it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from mainspring.definition.json_values import same
+from mainspring.definition.pointers import under
+
+Way = Literal["added", "removed", "changed", "reordered"]
+
+# What names an entry of a list, in the order in which it is looked for.
+_NAMES: Final = ("step_id", "id", "name", "key", "slug", "label", "capability")
+
+
+class _Nothing:
+    """No value at all, which is not null."""
+
+
+_NOTHING: Final = _Nothing()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One place that is not what it was."""
+
+    place: str
+    way: Way
+
+    def as_dict(self) -> dict[str, str]:
+        return {"place": self.place, "change": self.way}
+
+
+def changes(before: Any, after: Any) -> list[Change]:
+    """Every place at which two contents differ."""
+    return list(_between(before, after, _NOTHING, "", agreeing=False))
+
+
+def own_changes(base: Any, current: Any, new: Any) -> list[Change]:
+    """What people here changed since the install and a newer recipe says otherwise."""
+    return list(_between(base, current, new, "", agreeing=True))
+
+
+def _between(before: Any, after: Any, new: Any, at: str, *, agreeing: bool) -> Iterator[Change]:
+    if _same(before, after) or (agreeing and _same(after, new)):
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        yield from _of_objects(before, after, new, at, agreeing=agreeing)
+        return
+    named = _named(before), _named(after)
+    if named[0] is not None and named[1] is not None:
+        yield from _of_lists(named[0], named[1], _named(new) or {}, at, agreeing=agreeing)
+        return
+    yield Change(at, _way(before, after))
+
+
+def _of_objects(
+    before: Mapping[str, Any], after: Mapping[str, Any], new: Any, at: str, *, agreeing: bool
+) -> Iterator[Change]:
+    said = new if isinstance(new, Mapping) else {}
+    for key in dict.fromkeys((*before, *after)):
+        yield from _between(
+            before.get(key, _NOTHING),
+            after.get(key, _NOTHING),
+            said.get(key, _NOTHING),
+            under(at, key),
+            agreeing=agreeing,
+        )
+
+
+def _of_lists(
+    before: Mapping[str, Any], after: Mapping[str, Any], new: Mapping[str, Any], at: str, *,
+    agreeing: bool,
+) -> Iterator[Change]:  # fmt: skip
+    found = list(_of_objects(before, after, new, at, agreeing=agreeing))
+    yield from found
+    agreed = agreeing and bool(new) and _one_order(after, new)
+    if not found and not agreed and not _one_order(before, after):
+        yield Change(at, "reordered")
+
+
+def _one_order(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return [key for key in one if key in other] == [key for key in other if key in one]
+
+
+def _named(value: Any) -> dict[str, Any] | None:
+    """The entries of a list by what names each of them once; None where nothing does."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return None
+    for name in _NAMES:
+        found = {str(one[name]): one for one in value if isinstance(one, Mapping) and name in one}
+        if len(found) == len(value):
+            return found
+    return None
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is _NOTHING or other is _NOTHING:
+        return one is other
+    return same(one, other)
+
+
+def _way(before: Any, after: Any) -> Way:
+    if before is _NOTHING:
+        return "added"
+    return "removed" if after is _NOTHING else "changed"

@@ -1,0 +1,142 @@
+"""Carries an upgrade out: what it needs first, then the thing itself, all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mainspring.contracts.errors import Clash
+from mainspring.recipes.codex.applying import Work
+from mainspring.recipes.codex.desk import Desk
+from mainspring.recipes.codex.foreseeing import Outlook, dataset_names, filled
+from mainspring.recipes.codex.installs import Install, leave_bundle, mark_upgraded
+from mainspring.recipes.codex.needs import Planner, members_of
+from mainspring.recipes.codex.wishes import share_out
+from mainspring.recipes.package import Named, Owner
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.recipes.codex.shelf import Recipe
+    from mainspring.recipes.kinds import Made
+
+
+async def rebuild(desk: Desk, ctx: CallContext, outlook: Outlook) -> dict[str, Any]:
+    """One install that is not a bundle."""
+    install, recipe = outlook.install, outlook.recipe
+    assert recipe is not None
+    assert outlook.plan is not None
+    assert outlook.wishes is not None
+    assert outlook.current is not None
+    work = Work(desk, ctx, _owner(install), outlook.plan, above=(recipe.slug, install.id))
+    settings = {"settings": outlook.wishes.get("settings", {})}
+    await work.carry_out(share_out([*outlook.plan.fresh], recipe.slug, _known(work, settings)))
+    named = {
+        one.name: Named(str(work.standing[one.slug].entity_id), work.standing[one.slug].name)
+        for one in recipe.package.dependencies
+    }
+    content = filled(install, recipe.package, named, outlook.wishes, outlook.current.name)
+    made = await desk.kind(install.entity_kind).rebuild(ctx, install.entity_id, content)
+    after = replace(
+        install, version=recipe.version, digest=recipe.package.digest, name=made.name,
+        base=_base(install, made, content), dependencies=work.dependencies(recipe.package),
+        orphaned=outlook.orphaned, overrides=outlook.wishes,
+    )  # fmt: skip
+    await mark_upgraded(ctx.tx, ctx.actor.workspace_id, after)
+    return _told(outlook, made, work)
+
+
+async def rebuild_bundle(
+    desk: Desk, ctx: CallContext, outlook: Outlook, members: Sequence[Outlook], *, force: bool
+) -> dict[str, Any]:
+    """A bundle: its members, those that are new in it, and the bundle itself."""
+    install, recipe = outlook.install, outlook.recipe
+    if recipe is None:
+        raise Clash(f"The recipe {install.slug!r} is not on the shelf any more.", code="no_recipe")
+    space, tx = ctx.actor.workspace_id, ctx.tx
+    wanted = {one.slug for one in members_of(recipe.package)}
+    told = [
+        await rebuild(desk, ctx, one)
+        for one in members
+        if one.recipe is not None and (one.newer or force) and one.install.slug in wanted
+    ]
+    left = [one.install for one in members if one.install.slug not in wanted]
+    for one in left:
+        await leave_bundle(tx, space, one.id)
+    upgraded = {
+        one.install.slug: replace(one.install, version=one.recipe.version)
+        if one.recipe is not None
+        else one.install
+        for one in members
+    }
+    planner = Planner(desk.shelf, tx, space, ctx.clock.now(), known=upgraded)
+    plan = await planner.plan_below(recipe)
+    plan.check()
+    work = Work(desk, ctx, _owner(install), plan, above=(recipe.slug, install.id))
+    await work.carry_out(share_out([*plan.fresh], recipe.slug, {}))
+    base = {
+        "members": {one.slug: work.standing[one.slug].version for one in members_of(recipe.package)}
+    }
+    await mark_upgraded(
+        tx, space,
+        replace(
+            install, version=recipe.version, digest=recipe.package.digest, base=base,
+            dependencies=work.dependencies(recipe.package),
+        ),
+    )  # fmt: skip
+    answer = _versions(install, recipe, install.name)
+    answer |= {"members": told, **work.beside()}
+    answer.pop("dependencies_used", None)
+    if left:
+        answer["left_behind"] = [one.told() for one in left]
+    return answer
+
+
+def _owner(install: Install) -> Owner:
+    kept: Mapping[str, str] = install.overrides.get("owner", {})
+    return Owner(kept.get("id", str(install.installed_by)), kept.get("email", ""))
+
+
+def _known(work: Work, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that something among what is made now has."""
+    names = {
+        one.name
+        for stage in work.plan.fresh
+        if stage.recipe is not None
+        for one in stage.recipe.package.settings
+    }
+    return {
+        "settings": {name: value for name, value in settings["settings"].items() if name in names}
+    }
+
+
+def _base(install: Install, made: Made, content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the recipe brought, as it stands now; datasets of people here are not among it."""
+    if install.entity_kind != "board":
+        return dict(made.content)
+    there = {"default", *dataset_names(content)}
+    kept = [one for one in made.content["datasets"] if one["name"] in there]
+    return {**made.content, "datasets": kept}
+
+
+def _versions(install: Install, recipe: Recipe, name: str) -> dict[str, Any]:
+    return {
+        "entity_id": str(install.entity_id),
+        "entity_kind": install.entity_kind,
+        "upgraded_from_version": install.version,
+        "upgraded_to_version": recipe.version,
+        "name": name,
+    }
+
+
+def _told(outlook: Outlook, made: Made, work: Work) -> dict[str, Any]:
+    assert outlook.recipe is not None
+    told = _versions(outlook.install, outlook.recipe, made.name)
+    for key in ("state", "asks_for", "warnings"):
+        if key in made.told:
+            told[key] = made.told[key]
+    if outlook.orphaned:
+        told["orphaned_datasets"] = list(outlook.orphaned)
+    if outlook.conflicts:
+        told["discarded"] = [one.as_dict() for one in outlook.conflicts]
+    return {**told, **work.beside()}

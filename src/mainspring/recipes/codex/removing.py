@@ -1,0 +1,222 @@
+"""Uninstalling, and the seven days in which it can be taken back.
+
+Nothing is deleted. An automation stops firing at once, a board takes no more rows; for seven
+days all of it comes back as it was, and an automation comes back paused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Expired, Finding, Invalid, Missing
+from mainspring.recipes.codex import installs
+from mainspring.recipes.codex.desk import Desk, check_brain
+from mainspring.recipes.codex.installs import RECOVERY, Install, hold_codex
+from mainspring.recipes.codex.shelf import check_one_of
+from mainspring.workspace.automations import hold_all, hold_names
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+
+MOST_GONE: Final = 500
+DEFAULT_GONE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """An install that was brought back, and what is told of it."""
+
+    install: Install
+    told: dict[str, Any]
+
+
+def uninstall_handler(desk: Desk) -> CapabilityHandler:
+    async def uninstall(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        check_one_of(given, "entity_id", "slug")
+        check_brain(ctx, given)
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        await hold_codex(tx, space)
+        asked = await _asked(ctx, given)
+        leaving = await _with_the_rest(ctx, asked, given.get("cascade"))
+        await hold_automations(ctx, leaving)
+        at = ctx.clock.now()
+        for one in leaving:
+            if one.entity_kind != "bundle":
+                await desk.kind(one.entity_kind).put_away(ctx, one.entity_id)
+            await installs.mark_gone(tx, space, one.id, at)
+        until = (at + RECOVERY).isoformat()
+        told: dict[str, Any] = {
+            "uninstalled": [
+                {
+                    "kind": one.entity_kind,
+                    "id": str(one.entity_id),
+                    "name": one.name,
+                    "recoverable_until": until,
+                }
+                for one in leaving
+            ],
+            "cascade_count": len(leaving) - len(asked),
+        }
+        needing = await _still_needing(ctx, leaving)
+        if needing:
+            told["still_needed_by"] = [one.told() for one in needing]
+        return told
+
+    return uninstall
+
+
+def list_gone_handler() -> CapabilityHandler:
+    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        check_brain(ctx, given)
+        most = int(given.get("limit", DEFAULT_GONE))
+        since = ctx.clock.now() - RECOVERY
+        found = await installs.gone(ctx.tx, ctx.actor.workspace_id, since, most)
+        return {"uninstalled": [_gone(one) for one in found]}
+
+    return listed
+
+
+def recover_handler(desk: Desk) -> CapabilityHandler:
+    async def recover(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        await hold_codex(tx, space)
+        install = await installs.of_entity(tx, space, UUID(given["entity_id"]))
+        _check_recoverable(ctx, install)
+        back = await bring_back(desk, ctx, install)
+        return {**back[-1].told, "recovered": [one.told for one in back[:-1]]}
+
+    return recover
+
+
+async def bring_back(desk: Desk, ctx: CallContext, install: Install) -> list[Back]:
+    """An install and what it was made with, itself the last."""
+    whole = await _gone_with(ctx, install)
+    await hold_automations(ctx, whole)
+    return [await _bring_one(desk, ctx, one) for one in whole]
+
+
+async def _bring_one(desk: Desk, ctx: CallContext, install: Install) -> Back:
+    until = install.recoverable_until
+    assert until is not None
+    name, more = install.name, dict[str, Any]()
+    if install.entity_kind != "bundle":
+        made = await desk.kind(install.entity_kind).bring_back(ctx, install.entity_id)
+        name, more = made.name, dict(made.told)
+    await installs.mark_back(ctx.tx, ctx.actor.workspace_id, install.id, name)
+    back = replace(install, uninstalled_at=None, name=name)
+    return Back(back, {**back.told(), "recoverable_until": until.isoformat(), **more})
+
+
+async def _gone_with(ctx: CallContext, install: Install) -> list[Install]:
+    """What else was taken away that this one was made with or brought along, before it."""
+    space, tx, since = ctx.actor.workspace_id, ctx.tx, ctx.clock.now() - RECOVERY
+    found: dict[UUID, Install] = {}
+
+    async def look(one: Install) -> None:
+        if one.id in found or one.uninstalled_at is None or one.uninstalled_at <= since:
+            return
+        below = [await installs.by_id(tx, space, UUID(i)) for i in one.dependencies.values()]
+        if one.kind == "bundle":
+            below += [
+                member
+                for member in await installs.members_of(tx, space, one.id)
+                if member.uninstalled_at == one.uninstalled_at
+            ]
+        for part in below:
+            if part is not None and part.id != install.id:
+                await look(part)
+        found[one.id] = one
+
+    await look(install)
+    return list(found.values())
+
+
+async def _asked(ctx: CallContext, given: Mapping[str, Any]) -> list[Install]:
+    """The installs that are meant, by the thing or by the slug of their recipe."""
+    space, tx = ctx.actor.workspace_id, ctx.tx
+    if "entity_id" in given:
+        install = await installs.of_entity(tx, space, UUID(given["entity_id"]))
+        installs.check_live(install)
+        return [install]
+    if "brain_id" not in given:
+        detail = "To uninstall everything of a recipe, say in which workspace: give brain_id."
+        raise Invalid(
+            detail, code="brain_needed", findings=[Finding("/brain_id", detail, "required")]
+        )
+    found = await installs.of_slug(tx, space, given["slug"])
+    here = [one for one in found if one.uninstalled_at is None]
+    if not here:
+        detail = f"Nothing of {given['slug'][:64]!r} is installed here."
+        raise Missing(
+            detail, code="no_install", suggestion="list_installs shows what is installed.",
+            findings=[Finding("/slug", detail, "no_install")],
+        )  # fmt: skip
+    return here
+
+
+async def _with_the_rest(
+    ctx: CallContext, asked: Sequence[Install], cascade: bool | None
+) -> list[Install]:
+    """What leaves: what was asked for, and what it brought along where that is wanted.
+
+    What else here was made with stays, whoever brought it.
+    """
+    space, tx = ctx.actor.workspace_id, ctx.tx
+    leaving = {one.id: one for one in asked}
+    waiting = list(asked)
+    while waiting:
+        one = waiting.pop(0)
+        whole = one.kind == "bundle" if cascade is None else cascade
+        for part in await installs.members_of(tx, space, one.id) if whole else ():
+            if part.uninstalled_at is not None or part.id in leaving:
+                continue
+            users = await installs.users_of(tx, space, part.id)
+            if one.kind == "bundle" or all(user.id in leaving for user in users):
+                leaving[part.id] = part
+                waiting.append(part)
+    return list(leaving.values())
+
+
+async def _still_needing(ctx: CallContext, leaving: Sequence[Install]) -> list[Install]:
+    found: dict[UUID, Install] = {}
+    for one in leaving:
+        for user in await installs.users_of(ctx.tx, ctx.actor.workspace_id, one.id):
+            found[user.id] = user
+    return list(found.values())
+
+
+async def hold_automations(ctx: CallContext, several: Iterable[Install]) -> None:
+    """Automations are held in one order before the first of several is changed."""
+    ids = [one.entity_id for one in several if one.entity_kind == "automation"]
+    if ids:
+        await hold_names(ctx.tx, ctx.actor.workspace_id)
+        await hold_all(ctx.tx, ctx.actor.workspace_id, ids)
+
+
+def _check_recoverable(ctx: CallContext, install: Install) -> None:
+    until = install.recoverable_until
+    if until is None:
+        raise Clash(
+            f"{install.name!r} is installed; there is nothing to recover.", code="not_uninstalled"
+        )
+    if until <= ctx.clock.now():
+        raise Expired(
+            f"{install.name!r} could be recovered until {until:%Y-%m-%d %H:%M} UTC.",
+            code="recovery_over",
+            suggestion="Install the recipe again; what it kept before is archived and can be "
+            "restored by hand.",
+        )
+
+
+def _gone(install: Install) -> dict[str, Any]:
+    assert install.uninstalled_at is not None
+    until = install.uninstalled_at + RECOVERY
+    return {
+        **install.told(),
+        "uninstalled_at": install.uninstalled_at.isoformat(),
+        "expires_at": until.isoformat(),
+    }

@@ -1,0 +1,177 @@
+"""The shelf: which recipes a workspace sees, and which one is meant by a slug or an id.
+
+A slug means the workspace's own recipe first, then the starter, then what another workspace
+shares. An install remembers the id of its recipe, so no other publisher ever slips in under
+the same slug later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.definition.words import nearest
+from mainspring.recipes.codex.starters import Starter, Starters, read_starters
+from mainspring.recipes.package.contents import Package
+from mainspring.recipes.package.reading import read_package
+from mainspring.recipes.package.semver import Semver
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+Origin = Literal["workspace", "starter", "shared"]
+
+_MOST: Final = 2_000
+_NEWEST = """
+    SELECT r.id, r.slug, r.kind, r.shared, r.workspace_id = $1 AS own, r.created_at, r.updated_at,
+        v.package, v.versions, v.digest
+    FROM recipes r
+    JOIN LATERAL (
+        SELECT (array_agg(n.package ORDER BY n.rank DESC))[1] AS package,
+            (array_agg(n.digest ORDER BY n.rank DESC))[1] AS digest,
+            array_agg(n.version ORDER BY n.rank DESC) AS versions
+        FROM recipe_versions n WHERE n.workspace_id = r.workspace_id AND n.recipe_id = r.id
+    ) AS v ON v.package IS NOT NULL
+    WHERE (r.workspace_id = $1 OR r.shared)
+"""
+_BY_SLUG = f"{_NEWEST} AND r.slug = $2 ORDER BY own DESC"
+_BY_ID = f"{_NEWEST} AND r.id = $2"
+_ALL = f"{_NEWEST} ORDER BY own DESC, r.slug LIMIT {_MOST}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A recipe on the shelf, with its newest version."""
+
+    id: UUID
+    origin: Origin
+    package: Package
+    # Every version, the newest first.
+    versions: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def slug(self) -> str:
+        return self.package.slug
+
+    @property
+    def kind(self) -> str:
+        return self.package.kind
+
+    @property
+    def version(self) -> str:
+        return str(self.package.version)
+
+    @property
+    def semver(self) -> Semver:
+        return self.package.version
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        return self.package.document
+
+
+class Shelf:
+    """What there is to install; the starters are read when somebody first looks."""
+
+    def __init__(self, starters: Starters | None = None) -> None:
+        self._starters = starters
+        # A version never changes, so what was read once is known by its digest.
+        self._read: dict[bytes, Package] = {}
+
+    async def starters(self) -> Mapping[str, Starter]:
+        if self._starters is None:
+            self._starters = await asyncio.to_thread(read_starters)
+        return self._starters.known
+
+    async def by_slug(self, tx: Transaction, workspace_id: UUID, slug: str) -> Recipe | None:
+        rows = await tx.fetch(_BY_SLUG, workspace_id, slug)
+        if rows and rows[0]["own"]:
+            return self._published(rows[0])
+        starter = (await self.starters()).get(slug)
+        if starter is not None:
+            return _from_house(starter)
+        return self._published(rows[0]) if rows else None
+
+    async def by_id(self, tx: Transaction, workspace_id: UUID, recipe_id: UUID) -> Recipe | None:
+        for starter in (await self.starters()).values():
+            if starter.id == recipe_id:
+                return _from_house(starter)
+        row = await tx.fetchrow(_BY_ID, workspace_id, recipe_id)
+        return None if row is None else self._published(row)
+
+    async def all(self, tx: Transaction, workspace_id: UUID) -> list[Recipe]:
+        """Each slug once, as it would be found by its slug."""
+        rows = await tx.fetch(_ALL, workspace_id)
+        found = {row["slug"]: self._published(row) for row in rows if row["own"]}
+        for slug, starter in (await self.starters()).items():
+            found.setdefault(slug, _from_house(starter))
+        for row in rows:
+            if row["slug"] not in found:
+                found[row["slug"]] = self._published(row)
+        return sorted(found.values(), key=lambda one: one.slug)
+
+    async def find(self, tx: Transaction, workspace_id: UUID, given: Mapping[str, Any]) -> Recipe:
+        """The recipe that is meant by exactly one of ``slug`` and ``id``."""
+        check_one_of(given, "slug", "id")
+        if "id" in given:
+            found = await self.by_id(tx, workspace_id, UUID(given["id"]))
+        else:
+            found = await self.by_slug(tx, workspace_id, given["slug"])
+        if found is None:
+            raise await self._unknown(tx, workspace_id, given)
+        return found
+
+    def _published(self, row: Any) -> Recipe:
+        package = self._read.get(row["digest"])
+        if package is None:
+            if len(self._read) >= _MOST:
+                self._read.clear()
+            package = self._read[row["digest"]] = read_package(row["package"])
+        return Recipe(
+            row["id"],
+            "workspace" if row["own"] else "shared",
+            package,
+            tuple(row["versions"]),
+            row["created_at"],
+            row["updated_at"],
+        )
+
+    async def _unknown(
+        self, tx: Transaction, workspace_id: UUID, given: Mapping[str, Any]
+    ) -> Missing:
+        if "id" in given:
+            detail, hint, at = "There is no recipe with this id.", None, "/id"
+        else:
+            detail, at = f"There is no recipe called {given['slug'][:64]!r}.", "/slug"
+            known = [one.slug for one in await self.all(tx, workspace_id)]
+            close = nearest(given["slug"], known)
+            hint = None if close is None else f"Did you mean {close!r}?"
+        hint = hint or "list_starter_recipes shows what there is."
+        return Missing(
+            detail, code="no_recipe", suggestion=hint,
+            findings=[Finding(at, detail, "no_recipe", hint)],
+        )  # fmt: skip
+
+
+def check_one_of(given: Mapping[str, Any], *names: str) -> None:
+    """Exactly one of these says what is meant."""
+    there = [name for name in names if name in given]
+    if len(there) != 1:
+        both = " and ".join(names)
+        detail = f"Give one of {both}, not both." if there else f"Which one? Give one of {both}."
+        raise Invalid(
+            detail, code="one_of",
+            findings=[Finding(f"/{name}", detail, "one_of") for name in there or names[:1]],
+        )  # fmt: skip
+
+
+def _from_house(starter: Starter) -> Recipe:
+    versions = tuple(str(one.version) for one in starter.packages)
+    return Recipe(starter.id, "starter", starter.packages[0], versions, starter.at, starter.at)

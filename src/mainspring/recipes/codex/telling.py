@@ -1,0 +1,151 @@
+"""How recipes and what was made of them are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.recipes.codex.desk import Desk
+from mainspring.recipes.codex.installs import Install, live
+from mainspring.recipes.package import shown_digest
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+    from mainspring.recipes.codex.shelf import Recipe
+    from mainspring.recipes.kinds import Made
+
+MOST_RECIPES: Final = 100
+DEFAULT_RECIPES: Final = 50
+MOST_INSTALLS: Final = 500
+DEFAULT_INSTALLS: Final = 100
+_EXCERPT: Final = 200
+# The best match first; words are compared by their stems.
+_SEARCH = """
+    SELECT t.n FROM unnest($1::text[]) WITH ORDINALITY AS t(words, n),
+        websearch_to_tsquery('english', $2) AS q
+    WHERE to_tsvector('english', t.words) @@ q
+    ORDER BY ts_rank(to_tsvector('english', t.words), q) DESC, t.n
+"""
+
+
+def list_handler(desk: Desk) -> CapabilityHandler:
+    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        found = [one for one in await desk.shelf.all(tx, space) if _fits(one, given)]
+        if "search" in given:
+            words = [f"{one.package.name} {one.package.description}" for one in found]
+            rows = await tx.fetch(_SEARCH, words, given["search"])
+            found = [found[row["n"] - 1] for row in rows]
+        here = _by_recipe(await live(tx, space, MOST_INSTALLS))
+        most = int(given.get("limit", DEFAULT_RECIPES))
+        return {"recipes": [_entry(one, here.get(str(one.id), [])) for one in found[:most]]}
+
+    return listed
+
+
+def get_handler(desk: Desk) -> CapabilityHandler:
+    async def get(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        recipe = await desk.shelf.find(tx, space, given)
+        here = _by_recipe(await live(tx, space, MOST_INSTALLS))
+        return {"recipe": _whole(recipe, here.get(str(recipe.id), []))}
+
+    return get
+
+
+def installs_handler(desk: Desk) -> CapabilityHandler:
+    async def listed(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        space, tx = ctx.actor.workspace_id, ctx.tx
+        found = await live(tx, space, int(given.get("limit", DEFAULT_INSTALLS)))
+        newest: dict[str, Recipe | None] = {}
+        for one in found:
+            if str(one.recipe_id) not in newest:
+                newest[str(one.recipe_id)] = await desk.shelf.by_id(tx, space, one.recipe_id)
+        bundles = {one.id: one for one in found if one.kind == "bundle"}
+        return {"installs": [_install(one, newest[str(one.recipe_id)], bundles) for one in found]}
+
+    return listed
+
+
+def briefly(recipe: Recipe) -> dict[str, Any]:
+    """Which recipe, and which version of it."""
+    return {
+        "id": str(recipe.id),
+        "slug": recipe.slug,
+        "name": recipe.package.name,
+        "kind": recipe.kind,
+        "version": recipe.version,
+    }
+
+
+def made_told(made: Made, entity_kind: str) -> dict[str, Any]:
+    """A thing that was made, with what its kind tells of it."""
+    return {"kind": entity_kind, "id": str(made.id), "name": made.name, **made.told}
+
+
+def _install(
+    install: Install, recipe: Recipe | None, bundles: Mapping[Any, Install]
+) -> dict[str, Any]:
+    bundle = None if install.bundle_id is None else bundles.get(install.bundle_id)
+    latest = None if recipe is None else recipe.version
+    newer = recipe is not None and recipe.semver > install.semver
+    return {
+        **install.told(),
+        "recipe_kind": install.kind,
+        "latest_version": latest,
+        "update_available": newer,
+        "bundle": None if bundle is None else {"id": str(bundle.entity_id), "name": bundle.name},
+        "orphaned_datasets": list(install.orphaned),
+        "installed_at": install.installed_at.isoformat(),
+        "upgraded_at": None if install.upgraded_at is None else install.upgraded_at.isoformat(),
+    }
+
+
+def _fits(recipe: Recipe, given: Mapping[str, Any]) -> bool:
+    package = recipe.package
+    return (
+        given.get("kind") in (None, package.kind)
+        and given.get("category") in (None, package.category)
+        and ("tag" not in given or given["tag"] in package.tags)
+    )
+
+
+def _entry(recipe: Recipe, here: Sequence[Install]) -> dict[str, Any]:
+    package = recipe.package
+    return {
+        **briefly(recipe),
+        "category": package.category,
+        "tags": list(package.tags),
+        "description_excerpt": _excerpt(package.description),
+        "preview_image_url": recipe.document.get("preview_image_url"),
+        "author": package.author or package.publisher,
+        "created_at": recipe.created_at.isoformat(),
+        "updated_at": recipe.updated_at.isoformat(),
+        "origin": recipe.origin,
+        "installed": len(here),
+        "update_available": any(one.semver < recipe.semver for one in here),
+    }
+
+
+def _whole(recipe: Recipe, here: Sequence[Install]) -> dict[str, Any]:
+    return {
+        **recipe.document,
+        **_entry(recipe, here),
+        "digest": shown_digest(recipe.package.digest),
+        "signed": recipe.package.public_key is not None,
+        "versions": list(recipe.versions),
+        "installs": [one.told() for one in here],
+    }
+
+
+def _excerpt(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1].rstrip() + "…"
+
+
+def _by_recipe(found: Iterable[Install]) -> dict[str, list[Install]]:
+    made: dict[str, list[Install]] = {}
+    for one in found:
+        made.setdefault(str(one.recipe_id), []).append(one)
+    return made

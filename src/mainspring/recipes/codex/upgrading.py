@@ -1,0 +1,143 @@
+"""Upgrading: an install becomes what the newest version of its recipe says.
+
+What people here changed since the install is theirs and stands in the way, unless they say that
+it may go. Rows, the state of automations and rosters are never touched. A bundle is upgraded
+with all its members, and its members with nothing but the bundle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.outcome import Unchanged
+from mainspring.recipes.codex import installs
+from mainspring.recipes.codex.desk import Desk
+from mainspring.recipes.codex.foreseeing import Outlook, foresee
+from mainspring.recipes.codex.installs import Install, check_kind, check_live, hold_codex
+from mainspring.recipes.codex.rebuilding import rebuild, rebuild_bundle
+from mainspring.recipes.codex.removing import hold_automations
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+
+
+def check_handler(desk: Desk) -> CapabilityHandler:
+    async def check(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        install = await _meant(ctx, given)
+        bundle = await _bundle_of(ctx, install)
+        outlook = await foresee(desk, ctx, install, {}, lenient=True)
+        told = outlook.told()
+        told["bundle"] = None if bundle is None else bundle.told()
+        if install.kind == "bundle":
+            members = [
+                (one, await foresee(desk, ctx, one, {}, lenient=True))
+                for one in await _members(ctx, install)
+            ]
+            told["members"] = [{**one.told(), **each.told()} for one, each in members]
+            told["has_upgrade"] = outlook.newer or any(each.newer for _, each in members)
+            told["has_user_changes"] = any(each.conflicts for _, each in members)
+        return told
+
+    return check
+
+
+def upgrade_handler(desk: Desk) -> CapabilityHandler:
+    async def upgrade(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
+        await hold_codex(ctx.tx, ctx.actor.workspace_id)
+        install = await _meant(ctx, given)
+        await _check_alone(ctx, install)
+        force, settings = bool(given.get("force", False)), given.get("settings", {})
+        members = await _members(ctx, install)
+        await hold_automations(ctx, [install, *members])
+        outlooks = [await foresee(desk, ctx, one, settings) for one in (install, *members)]
+        if not force:
+            _check_untouched(outlooks)
+            if not any(one.newer for one in outlooks):
+                return Unchanged(_same_still(install))
+        if install.kind == "bundle":
+            return await rebuild_bundle(desk, ctx, outlooks[0], outlooks[1:], force=force)
+        _check_on_shelf(outlooks[0])
+        return await rebuild(desk, ctx, outlooks[0])
+
+    return upgrade
+
+
+async def _meant(ctx: CallContext, given: Mapping[str, Any]) -> Install:
+    space = ctx.actor.workspace_id
+    install = await installs.of_entity(ctx.tx, space, UUID(given["entity_id"]))
+    check_kind(install, given["entity_kind"])
+    check_live(install)
+    return install
+
+
+async def _members(ctx: CallContext, install: Install) -> list[Install]:
+    """The members of a bundle that are still here."""
+    if install.kind != "bundle":
+        return []
+    found = await installs.members_of(ctx.tx, ctx.actor.workspace_id, install.id)
+    return [one for one in found if one.uninstalled_at is None and one.kind != "bundle"]
+
+
+async def _bundle_of(ctx: CallContext, install: Install) -> Install | None:
+    if install.bundle_id is None:
+        return None
+    above = await installs.by_id(ctx.tx, ctx.actor.workspace_id, install.bundle_id)
+    gone = above is None or above.uninstalled_at is not None or above.kind != "bundle"
+    return None if gone else above
+
+
+async def _check_alone(ctx: CallContext, install: Install) -> None:
+    bundle = await _bundle_of(ctx, install)
+    if bundle is not None:
+        detail = f"{install.name!r} belongs to the bundle {bundle.name!r} and is upgraded with it."
+        raise Clash(
+            detail,
+            code="bundled",
+            findings=[Finding("/entity_id", detail, "bundled")],
+            suggestion=f"Upgrade the bundle: entity_id {bundle.entity_id}, entity_kind bundle.",
+        )
+
+
+def _check_untouched(outlooks: list[Outlook]) -> None:
+    """What people here changed is not thrown away by itself."""
+    touched = [(one.install, change) for one in outlooks for change in one.conflicts if one.newer]
+    if not touched:
+        return
+    findings = [
+        Finding(
+            change.place, f"{install.name!r} was {change.way} here at {change.place}.",
+            "user_change",
+        )
+        for install, change in touched
+    ]  # fmt: skip
+    places = ", ".join(change.place for _, change in touched[:5])
+    more = f" and {len(touched) - 5} more" if len(touched) > 5 else ""
+    raise Clash(
+        f"People here changed what the upgrade would replace: {places}{more}.",
+        code="user_changes",
+        findings=findings,
+        suggestion="Give force to throw these changes away, or undo them first.",
+    )
+
+
+def _check_on_shelf(outlook: Outlook) -> None:
+    if outlook.recipe is None:
+        raise Clash(
+            f"The recipe {outlook.install.slug!r} is not on the shelf any more.",
+            code="no_recipe",
+            suggestion="What is installed stays as it is.",
+        )
+
+
+def _same_still(install: Install) -> dict[str, Any]:
+    return {
+        "entity_id": str(install.entity_id),
+        "entity_kind": install.entity_kind,
+        "upgraded_from_version": install.version,
+        "upgraded_to_version": install.version,
+        "name": install.name,
+    }

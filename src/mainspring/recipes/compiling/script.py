@@ -1,0 +1,171 @@
+"""A sandboxed recipe: a script with its grants, as the definition that saving it would make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.object_schema import DIALECT, plain_object
+from mainspring.definition.hosts import listed_site
+from mainspring.definition.json_schema import compile_schema
+from mainspring.definition.trigger_kinds import WRITTEN_KINDS, as_entries
+
+AT: Final = "/script"
+_FETCH: Final = "http_fetch"
+# What one who says nothing gets, as everywhere where scripts are written.
+_USUAL: Final = {
+    "cost_cap_daily_usd": 1,
+    "max_wall_seconds": 60,
+    "max_llm_tokens": 200_000,
+    "model": "claude-sonnet-4-6",
+}
+_WORD: Final = {"type": "string", "minLength": 1, "maxLength": 200}
+_SCHEMA: Final = {
+    "$schema": DIALECT,
+    **plain_object(
+        {
+            "source": {"type": "string", "minLength": 1, "maxLength": 200_000},
+            "triggers": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 20,
+                "items": {
+                    "type": "object",
+                    "required": ["kind"],
+                    "properties": {"kind": {"enum": list(WRITTEN_KINDS)}},
+                },
+            },
+            "tool_grants": {
+                "type": "array",
+                "maxItems": 100,
+                "items": plain_object({"tool": _WORD, "params": {"type": "object"}}, ["tool"]),
+            },
+            "http_fetch_hosts": {
+                "type": "array",
+                "maxItems": 100,
+                "items": {"type": "string", "minLength": 1, "maxLength": 300},
+            },
+            "cost_cap_daily_usd": {"type": "number", "minimum": 0, "maximum": 100},
+            "max_wall_seconds": {"type": "integer", "minimum": 5, "maximum": 300},
+            "max_llm_tokens": {"type": "integer", "minimum": 100, "maximum": 2_000_000},
+            "model": _WORD,
+            "write_policy": {"enum": ["always_draft", "auto_confirm_safe"]},
+            "intent": {"type": "string", "maxLength": 2_000},
+            "writes_to_boards": {"type": "array", "maxItems": 50, "items": {"type": "string"}},
+            "dedupe_key_field": _WORD,
+            "dedupe_target_field": _WORD,
+            "coexistence_note": {"type": "string", "minLength": 10, "maxLength": 1_000},
+        },
+        ["source", "triggers"],
+    ),
+    "x-mainspring-instead": {
+        "source_file": "The file is read together with the package; give its text as source."
+    },
+}
+
+Document = dict[str, Any]
+
+
+def script_document(
+    script: Mapping[str, Any], named: Mapping[str, str]
+) -> tuple[Document, list[Finding]]:
+    """The definition of a script, and everything that is wrong with it as it is written."""
+    findings = compile_schema(_SCHEMA, Limits()).findings(script, AT)
+    if findings:
+        return {}, findings
+    given = {**_USUAL, **script}
+    triggers, wrong = as_entries(given["triggers"])
+    findings = [replace(one, pointer=AT + one.pointer) for one in wrong]
+    hosts = given.get("http_fetch_hosts") or []
+    grants = given.get("tool_grants") or []
+    findings += _wrong_hosts(hosts, grants)
+    document: Document = {
+        "schema_version": "1.1",
+        **{key: value for key, value in named.items() if value},
+        "triggers": triggers,
+        "plan": [_step(given, _with_hosts(grants, hosts))],
+        "execution": _execution(given),
+    }
+    if "intent" in given:
+        document["intent"] = given["intent"]
+    document["goal"] = _goal(document)
+    document |= _kept(given, hosts)
+    return document, findings
+
+
+def _step(given: Mapping[str, Any], grants: Sequence[Any]) -> Document:
+    config = {
+        "source": given["source"],
+        "grants": list(grants),
+        "wall_seconds": given["max_wall_seconds"],
+    }
+    return {"step_id": "script", "action": "script", "config": config}
+
+
+def _execution(given: Mapping[str, Any]) -> Document:
+    made = {
+        "max_llm_tokens": given["max_llm_tokens"],
+        "model": given["model"],
+        "cost_cap_daily_usd": given["cost_cap_daily_usd"],
+        # One run may spend what the day allows; there is no other bound to speak of.
+        "budget_cap_usd": given["cost_cap_daily_usd"],
+    }
+    return made | {key: given[key] for key in ("write_policy",) if key in given}
+
+
+def _kept(given: Mapping[str, Any], hosts: Sequence[str]) -> Document:
+    """What it writes to, and the hosts that whoever installs it is told of."""
+    names = ("dedupe_key_field", "dedupe_target_field", "coexistence_note")
+    writes: Document = {name: given[name] for name in names if name in given}
+    if "writes_to_boards" in given:
+        writes["boards"] = sorted({str(board).lower() for board in given["writes_to_boards"]})
+    kept: Document = {"writes": writes} if writes else {}
+    if hosts:
+        spelt = sorted({str(site) for site in map(listed_site, hosts) if site is not None})
+        kept["metadata"] = {"acknowledged_http_fetch_hosts": spelt}
+    return kept
+
+
+def _goal(document: Mapping[str, Any]) -> str:
+    words = (document.get(name) for name in ("description", "intent", "name"))
+    return next((str(one) for one in words if isinstance(one, str) and one.strip()), "")
+
+
+def _with_hosts(grants: Sequence[Mapping[str, Any]], hosts: Sequence[str]) -> list[Any]:
+    """The grants, where the one for requests names its hosts."""
+    if not hosts:
+        return list(grants)
+    if not any(one["tool"] == _FETCH for one in grants):
+        return [*grants, {"tool": _FETCH, "params": {"hosts": list(hosts)}}]
+    return [
+        one
+        if one["tool"] != _FETCH or "hosts" in (one.get("params") or {})
+        else {**one, "params": {**(one.get("params") or {}), "hosts": list(hosts)}}
+        for one in grants
+    ]
+
+
+def _wrong_hosts(hosts: Sequence[str], grants: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """Hosts that are none, and hosts that the grants have and the list does not."""
+    found = [
+        Finding(
+            f"{AT}/http_fetch_hosts/{place}",
+            "A host is a bare name, without scheme, path or wildcard.",
+            "bad_host",
+            'Write it like "api.example.com".',
+        )
+        for place, host in enumerate(hosts)
+        if listed_site(host) is None
+    ]
+    listed = {str(site) for site in map(listed_site, hosts)}
+    for place, one in enumerate(grants):
+        named = (one.get("params") or {}).get("hosts") if one["tool"] == _FETCH else None
+        for host in named if isinstance(named, list) else ():
+            if str(listed_site(host)) not in listed:
+                detail = f"The grant reaches {host}, which http_fetch_hosts does not name."
+                pointer = f"{AT}/tool_grants/{place}/params/hosts"
+                found.append(Finding(pointer, detail, "hosts_mismatch"))
+    return found

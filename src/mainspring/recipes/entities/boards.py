@@ -1,0 +1,234 @@
+"""Boards that recipes make: their datasets, skills, forms and dashboard.
+
+Rows belong to whoever lives with the board. An upgrade changes columns and never a row, and a
+dataset that a newer recipe does not speak of stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import compile_schema
+from mainspring.recipes.entities.naming import free_name
+from mainspring.recipes.kinds import EntityKind, Made
+from mainspring.workspace.boards.appending import append_handler
+from mainspring.workspace.boards.columns import completed
+from mainspring.workspace.boards.datasets import keep_datasets
+from mainspring.workspace.boards.finding import Board, datasets_of, find_board, open_board
+from mainspring.workspace.boards.managing import create_handler, update_handler
+from mainspring.workspace.boards.parts import Part, remove_part, set_part_handler
+from mainspring.workspace.boards.shapes import DATASETS, NAME, thing
+
+if TYPE_CHECKING:
+    from mainspring.contracts.capability import CapabilityHandler
+    from mainspring.contracts.context import CallContext
+
+Content = Mapping[str, Any]
+
+_PARTS: Final[tuple[Part, ...]] = ("skill", "form")
+_TAKEN = """
+    SELECT name FROM boards
+    WHERE workspace_id = $1 AND archived_at IS NULL AND id <> $2 AND starts_with(name, $3)
+"""
+_KEPT = """
+    SELECT part, name, content FROM board_parts
+    WHERE workspace_id = $1 AND board_id = $2 ORDER BY part, name
+"""
+_NOBODY: Final = UUID(int=0)
+_SHAPE: Final = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    **thing(
+        {
+            "name": NAME,
+            "description": {"type": "string", "maxLength": 5_000},
+            "datasets": DATASETS,
+        },
+        ["name"],
+    ),
+}
+
+
+class BoardKind:
+    """How the codex makes, reads, rebuilds and puts away a board."""
+
+    entity_kind: EntityKind = "board"
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._shape = compile_schema(_SHAPE, limits)
+        self._create = create_handler(limits)
+        self._update = update_handler(limits)
+        self._append = append_handler(limits)
+        self._put: Mapping[str, CapabilityHandler] = {
+            part: set_part_handler(part, limits) for part in (*_PARTS, "dashboard")
+        }
+
+    async def make(self, ctx: CallContext, content: Content) -> Made:
+        """A new board with everything that the template says, its first rows included."""
+        asked = {key: content[key] for key in ("name", "description", "datasets") if key in content}
+        self._check(asked)
+        asked["name"] = await _free(ctx, asked["name"], _NOBODY)
+        made = await self._create(ctx, asked)
+        board = await find_board(ctx, {"board_id": made["id"]})
+        await self._keep_parts(ctx, board, content)
+        for dataset, rows in (content.get("rows") or {}).items():
+            if rows:
+                await self._append(
+                    ctx, {"board_id": str(board.id), "dataset": dataset, "rows": rows}
+                )
+        return await self._read(ctx, board)
+
+    async def read(self, ctx: CallContext, entity_id: UUID) -> Made | None:
+        row = await ctx.tx.fetchrow(_THERE, ctx.actor.workspace_id, entity_id)
+        if row is None:
+            return None
+        return await self._read(ctx, await find_board(ctx, {"board_id": entity_id}))
+
+    async def rebuild(self, ctx: CallContext, entity_id: UUID, content: Content) -> Made:
+        """Columns, skills, forms and the dashboard as the content says; rows stay."""
+        board = await open_board(ctx, {"board_id": entity_id}, hold=True)
+        asked = {
+            "name": content.get("name", board.name),
+            "description": content.get("description", ""),
+            "datasets": [_whole(one) for one in content.get("datasets", [])],
+        }
+        self._check(asked)
+        await self._update(
+            ctx,
+            {
+                "board_id": str(entity_id),
+                "name": asked["name"],
+                "description": asked["description"],
+            },
+        )
+        await keep_datasets(ctx, board, asked["datasets"], self._limits)
+        await self._keep_parts(ctx, board, content)
+        return await self._read(ctx, await find_board(ctx, {"board_id": entity_id}))
+
+    async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
+        board = await find_board(ctx, {"board_id": entity_id}, hold=True)
+        if board.archived_at is None:
+            await self._update(ctx, {"board_id": str(entity_id), "archived": True})
+
+    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> Made:
+        """The board as it was put away; under a number when its name was given out meanwhile."""
+        board = await find_board(ctx, {"board_id": entity_id}, hold=True)
+        name = await _free(ctx, board.name, board.id)
+        await self._update(ctx, {"board_id": str(entity_id), "archived": False, "name": name})
+        made = await self._read(ctx, await find_board(ctx, {"board_id": entity_id}))
+        told = dict(made.told) if name == board.name else {**made.told, "renamed_from": board.name}
+        return Made(made.id, made.name, made.content, told)
+
+    def _check(self, asked: Content) -> None:
+        found = self._shape.findings(asked, "/template")
+        if found:
+            raise Invalid(
+                f"The board of this recipe cannot be made: {found[0].detail}",
+                code="invalid_template",
+                findings=found,
+            )
+
+    async def _keep_parts(self, ctx: CallContext, board: Board, content: Content) -> None:
+        """Parts become what the content says; one that it does not speak of is taken away.
+
+        Its versions stay, so a person can bring it back.
+        """
+        wanted = _parts(content)
+        rows = await ctx.tx.fetch(_KEPT, ctx.actor.workspace_id, board.id)
+        for row in rows:
+            if (row["part"], row["name"]) not in wanted:
+                await remove_part(ctx, board, row["part"], row["name"], self._limits)
+        for (part, name), value in wanted.items():
+            named = {"name": name} if name else {}
+            await self._put[part](ctx, {"board_id": str(board.id), **named, **value})
+
+    async def _read(self, ctx: CallContext, board: Board) -> Made:
+        rows = await ctx.tx.fetch(_KEPT, ctx.actor.workspace_id, board.id)
+        datasets = [
+            {
+                "name": one.name,
+                "columns": one.columns,
+                "dedupe_key_field": one.dedupe_key_field,
+            }
+            for one in await datasets_of(ctx, board)
+        ]
+        content: dict[str, Any] = {
+            "name": board.name, "description": board.description, "datasets": datasets,
+            "skills": [], "forms": [],
+        }  # fmt: skip
+        for row in rows:
+            if row["part"] == "dashboard":
+                content["dashboard"] = row["content"]["html"]
+            else:
+                content[f"{row['part']}s"].append({"name": row["name"], **row["content"]})
+        return Made(board.id, board.name, content, {"board_id": str(board.id)})
+
+
+_THERE = "SELECT id FROM boards WHERE workspace_id = $1 AND id = $2"
+
+
+def normal(content: Content) -> dict[str, Any]:
+    """A template as the board would be read back from it, by which the two are compared."""
+    datasets = [_whole(one) for one in content.get("datasets", [])]
+    if not any(one["name"] == "default" for one in datasets):
+        datasets.insert(0, _whole({"name": "default"}))
+    parts = _parts(content)
+    made: dict[str, Any] = {
+        "name": content["name"],
+        "description": content.get("description", ""),
+        "datasets": datasets,
+        **{
+            f"{kind}s": [
+                {"name": name, **value}
+                for (part, name), value in sorted(parts.items())
+                if part == kind
+            ]
+            for kind in _PARTS
+        },
+    }
+    if ("dashboard", "") in parts:
+        made["dashboard"] = parts["dashboard", ""]["html"]
+    return made
+
+
+def _whole(dataset: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": dataset["name"],
+        "columns": completed(dataset.get("columns", [])),
+        "dedupe_key_field": dataset.get("dedupe_key_field"),
+    }
+
+
+def _parts(content: Content) -> dict[tuple[Part, str], dict[str, Any]]:
+    found: dict[tuple[Part, str], dict[str, Any]] = {}
+    for part in _PARTS:
+        for name, value in _named(content.get(f"{part}s") or (), f"/template/{part}s"):
+            found[part, name] = value
+    dashboard = content.get("dashboard")
+    if dashboard:
+        html = dashboard if isinstance(dashboard, str) else dashboard["html"]
+        found["dashboard", ""] = {"html": html}
+    return found
+
+
+def _named(entries: Sequence[Mapping[str, Any]], at: str) -> list[tuple[str, dict[str, Any]]]:
+    """Entries by their names, each of which stands once."""
+    names = [str(one["name"]) for one in entries]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            detail = f"Two of them are called {name!r}."
+            found = [Finding(f"{at}/{place}/name", detail, "name_twice")]
+            raise Invalid(detail, code="name_twice", findings=found)
+    return [
+        (name, {key: value for key, value in one.items() if key != "name"})
+        for name, one in zip(names, entries, strict=True)
+    ]
+
+
+async def _free(ctx: CallContext, name: str, own: UUID) -> str:
+    rows = await ctx.tx.fetch(_TAKEN, ctx.actor.workspace_id, own, name[:100])
+    return free_name(name, {row["name"] for row in rows})

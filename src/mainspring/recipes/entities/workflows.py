@@ -1,0 +1,207 @@
+"""Workflows that recipes make: drafts at first, with automations that wait for a person.
+
+The roster, the status and the values that KPIs have now belong to whoever lives with the
+workflow; an upgrade changes its charter, its KPIs and its deadlines and keeps those. Automations
+that people attached themselves stay attached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.definition.authority import additions, authority_of
+from mainspring.definition.json_schema import compile_schema
+from mainspring.recipes.kinds import EntityKind, Made
+from mainspring.workspace.automations import read_grants
+from mainspring.workspace.boards.shapes import asked
+from mainspring.workspace.consents import ask_consent
+from mainspring.workspace.workflows import attached, making, roster, switching
+from mainspring.workspace.workflows.keeping import Workflow, find_workflow
+from mainspring.workspace.workflows.shapes import FIELDS
+from mainspring.workspace.workflows.templates import TEMPLATES
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.workspace.consent_rows import Origin
+    from mainspring.workspace.workflows.attached import Around
+
+Content = Mapping[str, Any]
+
+_TAKEN: Final = ("title", "charter", "kpis", "deadlines", "roster")
+_SHAPE: Final = asked({name: FIELDS[name] for name in _TAKEN}, ["title"], [])
+_IN_FORCE = """
+    SELECT a.version, v.grants, d.document FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND a.id = $2
+"""
+
+
+class WorkflowKind:
+    """How the codex makes, reads, rebuilds and puts away a workflow."""
+
+    entity_kind: EntityKind = "workflow"
+
+    def __init__(self, house: Around) -> None:
+        self._house = house
+        self._shape = compile_schema(_SHAPE, house.limits)
+
+    async def make(self, ctx: CallContext, content: Content) -> Made:
+        """A draft; it makes a board of its own where its templates need one and none is named."""
+        given = self._asked(content)
+        board = content.get("board")
+        given["make_board"] = bool(given["templates"])
+        if board is not None:
+            given["board_id"] = board
+        workflow_id = await making.make(ctx, self._house, given)
+        return await self._settled(ctx, workflow_id, given, "install", frozenset())
+
+    async def read(self, ctx: CallContext, entity_id: UUID) -> Made | None:
+        try:
+            found = await find_workflow(ctx.tx, ctx.actor.workspace_id, entity_id)
+        except Missing:
+            return None
+        return await self._made(ctx, found)
+
+    async def rebuild(self, ctx: CallContext, entity_id: UUID, content: Content) -> Made:
+        """Charter, KPIs and deadlines as the content says; what is new waits for a person."""
+        given = self._asked(content)
+        del given["roster"]
+        space = ctx.actor.workspace_id
+        rows = await attached.tied(ctx.tx, space, entity_id)
+        known = [row["automation_id"] for row in rows]
+        own = [str(row["automation_id"]) for row in rows if row["template"] is None]
+        given["automation_ids"] = list(dict.fromkeys([*own, *given["automation_ids"]]))
+        if content.get("board") is not None:
+            given["board_id"] = content["board"]
+        given["workflow_id"] = str(entity_id)
+        await making.update(ctx, self._house, given, starts=False)
+        return await self._settled(ctx, entity_id, given, "upgrade", frozenset(known))
+
+    async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
+        """Its automations rest and its board stays; nothing of it is deleted."""
+        if await self.read(ctx, entity_id) is not None:
+            await self._switch(ctx, entity_id, "archived")
+
+    async def bring_back(self, ctx: CallContext, entity_id: UUID) -> Made:
+        """At rest, with everybody who was on it."""
+        await self._switch(ctx, entity_id, "paused")
+        return await self._made(ctx, await find_workflow(ctx.tx, ctx.actor.workspace_id, entity_id))
+
+    async def _switch(self, ctx: CallContext, entity_id: UUID, status: str) -> None:
+        found = await find_workflow(ctx.tx, ctx.actor.workspace_id, entity_id, hold=True)
+        await roster.check_may_change(ctx, found)
+        await switching.switch(ctx, self._house, found, status)
+
+    def _asked(self, content: Content) -> dict[str, Any]:
+        """What is to be made, in the words of create_workflow."""
+        given = {name: content[name] for name in _TAKEN if name in content}
+        found = [*self._shape.findings(given, "/template"), *_automation_findings(content)]
+        if found:
+            raise Invalid(
+                f"The workflow of this recipe cannot be made: {found[0].detail}",
+                code="invalid_template",
+                findings=found,
+            )
+        # The values that KPIs have now are nobody's to bring along.
+        given["kpis"] = [_without_current(one) for one in content.get("kpis", [])]
+        given.setdefault("charter", "")
+        given.setdefault("deadlines", [])
+        given.setdefault("roster", [])
+        named = [str(one) for one in content.get("automations", [])]
+        given["templates"] = [one for one in named if one in TEMPLATES]
+        given["automation_ids"] = [one for one in named if one not in TEMPLATES]
+        return given
+
+    async def _settled(
+        self, ctx: CallContext, workflow_id: UUID, given: Mapping[str, Any], origin: Origin,
+        known: frozenset[UUID],
+    ) -> Made:  # fmt: skip
+        """What was made along with it waits for a person, and goes with the workflow then."""
+        space = ctx.actor.workspace_id
+        wanted = [UUID(one) for one in given["automation_ids"]]
+        new = [one for one in wanted if one not in known]
+        await attached.follow(ctx.tx, space, workflow_id, new)
+        for row in await attached.tied(ctx.tx, space, workflow_id):
+            if row["template"] is not None and row["automation_id"] not in known:
+                await self._ask(ctx, row["automation_id"], origin)
+        return await self._made(ctx, await find_workflow(ctx.tx, space, workflow_id))
+
+    async def _ask(self, ctx: CallContext, automation_id: UUID, origin: Origin) -> None:
+        space = ctx.actor.workspace_id
+        row = await ctx.tx.fetchrow(_IN_FORCE, space, automation_id)
+        grants = read_grants(row["grants"])
+        after = authority_of(row["document"], grants, self._house.limits)
+        new = additions(None, after)
+        await ask_consent(ctx.tx, space, automation_id, row["version"], origin, new, ctx.actor)
+
+    async def _made(self, ctx: CallContext, found: Workflow) -> Made:
+        rows = await attached.tied(ctx.tx, ctx.actor.workspace_id, found.id)
+        board = None if found.made_board or found.board_id is None else str(found.board_id)
+        content = normal(
+            {
+                "title": found.title,
+                "charter": found.charter,
+                "kpis": found.kpis,
+                "deadlines": found.deadlines,
+                "board": board,
+                "automations": [row["template"] or str(row["automation_id"]) for row in rows],
+            }
+        )
+        told = {
+            "workflow_id": str(found.id),
+            "status": found.status,
+            "board_id": None if found.board_id is None else str(found.board_id),
+            "automation_ids": [str(row["automation_id"]) for row in rows],
+        }
+        return Made(found.id, found.title, content, told)
+
+
+def normal(content: Content) -> dict[str, Any]:
+    """A template as the workflow would be read back from it, by which the two are compared."""
+    board = content.get("board")
+    return {
+        "title": content["title"],
+        "charter": content.get("charter", ""),
+        "kpis": [_without_current(one) for one in content.get("kpis", [])],
+        "deadlines": list(content.get("deadlines", [])),
+        "board": None if board is None else str(board),
+        "automations": sorted({str(one) for one in content.get("automations", [])}),
+    }
+
+
+def _without_current(kpi: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in kpi.items() if name != "current"}
+
+
+def _automation_findings(content: Content) -> Sequence[Finding]:
+    """Whatever is neither a template nor the id of something that is there."""
+    known = ", ".join(TEMPLATES)
+    named = [("/template/board", content.get("board"))]
+    named += [
+        (f"/template/automations/{n}", one)
+        for n, one in enumerate(content.get("automations", []))
+        if one not in TEMPLATES
+    ]
+    return [
+        Finding(
+            at,
+            f"{str(one)[:100]!r} is not a dependency of the recipe.",
+            "unknown_reference",
+            f"Name a dependency by its slug, or one of {known}.",
+        )
+        for at, one in named
+        if one is not None and not _is_id(one)
+    ]
+
+
+def _is_id(value: object) -> bool:
+    try:
+        UUID(str(value))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""Recipes as they should not be: what is wrong, where it is told, and as what.
+
+Each one is a good recipe with one thing changed, so that the finding is about that thing alone.
+``schema`` says whether the published schema refuses it already; reading and judging always do.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Final
+
+_GOOD: Final[dict[str, Any]] = {
+    "format": "mainspring.recipe",
+    "format_version": 1,
+    "slug": "site-note",
+    "version": "1.0.0",
+    "kind": "automation",
+    "name": "Site note",
+    "description": "Reads a page every morning and says what it found.",
+    "publisher": "Example",
+    "category": "operations",
+    "tags": ["pages"],
+    "dependencies": [{"slug": "site-board", "min_version": "1.0.0", "reason": "Where it notes."}],
+    "requires": {"secrets": [{"name": "site_key", "reason": "The page is read with a key."}]},
+    "grants": [
+        {
+            "capability": "append_board_rows",
+            "params": {"board_id": "{{ install.site_board.id }}"},
+        },
+        {"capability": "http_fetch", "params": {"hosts": ["site.example.com"]}},
+    ],
+    "hosts": ["site.example.com"],
+    "settings": [{"name": "word", "label": "Look for", "type": "string", "default": "news"}],
+    "examples": [{"name": "today", "inputs": {"limit": 3}, "says": "One row is added."}],
+    "template": {
+        "definition": {
+            "schema_version": "1.1",
+            "name": "Site note",
+            "goal": "Note what the page says.",
+            "inputs": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"limit": {"type": "integer", "minimum": 1, "default": 1}},
+                }
+            },
+            "triggers": [{"type": "schedule", "config": {"cron": "0 7 * * *", "timezone": "UTC"}}],
+            "plan": [
+                {
+                    "step_id": "read",
+                    "action": "http_fetch",
+                    "config": {
+                        "url": "https://site.example.com/",
+                        "query": {"q": "{{ install.settings.word }}"},
+                        "headers": {"X-Key": "{{ secrets.site_key }}"},
+                    },
+                },
+                {
+                    "step_id": "note",
+                    "action": "append_board_rows",
+                    "config": {
+                        "board_id": "{{ install.site_board.id }}",
+                        "rows": [{"said": "{{ steps.read.status }}"}],
+                    },
+                },
+            ],
+            "grants": [
+                {
+                    "capability": "append_board_rows",
+                    "params": {"board_id": "{{ install.site_board.id }}"},
+                },
+                {"capability": "http_fetch", "params": {"hosts": ["site.example.com"]}},
+            ],
+        }
+    },
+}
+
+_SOME_ID: Final = "01900000-0000-7000-8000-00000000000b"
+_PLAN: Final = "/template/definition/plan"
+_GRANTS: Final = "/template/definition/grants"
+_ABSENT: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class AntiExample:
+    """A recipe that is refused, why, and the finding that says so."""
+
+    reason: str
+    document: Any
+    pointer: str
+    code: str
+    # Whether the published schema alone refuses it.
+    schema: bool
+
+
+def good_recipe() -> dict[str, Any]:
+    """The recipe that every anti-example is a change of."""
+    return deepcopy(_GOOD)
+
+
+def _changed(place: str, value: Any, made: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The good recipe with one value set, or taken away."""
+    made = good_recipe() if made is None else made
+    *path, last = place.strip("/").split("/")
+    target: Any = made
+    for part in path:
+        target = target[int(part)] if isinstance(target, list) else target[part]
+    key: Any = int(last) if isinstance(target, list) else last
+    if value is _ABSENT:
+        del target[key]
+    elif isinstance(target, list) and key == len(target):
+        target.append(value)
+    else:
+        target[key] = value
+    return made
+
+
+def _shape(reason: str, place: str, value: Any, code: str, pointer: str = "") -> AntiExample:
+    return AntiExample(reason, _changed(place, value), pointer or place, code, schema=True)
+
+
+def _sense(reason: str, place: str, value: Any, code: str, pointer: str = "") -> AntiExample:
+    return AntiExample(reason, _changed(place, value), pointer or place, code, schema=False)
+
+
+def _of_kind(
+    reason: str, kind: str, template: Any, code: str, pointer: str, *, schema: bool
+) -> AntiExample:
+    made = {
+        key: value
+        for key, value in good_recipe().items()
+        if key not in ("grants", "hosts", "requires", "examples", "settings")
+    }
+    return AntiExample(reason, {**made, "kind": kind, "template": template}, pointer, code, schema)
+
+
+_ENVELOPE: Final = (
+    AntiExample("a recipe is an object", [], "", "type", schema=True),
+    _shape("the format is named", "/format", _ABSENT, "required"),
+    _shape("another format", "/format", "other.recipe", "const"),
+    _shape("a version nobody has made", "/format_version", 2, "newer_format"),
+    _shape("a slug is kebab-case", "/slug", "Site Note", "pattern"),
+    _shape("a slug does not lead anywhere", "/slug", "../site", "pattern"),
+    _shape("a slug is short", "/slug", "a" * 65, "max_length"),
+    _shape("a version is three numbers", "/version", "1.0", "pattern"),
+    _shape("a version has no name behind it", "/version", "1.0.0-beta", "pattern"),
+    _shape("a version has no zero before it", "/version", "01.0.0", "pattern"),
+    _shape("five kinds, no more", "/kind", "dashboard", "enum"),
+    _shape("a misspelt key is not ignored", "/grant", [], "additional_properties"),
+    _shape("a name that can be read", "/name", "  ", "pattern"),
+    _shape("it says what it does", "/description", "", "min_length"),
+    _shape("an image comes over https", "/preview_image_url", "http://a.example/x", "pattern"),
+    _shape("an image is no script", "/preview_image_url", "javascript:alert(1)", "pattern"),
+    _shape("a dependency has a slug", "/dependencies/0/slug", _ABSENT, "required"),
+    _shape("a dependency's key is known", "/dependencies/0/version", "1.0.0",
+           "additional_properties"),
+    _shape("a secret is asked for with a reason", "/requires/secrets/0/reason", _ABSENT,
+           "required"),
+    _shape("a secret is never brought along", "/requires/secrets/0/value", "s3cret",
+           "additional_properties"),
+    _shape("a grant names a capability", "/grants/0/capability", _ABSENT, "required"),
+    _shape("a setting has one of three types", "/settings/0/type", "list", "enum"),
+    _shape("an example says what happens", "/examples/0/says", _ABSENT, "required"),
+    _shape("there is a template", "/template", _ABSENT, "required"),
+    _shape("a definition or a script", "/template/script",
+           {"source": "await main();", "triggers": []}, "one_of", "/template"),
+    _shape("a digest is written one way", "/digest", "md5:abc", "pattern"),
+    _shape("one way to sign", "/signature",
+           {"algorithm": "rsa", "public_key": "a", "value": "b"}, "const",
+           "/signature/algorithm"),
+)  # fmt: skip
+
+_MEANING: Final = (
+    _sense("a digest of something else", "/digest", "sha256:" + "0" * 64, "wrong_digest"),
+    _sense("a dependency on itself", "/dependencies/0/slug", "site-note", "depends_on_itself"),
+    _sense("one dependency twice", "/dependencies/1", {"slug": "site-board", "as": "other"},
+           "name_twice", "/dependencies/1/slug"),
+    _sense("two dependencies by one name", "/dependencies/1",
+           {"slug": "other", "as": "site_board"}, "name_twice", "/dependencies/1/as"),
+    _sense("a name that means something else", "/dependencies/0/as", "owner", "reserved_name"),
+    _sense("a default of another type", "/settings/0/default", 7, "type"),
+    _sense("a default that is a template", "/settings/0/default", "{{ secrets.site_key }}",
+           "value_is_template"),
+    _sense("a dependency nobody declared", f"{_PLAN}/1/config/board_id",
+           "{{ install.board.id }}", "unknown_dependency"),
+    _sense("a setting nobody declared", f"{_PLAN}/0/config/query/q",
+           "{{ install.settings.wrod }}", "unknown_setting"),
+    _sense("a part that a dependency does not have", f"{_PLAN}/1/config/board_id",
+           "{{ install.site_board.rows }}", "bad_reference"),
+    _sense("a reference with a filter", f"{_PLAN}/1/config/board_id",
+           "{{ install.site_board.id | upper }}", "bad_reference"),
+    _sense("text inside an expression", f"{_PLAN}/0/config/query/q",
+           "{{ '{{ install.settings.word }}' | upper }}", "reference_in_expression"),
+    _sense("text inside a condition", f"{_PLAN}/1/when",
+           "inputs.limit == '{{ install.settings.word }}'", "reference_in_expression"),
+    _sense("an id of one workspace", f"{_PLAN}/1/config/board_id", _SOME_ID, "hard_coded_id"),
+    _sense("an id of one workspace in a grant", "/grants/0/params/board_id", _SOME_ID,
+           "hard_coded_id"),
+    _sense("an action nobody knows", f"{_PLAN}/0/action", "http_fetsch", "unknown_action"),
+    _sense("a hidden grant", "/grants", _GOOD["grants"][1:], "hidden_grant"),
+    _sense("a grant narrower than what is asked for", "/grants/0/params/dataset", "default",
+           "hidden_grant", "/grants"),
+    _sense("a grant that nothing needs", "/grants/2", {"capability": "delete_board_rows"},
+           "unused_grant"),
+    _sense("a hidden host", "/hosts", [], "hidden_host"),
+    _sense("a host with a wildcard", "/hosts/0", "*.example.com", "bad_host"),
+    _sense("a host that nothing reaches", "/hosts/1", "other.example.com", "unused_host"),
+    _sense("a template with a wider host than is told", f"{_GRANTS}/1/params/hosts/1",
+           "drop.example.net", "hidden_host", "/hosts"),
+    _sense("a hidden secret", "/requires/secrets", [], "hidden_secret"),
+    _sense("a secret that nothing uses", "/requires/secrets/1",
+           {"name": "bank_key", "reason": "Who knows."}, "unused_secret",
+           "/requires/secrets/1/name"),
+    _sense("a connection that nothing uses", "/requires/connections",
+           [{"integration": "github", "reason": "Who knows."}], "unused_connection",
+           "/requires/connections/0/integration"),
+    _sense("an example that the inputs refuse", "/examples/0/inputs/limit", 0, "minimum"),
+)  # fmt: skip
+
+_KINDS: Final = (
+    _of_kind("a board is no definition", "board", _GOOD["template"], "additional_properties",
+             "/template/definition", schema=True),
+    _of_kind("a column's type is called field_type", "board",
+             {"name": "B", "datasets": [{"name": "d", "columns": [{"key": "a", "type": "x"}]}]},
+             "additional_properties", "/template/datasets/0/columns/0/type", schema=True),
+    _of_kind("two datasets by one name", "board",
+             {"name": "B", "datasets": [{"name": "d"}, {"name": "d"}]}, "dataset_twice",
+             "/template/datasets/1/name", schema=False),
+    _of_kind("rows of a dataset that is not there", "board",
+             {"name": "B", "rows": {"d": [{"a": 1}]}}, "unknown_dataset", "/template/rows/d",
+             schema=False),
+    _of_kind("a row that its columns refuse", "board",
+             {"name": "B", "datasets": [{"name": "d", "columns": [
+                 {"key": "n", "field_type": "number"}]}], "rows": {"d": [{"n": "many"}]}},
+             "column_type", "/template/rows/d/0/n", schema=False),
+    _of_kind("a workflow's board is a dependency", "workflow", {"title": "W", "board": "other"},
+             "unknown_dependency", "/template/board", schema=False),
+    _of_kind("a workflow's automation is known", "workflow",
+             {"title": "W", "automations": ["other"]}, "unknown_dependency",
+             "/template/automations/0", schema=False),
+    _of_kind("an integration asks somewhere", "integration",
+             {"trigger": {"kind": "cron", "cron": "0 * * * *"}}, "required",
+             "/template/endpoints", schema=True),
+    _of_kind("a script stands alone", "integration",
+             {"script": {"source": "return 1;"}, "mapping": {}}, "additional_properties",
+             "/template/mapping", schema=True),
+    _of_kind("a bundle holds something", "bundle", {"members": []}, "min_items",
+             "/template/members", schema=True),
+    _of_kind("a bundle does not hold itself", "bundle", {"members": [{"slug": "site-note"}]},
+             "bundle_of_itself", "/template/members/0/slug", schema=False),
+    _of_kind("a bundle holds each once", "bundle",
+             {"members": [{"slug": "a"}, {"slug": "a"}]}, "member_twice",
+             "/template/members/1/slug", schema=False),
+    _of_kind("a file beside a recipe that stands alone", "automation",
+             {"script": {"source_file": "main.ts"}}, "source_file_alone",
+             "/template/script/source_file", schema=False),
+)  # fmt: skip
+
+ANTI_EXAMPLES: Final[tuple[AntiExample, ...]] = (*_ENVELOPE, *_MEANING, *_KINDS)

@@ -1,0 +1,44 @@
+"""Ids of one workspace in a recipe for all: they lead nowhere for every other installer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding
+from mainspring.definition.pointers import under
+
+_ID: Final = re.compile(
+    r"(?<![0-9a-f])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])",
+    re.IGNORECASE,
+)
+_HINT: Final = (
+    "Name what it stands for: a dependency, {{ install.<as>.id }}, or a setting, "
+    "{{ install.settings.<name> }}."
+)
+
+
+def hard_coded_ids(document: Mapping[str, Any]) -> Iterator[Finding]:
+    """Every id that stands in a template, in what is granted or in a setting."""
+    for key in ("template", "grants", "hosts", "settings"):
+        yield from _in(document.get(key), f"/{key}")
+
+
+def _in(value: Any, at: str) -> Iterator[Finding]:
+    if isinstance(value, str):
+        if _ID.search(value):
+            yield _finding(at)
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            if _ID.search(name):
+                yield _finding(under(at, name))
+            yield from _in(part, under(at, name))
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _in(part, under(at, number))
+
+
+def _finding(at: str) -> Finding:
+    detail = "Here stands the id of a thing in one workspace; nobody else has it."
+    return Finding(at, detail, "hard_coded_id", _HINT)

@@ -1,0 +1,206 @@
+"""Whether a recipe is what it says: it is compiled, judged like any definition, and compared.
+
+What a person is told before they install are the grants, hosts, secrets and connections of the
+envelope. Here they are held against what the compiled template really asks for. One that asks
+for more hides something, one that asks for less frightens people for nothing; both are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.pointers import under
+from mainspring.definition.validate import Report, validate
+from mainspring.recipes.compiling import compile_automation
+from mainspring.recipes.package.contents import Package
+from mainspring.recipes.package.hard_coded import hard_coded_ids
+from mainspring.recipes.package.needs import Needs, needs_of, undeclared
+from mainspring.recipes.package.standing_in import stand_in_filled
+from mainspring.recipes.package.template_schemas import WORKFLOW_TEMPLATES
+from mainspring.workspace.boards.columns import RowCheck, completed
+from mainspring.workspace.boards.datasets import check_datasets
+
+_AT: Final = "/template"
+# Where a part of the definition that a script becomes was written.
+_IN_SCRIPT: Final = (
+    ("/plan/0/config/source", "/template/script/source"),
+    ("/plan/0/config/grants", "/template/script/tool_grants"),
+    ("/triggers", "/template/script/triggers"),
+)
+
+Judge = Callable[[Package, Mapping[str, Any], Vocabulary, Limits], Iterable[Finding]]
+
+
+def judge_package(package: Package, vocabulary: Vocabulary, limits: Limits) -> list[Finding]:
+    """Everything that keeps a recipe from being published or installed."""
+    found = [*hard_coded_ids(package.document)]
+    filled = stand_in_filled(package.document)
+    found += _JUDGES[package.kind](package, filled, vocabulary, limits)
+    return list(dict.fromkeys(found))
+
+
+def compiled_definition(package: Package, template: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition that a filled template stands for."""
+    assert package.kind in ("automation", "integration")
+    return compile_automation(
+        package.kind, template, name=package.name, description=package.description
+    )
+
+
+def _automation(
+    package: Package, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+) -> Iterator[Finding]:
+    try:
+        document = compiled_definition(package, filled["template"])
+    except Invalid as wrong:
+        at_whole = Finding("", wrong.detail, wrong.code)
+        for finding in wrong.findings or (at_whole,):
+            yield replace(finding, pointer=_AT + finding.pointer)
+        return
+    report = validate(document, vocabulary, limits)
+    yield from (_placed(package, finding) for finding in report.findings)
+    if report.ok:
+        yield from undeclared(filled, _needs(filled, document, report, vocabulary, limits))
+        yield from _examples(package, document, limits)
+
+
+def _needs(
+    filled: Mapping[str, Any],
+    document: Mapping[str, Any],
+    report: Report,
+    vocabulary: Vocabulary,
+    limits: Limits,
+) -> Needs:
+    return needs_of(filled["template"], document, report.grants, vocabulary, limits)
+
+
+def _placed(package: Package, finding: Finding) -> Finding:
+    """A finding about the definition, at the place in the recipe that it comes from."""
+    if "definition" in package.template:
+        return replace(finding, pointer=f"{_AT}/definition{finding.pointer}")
+    if "script" not in package.template:
+        return replace(finding, pointer=_AT)
+    for compiled, written in _IN_SCRIPT:
+        if finding.pointer.startswith(compiled):
+            return replace(finding, pointer=written + finding.pointer.removeprefix(compiled))
+    return replace(finding, pointer=f"{_AT}/script")
+
+
+def _examples(package: Package, document: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
+    """An example that its own automation would refuse teaches something false."""
+    schema = document.get("inputs", {}).get("schema", {"type": "object"})
+    if check_schema(schema, limits):
+        return
+    judge = compile_schema(schema, limits)
+    defaults = {
+        name: part["default"]
+        for name, part in schema.get("properties", {}).items()
+        if isinstance(part, Mapping) and "default" in part
+    }
+    for number, example in enumerate(package.examples):
+        if "inputs" in example:
+            at = under("/examples", number, "inputs")
+            yield from judge.findings({**defaults, **example["inputs"]}, at)
+
+
+def _board(
+    package: Package, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+) -> Iterator[Finding]:
+    del vocabulary
+    template = filled["template"]
+    datasets = template.get("datasets", [])
+    try:
+        check_datasets(datasets, f"{_AT}/datasets")
+    except Invalid as wrong:
+        yield from wrong.findings
+        return
+    size = len(template.get("dashboard", "").encode())
+    if size > limits.board_dashboard_bytes:
+        detail = f"A dashboard has at most {limits.board_dashboard_bytes:,} bytes."
+        yield Finding(f"{_AT}/dashboard", detail, "dashboard_too_large")
+    for part in ("skills", "forms"):
+        yield from _named_twice(template.get(part, ()), f"{_AT}/{part}")
+    yield from _rows(template, limits)
+    yield from _asks_nothing(package)
+
+
+def _rows(template: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
+    known = {one["name"]: one for one in template.get("datasets", ())}
+    known.setdefault("default", {"name": "default"})
+    for name, rows in template.get("rows", {}).items():
+        at = under(_AT, "rows", name)
+        if name not in known:
+            yield Finding(at, f"The board has no dataset called {name!r}.", "unknown_dataset")
+            continue
+        columns = completed(known[name].get("columns", []))
+        check = RowCheck(columns, limits, known[name].get("dedupe_key_field"))
+        for number, row in enumerate(rows):
+            check.values(row, under(at, number))
+            check.whole(row, under(at, number))
+        yield from check.findings
+
+
+def _named_twice(entries: Iterable[Mapping[str, Any]], at: str) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for number, entry in enumerate(entries):
+        if entry["name"] in seen:
+            detail = f"Two are called {entry['name']!r}."
+            yield Finding(under(at, number, "name"), detail, "name_twice")
+        seen.add(entry["name"])
+
+
+def _workflow(
+    package: Package, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+) -> Iterator[Finding]:
+    del vocabulary, limits
+    template = filled["template"]
+    known = {one.slug for one in package.dependencies}
+    board = template.get("board")
+    if board is not None and board not in known:
+        detail = f"{board!r} is not among the dependencies."
+        yield Finding(f"{_AT}/board", detail, "unknown_dependency", "Declare it in dependencies.")
+    for number, name in enumerate(template.get("automations", ())):
+        if name not in known and name not in WORKFLOW_TEMPLATES:
+            detail = f"{name!r} is neither a dependency nor a template of workflows."
+            yield Finding(under(_AT, "automations", number), detail, "unknown_dependency")
+    yield from _asks_nothing(package)
+
+
+def _bundle(
+    package: Package, filled: Mapping[str, Any], vocabulary: Vocabulary, limits: Limits
+) -> Iterator[Finding]:
+    del vocabulary, limits
+    seen: set[str] = set()
+    for number, member in enumerate(filled["template"]["members"]):
+        at = under(_AT, "members", number, "slug")
+        if member["slug"] == package.slug:
+            yield Finding(at, "A bundle does not hold itself.", "bundle_of_itself")
+        if member["slug"] in seen:
+            yield Finding(at, f"{member['slug']!r} is in this bundle twice.", "member_twice")
+        seen.add(member["slug"])
+    yield from _asks_nothing(package)
+
+
+def _asks_nothing(package: Package) -> Iterator[Finding]:
+    """A board, a workflow or a bundle calls nothing by itself."""
+    for key in ("grants", "hosts", "requires"):
+        declared = package.document.get(key)
+        if declared and (key != "requires" or any(declared.values())):
+            detail = f"A {package.kind} calls nothing by itself, so it asks for no {key}."
+            hint = "Leave it out; each recipe that comes along says what it asks for."
+            yield Finding(f"/{key}", detail, "unused_grant", hint)
+
+
+_JUDGES: Final[Mapping[str, Judge]] = {
+    "automation": _automation,
+    "integration": _automation,
+    "board": _board,
+    "workflow": _workflow,
+    "bundle": _bundle,
+}

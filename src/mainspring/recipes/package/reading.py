@@ -1,0 +1,215 @@
+"""Reads a recipe: a decoded document becomes a ``Package``, or all that is wrong with it is said.
+
+A recipe comes from outside. So its shape, its digest and its signature are judged before any
+part of it is used, and each thing that is wrong is told at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import Validator, compile_schema
+from mainspring.definition.json_text import canonical, check_value
+from mainspring.definition.pointers import under
+from mainspring.recipes.package.contents import Dependency, Package, Requires, Setting, Wanted
+from mainspring.recipes.package.digest import digest_finding, digest_of
+from mainspring.recipes.package.references import RESERVED, reference_findings, value_finding
+from mainspring.recipes.package.schema import FORMAT, FORMAT_VERSION, recipe_schema
+from mainspring.recipes.package.semver import Semver
+from mainspring.recipes.package.signing import public_key_of, signature_finding
+from mainspring.recipes.package.standing_in import stand_in_filled
+
+_ANY_VERSION: Final = "0.0.0"
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+
+
+def read_package(value: Any, limits: Limits | None = None) -> Package:
+    """The recipe that a document holds, or ``Invalid`` with every finding."""
+    limits = limits or Limits()
+    check_value(value, limits)
+    findings = [*_findings(value, limits)]
+    if findings:
+        count = len(findings)
+        things = "1 problem" if count == 1 else f"{count} problems"
+        detail = f"The recipe has {things}. {findings[0].detail}"
+        raise Invalid(detail, code="invalid_recipe", findings=findings)
+    return _package(value)
+
+
+def _findings(value: Any, limits: Limits) -> list[Finding]:
+    """What is wrong, at the first of the looks that finds something."""
+    if not isinstance(value, dict):
+        return [Finding("", "A recipe is a JSON object.", "type")]
+    if len(canonical(value)) > limits.json_bytes:
+        detail = f"The recipe is larger than {limits.json_bytes:,} bytes."
+        return [Finding("", detail, "recipe_too_large")]
+    strange = _other_format(value)
+    if strange is not None:
+        return [strange]
+    found = _compiled().findings(stand_in_filled(value))
+    if found:
+        return found
+    looks = (_alone, _twice, _settings, _lost, _seals)
+    return [finding for look in looks for finding in look(value)]
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> Validator:
+    return compile_schema(recipe_schema(), Limits())
+
+
+def _other_format(value: Mapping[str, Any]) -> Finding | None:
+    version = value.get("format_version")
+    newer = type(version) is int and version > FORMAT_VERSION
+    if value.get("format") != FORMAT or not newer:
+        return None
+    detail = f"This recipe is written in format {version}; this server reads {FORMAT_VERSION}."
+    return Finding("/format_version", detail, "newer_format", "Bring Mainspring up to date.")
+
+
+def _alone(value: Mapping[str, Any]) -> Iterator[Finding]:
+    """A document that was packed holds its script; the file beside it is not there any more."""
+    if "source_file" in value["template"].get("script", {}):
+        detail = "A file beside a recipe is read together with its folder; here it stands alone."
+        hint = "Name the folder, or pack it: `mainspring recipes pack FOLDER`."
+        yield Finding("/template/script/source_file", detail, "source_file_alone", hint)
+
+
+def _twice(value: Mapping[str, Any]) -> Iterator[Finding]:
+    """Names that stand for two things."""
+    requires = value.get("requires", {})
+    listed: tuple[tuple[str, str, Iterable[Any]], ...] = (
+        ("/dependencies", "slug", value.get("dependencies", ())),
+        ("/settings", "name", value.get("settings", ())),
+        ("/requires/secrets", "name", requires.get("secrets", ())),
+        ("/requires/publisher_secrets", "name", requires.get("publisher_secrets", ())),
+        ("/requires/connections", "integration", requires.get("connections", ())),
+    )
+    for at, key, entries in listed:
+        yield from _repeated(((under(at, n, key), one[key]) for n, one in enumerate(entries)))
+    called: set[str] = set()
+    for number, entry in enumerate(value.get("dependencies", ())):
+        pointer, name = under("/dependencies", number, "as"), called_as(entry)
+        if entry["slug"] == value["slug"]:
+            detail = "A recipe does not depend on itself."
+            yield Finding(under("/dependencies", number, "slug"), detail, "depends_on_itself")
+        if name in RESERVED:
+            detail = f"{name!r} stands for something else in references."
+            yield Finding(pointer, detail, "reserved_name", "Give it another name with `as`.")
+        elif name in called:
+            detail = f"Two dependencies are called {name!r}."
+            yield Finding(pointer, detail, "name_twice", "Give one another name with `as`.")
+        called.add(name)
+
+
+def _repeated(named: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for pointer, name in named:
+        if name in seen:
+            yield Finding(pointer, f"{name!r} is there twice.", "name_twice")
+        seen.add(name)
+
+
+def _settings(value: Mapping[str, Any]) -> Iterator[Finding]:
+    for number, entry in enumerate(value.get("settings", ())):
+        for key in ("default", "example"):
+            if key not in entry:
+                continue
+            wrong = setting_finding(entry["type"], entry[key], under("/settings", number, key))
+            if wrong is not None:
+                yield wrong
+
+
+def setting_finding(kind: str, value: Any, pointer: str) -> Finding | None:
+    """What is wrong with the value of a setting."""
+    if isinstance(value, bool) != (kind == "boolean") or not isinstance(value, _TYPES[kind]):
+        words = {"string": "text", "number": "a number", "boolean": "true or false"}
+        return Finding(pointer, f"The value of this setting is {words[kind]}.", "type")
+    return value_finding(value, pointer)
+
+
+def _lost(value: Mapping[str, Any]) -> Iterator[Finding]:
+    """References that lead nowhere."""
+    names = {called_as(entry): entry for entry in value.get("dependencies", ())}
+    settings = {entry["name"]: entry["type"] for entry in value.get("settings", ())}
+    for key in ("template", "grants", "hosts"):
+        yield from reference_findings(value.get(key), names, settings, f"/{key}")
+
+
+def _seals(value: Mapping[str, Any]) -> Iterator[Finding]:
+    wrong = digest_finding(value)
+    if wrong is None:
+        wrong = signature_finding(value)
+    if wrong is not None:
+        yield wrong
+    if "signature" in value and "digest" not in value:
+        yield Finding("/digest", "A signed recipe carries the digest that was signed.", "required")
+
+
+def called_as(dependency: Mapping[str, Any]) -> str:
+    """How a template calls a dependency."""
+    return str(dependency.get("as") or dependency["slug"].replace("-", "_"))
+
+
+def _package(value: Mapping[str, Any]) -> Package:
+    requires = value.get("requires", {})
+    return Package(
+        slug=value["slug"],
+        version=Semver.parse(value["version"]),
+        kind=value["kind"],
+        name=value["name"],
+        description=value["description"],
+        publisher=value["publisher"],
+        author=value.get("author"),
+        category=value["category"],
+        tags=tuple(value.get("tags", ())),
+        dependencies=tuple(map(_dependency, value.get("dependencies", ()))),
+        requires=Requires(
+            _wanted(requires.get("secrets", ())),
+            _wanted(requires.get("publisher_secrets", ())),
+            _wanted(requires.get("connections", ())),
+        ),
+        grants=tuple(
+            Grant(one["capability"], one.get("params", {})) for one in value.get("grants", ())
+        ),
+        hosts=tuple(value.get("hosts", ())),
+        settings=tuple(map(_setting, value.get("settings", ()))),
+        examples=tuple(value.get("examples", ())),
+        template=value["template"],
+        document=value,
+        digest=digest_of(value),
+        public_key=public_key_of(value),
+    )
+
+
+def _dependency(entry: Mapping[str, Any]) -> Dependency:
+    lowest = Semver.parse(entry.get("min_version", _ANY_VERSION))
+    return Dependency(entry["slug"], lowest, entry.get("reason", ""), called_as(entry))
+
+
+def _wanted(entries: Iterable[Mapping[str, Any]]) -> tuple[Wanted, ...]:
+    return tuple(
+        Wanted(one["integration"] if "integration" in one else one["name"], one["reason"])
+        for one in entries
+    )
+
+
+def _setting(entry: Mapping[str, Any]) -> Setting:
+    return Setting(
+        name=entry["name"],
+        type=entry["type"],
+        label=entry.get("label", entry["name"]),
+        default=entry.get("default"),
+        has_default="default" in entry,
+        required=entry.get("required", True),
+        example=entry.get("example"),
+    )

@@ -1,0 +1,305 @@
+"""What a template leaves open until it is installed, such as ``{{ install.board.id }}``.
+
+A recipe cannot know the ids of things in somebody else's workspace, so it names them: a
+dependency, a setting, whoever installs. What is filled in is data. It never becomes a template
+of its own, and text never stands where it would be read as an expression or as code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.definition.pointers import under
+from mainspring.definition.words import did_you_mean
+
+OWNER: Final = "owner"
+SETTINGS: Final = "settings"
+# Names that stand for something else than a dependency.
+RESERVED: Final = frozenset({OWNER, SETTINGS})
+
+_OF_OWNER: Final = ("email", "id")
+_OF_DEPENDENCY: Final = ("id", "name")
+_REFERENCE: Final = re.compile(r"\{\{-?\s*install\.([a-z0-9_]{1,64})\.([a-z0-9_]{1,64})\s*-?\}\}")
+# An expression that speaks of the install in another way than the one that is read here.
+_SPEAKS: Final = re.compile(r"\{[{%](?:(?!\{[{%]|[%}]\}).)*?\binstall\s*[.\[]", re.DOTALL)
+_OPENS: Final = re.compile(r"(?=\{[{%#])")
+_CLOSES: Final = {"{{": "}}", "{%": "%}", "{#": "#}"}
+_PLAIN: Final = re.compile(r"[^A-Za-z0-9 _.:/@-]")
+# Texts that are read whole as an expression, with or without braces.
+_EXPRESSIONS: Final = frozenset({"when"})
+# Texts that are code.
+_CODE: Final = frozenset({"source"})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A thing that stands here: what a dependency has become, by its id and its name."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whoever installs."""
+
+    id: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What is put in place of the references of one template."""
+
+    owner: Owner
+    installs: Mapping[str, Named] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def value(self, of: str, what: str) -> Any:
+        """The value of one reference; raises ``KeyError`` where there is none."""
+        if of == SETTINGS:
+            return self.settings[what]
+        if of == OWNER:
+            return {"id": self.owner.id, "email": self.owner.email}[what]
+        found = self.installs[of]
+        return {"id": found.id, "name": found.name}[what]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One reference, and the text that it stands in."""
+
+    pointer: str
+    of: str
+    what: str
+    # It is the whole text, so the type of its value is kept.
+    whole: bool
+    # It stands inside an expression or a condition.
+    inside: bool
+    # It stands in code.
+    code: bool
+
+    @property
+    def shown(self) -> str:
+        return f"install.{self.of}.{self.what}"
+
+
+def references(value: Any, at: str = "") -> Iterator[Place]:
+    """Every reference of a template, in its order."""
+    for pointer, key, text in _texts(value, at):
+        if "install" in text:
+            yield from _of_text(text, pointer, key)
+
+
+def reference_findings(
+    value: Any, dependencies: Mapping[str, Any], settings: Mapping[str, str], at: str = ""
+) -> Iterator[Finding]:
+    """References that lead nowhere, or stand where a value would be read as more than data.
+
+    Settings are given with their types.
+    """
+    for pointer in _named_keys(value, at):
+        detail = "A key is not filled in; only values are."
+        yield Finding(pointer, detail, "bad_reference")
+    for pointer, key, text in _texts(value, at):
+        if "install" not in text:
+            continue
+        if key not in _CODE and _SPEAKS.search(_REFERENCE.sub("", text)):
+            yield Finding(
+                pointer,
+                "This speaks of the install in a way that is not read.",
+                "bad_reference",
+                "Write it alone, as in {{ install.board.id }} or {{ install.settings.site }}.",
+            )
+        for place in _of_text(text, pointer, key):
+            wrong = _unknown(place, dependencies, settings) or _misplaced(place, settings)
+            if wrong is not None:
+                yield wrong
+
+
+def fill(template: Mapping[str, Any], filling: Filling, at: str = "") -> dict[str, Any]:
+    """The template with every reference filled in; what is not a reference stays as it is."""
+    found: list[Finding] = []
+    made = _filled(template, at, "", filling, found)
+    if found:
+        raise Invalid(
+            f"The recipe cannot be filled in: {found[0].detail}",
+            code="cannot_fill",
+            findings=found,
+        )
+    assert isinstance(made, dict)
+    return made
+
+
+def value_finding(value: Any, pointer: str) -> Finding | None:
+    """What keeps a value from being filled in: text that would be read as a template."""
+    if isinstance(value, str) and _OPENS.search(value):
+        detail = "This text has the beginning of a template in it; a value is data and no more."
+        hint = "Leave out {{, {% and {#."
+        return Finding(pointer, detail, "value_is_template", hint)
+    return None
+
+
+def _unknown(
+    place: Place, dependencies: Mapping[str, Any], settings: Mapping[str, str]
+) -> Finding | None:
+    if place.of == SETTINGS:
+        if place.what in settings:
+            return None
+        detail = f"The recipe has no setting {place.what!r}."
+        hint = did_you_mean(place.what, settings) or "Declare it in settings."
+        return Finding(place.pointer, detail, "unknown_setting", hint)
+    if place.of != OWNER and place.of not in dependencies:
+        detail = f"The recipe has no dependency that is called {place.of!r}."
+        near = did_you_mean(place.of, [*dependencies, *RESERVED])
+        way_out = "Declare it in dependencies; its name is `as`, or the slug with underscores."
+        return Finding(place.pointer, detail, "unknown_dependency", near or way_out)
+    known = _OF_OWNER if place.of == OWNER else _OF_DEPENDENCY
+    if place.what in known:
+        return None
+    detail = f"{place.shown} does not exist; there is {' and '.join(known)}."
+    return Finding(place.pointer, detail, "bad_reference", did_you_mean(place.what, known))
+
+
+def _misplaced(place: Place, settings: Mapping[str, str]) -> Finding | None:
+    if not place.inside or place.what == "id":
+        return None
+    if place.of == SETTINGS and settings.get(place.what) in ("number", "boolean"):
+        return None
+    return Finding(
+        place.pointer,
+        f"{place.shown} is text and stands in an expression, where it could be read as more "
+        "than text.",
+        "reference_in_expression",
+        "Make it the default of an input, and use the input in the expression.",
+    )
+
+
+def _filled(value: Any, at: str, key: str, filling: Filling, found: list[Finding]) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            name: _filled(part, under(at, name), name, filling, found)
+            for name, part in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [
+            _filled(part, under(at, number), key, filling, found)
+            for number, part in enumerate(value)
+        ]
+    if not isinstance(value, str) or "install" not in value:
+        return value
+    try:
+        return _filled_text(value, at, key, filling)
+    except _Unfilled as wrong:
+        found.append(wrong.finding)
+        return value
+
+
+class _Unfilled(Exception):
+    """A reference has no value, or one that cannot stand here."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.code)
+        self.finding = finding
+
+
+def _filled_text(text: str, at: str, key: str, filling: Filling) -> Any:
+    places = [*_of_text(text, at, key)]
+    if not places:
+        return text
+    values = [_value(place, filling) for place in places]
+    if places[0].whole and not places[0].code and key not in _EXPRESSIONS:
+        return values[0]
+    spell: Callable[[Any], str] = _as_code if places[0].code else _as_text
+    pieces = iter(values)
+    made = _REFERENCE.sub(lambda _: spell(next(pieces)), text)
+    before = len(_OPENS.findall(_REFERENCE.sub("", text)))
+    if not places[0].code and len(_OPENS.findall(made)) > before:
+        detail = "What is filled in here would become a template together with what is beside it."
+        raise _Unfilled(Finding(at, detail, "value_is_template"))
+    return made
+
+
+def _value(place: Place, filling: Filling) -> Any:
+    try:
+        value = filling.value(place.of, place.what)
+    except KeyError:
+        detail = f"There is no value for {place.shown}."
+        raise _Unfilled(Finding(place.pointer, detail, "no_value")) from None
+    wrong = value_finding(value, place.pointer)
+    if wrong is None and place.inside and place.what != "id" and isinstance(value, str):
+        detail = f"{place.shown} is text and stands in an expression."
+        wrong = Finding(place.pointer, detail, "reference_in_expression")
+    if wrong is not None:
+        raise _Unfilled(wrong)
+    return value
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _as_code(value: Any) -> str:
+    """Text in any kind of quotes, and a number or a truth value where one may stand."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    return _PLAIN.sub(lambda found: _escaped(found[0]), value)
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))
+
+
+def _of_text(text: str, pointer: str, key: str) -> Iterator[Place]:
+    code = key in _CODE
+    blocks = [] if code else _blocks(text)
+    for found in _REFERENCE.finditer(text):
+        before = bisect(blocks, (found.start(), 0)) - 1
+        within = before >= 0 and found.start() < blocks[before][1]
+        inside = not code and (within or key in _EXPRESSIONS)
+        whole = found.start() == 0 and found.end() == len(text)
+        yield Place(pointer, found[1], found[2], whole, inside, code)
+
+
+def _blocks(text: str) -> list[tuple[int, int]]:
+    """Where expressions stand, with the references among them taken for plain text."""
+    hidden = _REFERENCE.sub(lambda found: "\x00" * len(found[0]), text)
+    found: list[tuple[int, int]] = []
+    place = 0
+    while opening := _OPENS.search(hidden, place):
+        begin = opening.start()
+        end = hidden.find(_CLOSES[hidden[begin : begin + 2]], begin + 2)
+        # One that never ends goes on to the end, so that no text is searched twice.
+        place = len(hidden) if end < 0 else end + 2
+        found.append((begin, place))
+    return found
+
+
+def _texts(value: Any, at: str, key: str = "") -> Iterator[tuple[str, str, str]]:
+    """Every text of a value with its place and the key that it stands under."""
+    if isinstance(value, str):
+        yield at, key, value
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _texts(part, under(at, name), name)
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _texts(part, under(at, number), key)
+
+
+def _named_keys(value: Any, at: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if _REFERENCE.search(name):
+                yield under(at, name)
+            yield from _named_keys(part, under(at, name))
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _named_keys(part, under(at, number))

@@ -1,0 +1,154 @@
+"""A beginning for a new recipe: a folder that passes the check as it is.
+
+It is small and does something, so that whoever goes on from there changes words first and the
+shape later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from mainspring.contracts.errors import Clash, Finding, Invalid
+from mainspring.contracts.limits import Limits
+from mainspring.definition.json_schema import compile_schema
+from mainspring.recipes.package.places import PREVIEW, RECIPE
+from mainspring.recipes.package.template_schemas import SLUG
+
+_SCRIPT: Final = """\
+// Says how many boards there are, when that has changed.
+import { brains, kv } from "mainspring";
+
+const { boards } = await brains.list_boards();
+const before = await kv.get("boards", -1);
+if (boards.length === before) return { boards: boards.length };
+const title = `{{ install.settings.greeting }}: ${boards.length}`;
+await brains.inbox.post_notification({ title });
+await kv.set("boards", boards.length);
+return { boards: boards.length };
+"""
+
+_SOME_URL: Final = "https://api.example.com/items"
+
+_Parts = tuple[dict[str, Any], dict[str, str]]
+
+
+def scaffold(name: str, kind: str, into: Path) -> list[Path]:
+    """Writes the files of a new recipe; nothing that is there is ever written over."""
+    findings = compile_schema(SLUG, Limits()).findings(name, "/name")
+    if findings:
+        raise Invalid(findings[0].detail, code="bad_name", findings=findings)
+    if kind not in _KINDS:
+        detail = f"There is no kind of recipe called {kind!r}."
+        raise Invalid(detail, code="bad_kind", findings=[Finding("/kind", detail, "bad_kind")])
+    root = into / name
+    if root.exists():
+        raise Clash(
+            f"{root} is there already.",
+            code="folder_there",
+            suggestion="Choose another folder with --into, or remove that one first.",
+        )
+    more, files = _KINDS[kind](name)
+    document = {**_envelope(name, kind), **more}
+    wanted = {
+        RECIPE: json.dumps(document, indent=2, ensure_ascii=False) + "\n",
+        PREVIEW: "What people see once it is installed.\n",
+        **files,
+    }
+    return [_written(root / file, text) for file, text in wanted.items()]
+
+
+def _written(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _title(name: str) -> str:
+    return name.replace("-", " ").capitalize()
+
+
+def _envelope(name: str, kind: str) -> dict[str, Any]:
+    return {
+        "format": "mainspring.recipe",
+        "format_version": 1,
+        "slug": name,
+        "version": "0.1.0",
+        "kind": kind,
+        "name": _title(name),
+        "description": "What it does for whoever installs it.",
+        "publisher": "Me",
+        "category": "other",
+        "tags": [],
+    }
+
+
+def _board(name: str) -> _Parts:
+    columns = [
+        {"key": "title", "label": "Title"},
+        {"key": "state", "field_type": "select", "options": ["open", "done"]},
+    ]
+    dataset = {"name": "default", "columns": columns, "dedupe_key_field": "title"}
+    rows = {"default": [{"title": "The first one", "state": "open"}]}
+    return {"template": {"name": _title(name), "datasets": [dataset], "rows": rows}}, {}
+
+
+def _automation(name: str) -> _Parts:
+    del name
+    tools = ["inbox.post_notification", "list_boards"]
+    greeting = {"name": "greeting", "label": "How it begins", "type": "string", "default": "Boards"}
+    script = {
+        "source_file": "main.ts",
+        "triggers": [{"kind": "cron", "cron": "0 7 * * *", "tz": "UTC"}],
+        "tool_grants": [{"tool": tool} for tool in tools],
+    }
+    more = {
+        "grants": [{"capability": one} for one in tools],
+        "settings": [greeting],
+        "template": {"script": script},
+    }
+    example = {"name": "a new board", "says": "One notification with the number of boards."}
+    return more, {"main.ts": _SCRIPT, "examples/first.json": json.dumps(example, indent=2) + "\n"}
+
+
+def _workflow(name: str) -> _Parts:
+    template = {
+        "title": _title(name),
+        "charter": "What we want to be true at the end.",
+        "kpis": [],
+        "deadlines": [],
+    }
+    return {"template": template}, {}
+
+
+def _integration(name: str) -> _Parts:
+    template = {
+        "auth": {"type": "none"},
+        "trigger": {"kind": "cron", "cron": "0 * * * *"},
+        "endpoints": [{"op": "list", "method": "GET", "url": _SOME_URL}],
+        "mapping": {
+            "iterate": "$.items[*]",
+            "page_type": "item",
+            "source_ref_prefix": f"{name}:",
+            "source_ref": "{{id}}",
+            "title": "{{title}}",
+        },
+    }
+    bounds = {"hosts": ["api.example.com"], "method": "GET", "url": _SOME_URL}
+    grant = {"capability": "ingest_from_endpoint", "params": bounds}
+    return {"grants": [grant], "hosts": ["api.example.com"], "template": template}, {}
+
+
+def _bundle(name: str) -> _Parts:
+    return {"template": {"members": [{"slug": f"{name}-board", "reason": "Where it notes."}]}}, {}
+
+
+_KINDS: Final[Mapping[str, Callable[[str], _Parts]]] = {
+    "board": _board,
+    "automation": _automation,
+    "workflow": _workflow,
+    "integration": _integration,
+    "bundle": _bundle,
+}

@@ -1,0 +1,222 @@
+"""The published schema of a recipe: the envelope, and the template by its kind.
+
+Everything that a person is told before they install stands in the envelope. The schema says
+what can be said; whether it is all that the template asks for is said by ``judging``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+from mainspring.recipes.package.antiexamples import ANTI_EXAMPLES
+from mainspring.recipes.package.digest import PATTERN as DIGEST_PATTERN
+from mainspring.recipes.package.examples import EXAMPLES
+from mainspring.recipes.package.signing import ALGORITHM
+from mainspring.recipes.package.template_schemas import REASON, SLUG, VERSION, template_schemas
+from mainspring.workspace.boards.shapes import NAME, Schema, thing
+
+FORMAT: Final = "mainspring.recipe"
+FORMAT_VERSION: Final = 1
+SCHEMA_ID: Final = "urn:mainspring:recipe:1"
+KINDS: Final = ("board", "automation", "workflow", "integration", "bundle")
+
+_WORD: Final[Schema] = {
+    "type": "string",
+    "maxLength": 64,
+    "pattern": "^[a-z][a-z0-9_]*$",
+    "x-mainspring-says": "A name here is small letters, digits and underscores, a letter first.",
+}
+_SECRET: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 64}
+_SHOWN_ANTI_EXAMPLES: Final = 6
+
+
+@lru_cache(maxsize=1)
+def recipe_schema() -> dict[str, Any]:
+    """The schema of a recipe, as it is published."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": "Recipe",
+        "description": "Something that others can install: what it makes, and what it asks for. "
+        "Where a number or a truth value is left to the install, it is written as a reference.",
+        **thing(_fields(), _NEEDED),
+        "allOf": [
+            {
+                "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
+                "then": {"properties": {"template": schema}},
+            }
+            for kind, schema in template_schemas().items()
+        ],
+        "examples": [one.document for one in EXAMPLES],
+        "x-mainspring-anti-examples": [
+            {"value": one.document, "reason": one.reason} for one in ANTI_EXAMPLES if one.schema
+        ][:_SHOWN_ANTI_EXAMPLES],
+    }
+
+
+_NEEDED: Final = (
+    "format", "format_version", "slug", "version", "kind", "name", "description", "publisher",
+    "category", "template",
+)  # fmt: skip
+
+
+def _fields() -> Schema:
+    return {
+        "format": {"const": FORMAT},
+        "format_version": {"const": FORMAT_VERSION},
+        "slug": {"description": "What it is called in the codex.", **SLUG},
+        "version": VERSION,
+        "kind": {"enum": list(KINDS)},
+        "name": NAME,
+        "description": {
+            "description": "What it does for whoever installs it.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 5_000,
+        },
+        "publisher": {"description": "Who stands for it.", **NAME},
+        "author": {"description": "Who wrote it.", **NAME},
+        "category": {
+            "type": "string",
+            "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$",
+            "maxLength": 40,
+            "x-mainspring-says": "A category is one word in small letters, such as operations.",
+        },
+        "tags": {
+            "type": "array",
+            "maxItems": 20,
+            "uniqueItems": True,
+            "items": {"type": "string", "minLength": 1, "maxLength": 40},
+        },
+        "preview_image_url": {
+            "type": "string",
+            "maxLength": 2_000,
+            "pattern": "^https://[^\\s]+$",
+            "x-mainspring-says": "An image is at an address that begins with https://.",
+        },
+        "preview": {
+            "description": "What it looks like, as Markdown.",
+            "type": "string",
+            "maxLength": 20_000,
+        },
+        **_asks(),
+        **_gives(),
+    }
+
+
+def _asks() -> Schema:
+    """What whoever installs is told, and agrees to."""
+    return {
+        "dependencies": {
+            "description": "Recipes that must stand first; missing ones are installed too.",
+            "type": "array",
+            "maxItems": 50,
+            "items": thing(
+                {
+                    "slug": SLUG,
+                    "min_version": VERSION,
+                    "reason": REASON,
+                    "as": {
+                        "description": "How the template calls it: install.<as>.id.",
+                        **_WORD,
+                    },
+                },
+                ["slug"],
+            ),
+        },
+        "requires": thing(
+            {
+                "secrets": _wanted("name", _SECRET),
+                "publisher_secrets": _wanted("name", _SECRET),
+                "connections": _wanted("integration", {**_SECRET, "maxLength": 100}),
+            }
+        ),
+        "grants": {
+            "description": "What it may call, within which bounds; no more than it needs.",
+            "type": "array",
+            "maxItems": 100,
+            "items": thing(
+                {
+                    "capability": {"type": "string", "minLength": 1, "maxLength": 200},
+                    "params": {"type": "object"},
+                },
+                ["capability"],
+            ),
+        },
+        "hosts": {
+            "description": "Every host that it may reach.",
+            "type": "array",
+            "maxItems": 100,
+            "uniqueItems": True,
+            "items": {"type": "string", "minLength": 1, "maxLength": 260},
+        },
+        "settings": {
+            "description": "What whoever installs decides; the template says "
+            "install.settings.<name>.",
+            "type": "array",
+            "maxItems": 50,
+            "items": _setting(),
+        },
+    }
+
+
+def _wanted(key: str, schema: Schema) -> Schema:
+    return {
+        "type": "array",
+        "maxItems": 50,
+        "items": thing({key: schema, "reason": REASON}, [key, "reason"]),
+    }
+
+
+def _setting() -> Schema:
+    value = {"type": ["string", "number", "boolean"]}
+    return thing(
+        {
+            "name": _WORD,
+            "label": {"type": "string", "minLength": 1, "maxLength": 200},
+            "type": {"enum": ["string", "number", "boolean"]},
+            "default": {"description": "Taken where nothing is given.", **value},
+            "required": {"type": "boolean", "default": True},
+            "example": {"description": "A value that would do.", **value},
+        },
+        ["name", "type"],
+    )
+
+
+def _gives() -> Schema:
+    return {
+        "examples": {
+            "description": "What goes in, and what then happens.",
+            "type": "array",
+            "maxItems": 20,
+            "items": thing(
+                {
+                    "name": {"type": "string", "minLength": 1, "maxLength": 200},
+                    "inputs": {"type": "object"},
+                    "payload": {"type": "object"},
+                    "says": {"type": "string", "minLength": 1, "maxLength": 2_000},
+                },
+                ["name", "says"],
+            ),
+        },
+        "template": {"description": "What it makes, by its kind.", "type": "object"},
+        "digest": {
+            "description": "SHA-256 of the canonical JSON, without digest and signature.",
+            "type": "string",
+            "pattern": DIGEST_PATTERN,
+            "x-mainspring-says": "A digest is sha256: and 64 small hexadecimal digits.",
+        },
+        "signature": thing(
+            {
+                "algorithm": {"const": ALGORITHM},
+                "public_key": {"type": "string", "maxLength": 100},
+                "value": {
+                    "description": "Over the 32 bytes of the digest, as base64.",
+                    "type": "string",
+                    "maxLength": 200,
+                },
+            },
+            ["algorithm", "public_key", "value"],
+        ),
+    }

@@ -1,0 +1,117 @@
+"""Who packed a recipe: an Ed25519 signature over its digest.
+
+A signature does not make a recipe harmless. It says that this version comes from whoever holds
+the key of the version before, and that nobody changed it on the way.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.recipes.package.digest import digest_of, shown_digest
+
+ALGORITHM: Final = "ed25519"
+
+_KEY_BYTES: Final = 32
+_SIGNATURE_BYTES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A publisher's key: the private half stays in a file of theirs."""
+
+    private: bytes
+    public: bytes
+
+    def as_text(self) -> str:
+        """The private half as it is kept in a file."""
+        return base64.b64encode(self.private).decode() + "\n"
+
+    def shown_public(self) -> str:
+        return base64.b64encode(self.public).decode()
+
+    def __repr__(self) -> str:
+        return f"KeyPair(public={self.shown_public()!r})"
+
+
+def new_key() -> KeyPair:
+    """A key that nobody has had before."""
+    return _pair(Ed25519PrivateKey.generate())
+
+
+def read_key(text: bytes | str) -> KeyPair:
+    """The key pair of a file that ``new_key`` has filled."""
+    private = _decoded(text.strip(), _KEY_BYTES)
+    if private is None:
+        raise Invalid(
+            "This file is not a key that signs recipes.",
+            code="bad_key",
+            suggestion="Make one: `mainspring recipes new-key KEYFILE`.",
+        )
+    return _pair(Ed25519PrivateKey.from_private_bytes(private))
+
+
+def signed(document: Mapping[str, Any], key: KeyPair) -> dict[str, Any]:
+    """The recipe with its digest and a signature over that."""
+    digest = digest_of(document)
+    value = Ed25519PrivateKey.from_private_bytes(key.private).sign(digest)
+    return {
+        **document,
+        "digest": shown_digest(digest),
+        "signature": {
+            "algorithm": ALGORITHM,
+            "public_key": key.shown_public(),
+            "value": base64.b64encode(value).decode(),
+        },
+    }
+
+
+def public_key_of(document: Mapping[str, Any]) -> bytes | None:
+    """The key that a signed recipe names; None when it is not signed."""
+    signature = document.get("signature")
+    if not isinstance(signature, Mapping):
+        return None
+    return _decoded(signature.get("public_key"), _KEY_BYTES)
+
+
+def signature_finding(document: Mapping[str, Any]) -> Finding | None:
+    """What is wrong with the signature of a recipe; one that is not signed is only unsigned."""
+    signature = document.get("signature")
+    if signature is None:
+        return None
+    public = public_key_of(document)
+    if public is None or not isinstance(signature, Mapping):
+        detail = "This is not a public key of Ed25519: 32 bytes, written as base64."
+        return Finding("/signature/public_key", detail, "bad_signature")
+    value = _decoded(signature.get("value"), _SIGNATURE_BYTES)
+    if value is None:
+        detail = "This is not a signature of Ed25519: 64 bytes, written as base64."
+        return Finding("/signature/value", detail, "bad_signature")
+    try:
+        key = Ed25519PublicKey.from_public_bytes(public)
+        key.verify(value, digest_of(document))
+    except (InvalidSignature, ValueError):
+        detail = "The signature does not fit: the recipe was changed, or another key signed it."
+        hint = "Get it again from whoever published it."
+        return Finding("/signature/value", detail, "bad_signature", hint)
+    return None
+
+
+def _pair(private: Ed25519PrivateKey) -> KeyPair:
+    return KeyPair(private.private_bytes_raw(), private.public_key().public_bytes_raw())
+
+
+def _decoded(text: Any, size: int) -> bytes | None:
+    try:
+        made = base64.b64decode(text, validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        return None
+    return made if len(made) == size else None

@@ -1,0 +1,173 @@
+"""The shape of what each kind of recipe makes, where a person's words are checked first.
+
+A board is described as ``create_board`` and its neighbours take it, so that what is accepted
+here is accepted there. What a definition or a script means is judged by those who run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainspring.contracts.capability import Capability
+from mainspring.contracts.limits import Limits
+from mainspring.recipes.compiling.declared_schema import DECLARED
+from mainspring.recipes.package.semver import PATTERN as VERSION_PATTERN
+from mainspring.recipes.package.semver import SAYS as VERSION_SAYS
+from mainspring.workspace.boards.part_capabilities import part_capabilities
+from mainspring.workspace.boards.shapes import DATASETS, NAME, Schema, thing
+
+SLUG: Final[Schema] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 64,
+    "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$",
+    "x-mainspring-says": "A slug is small letters and digits with single dashes between them, "
+    "such as uptime-check.",
+}
+VERSION: Final[Schema] = {
+    "type": "string",
+    "maxLength": 30,
+    "pattern": VERSION_PATTERN,
+    "x-mainspring-says": VERSION_SAYS,
+}
+REASON: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 500}
+WORKFLOW_TEMPLATES: Final = ("progress_scorer", "task_nudger", "milestone_reviewer")
+
+_TEXT: Final[Schema] = {"type": "string", "maxLength": 20_000}
+_MOST_MEMBERS: Final = 50
+
+
+def template_schemas() -> dict[str, Schema]:
+    """The schema of the template, by the kind of the recipe."""
+    return {
+        "board": _board(),
+        "automation": _automation(),
+        "workflow": _workflow(),
+        "integration": _integration(),
+        "bundle": _bundle(),
+    }
+
+
+def script_schema() -> Schema:
+    """A script and its bounds; the rest of it is judged where it becomes an automation."""
+    listed: Schema = {"type": "array", "maxItems": 100}
+    return {
+        "description": "A script with its triggers, grants, hosts and bounds.",
+        "type": "object",
+        "properties": {
+            "source": {"description": "The TypeScript.", "type": "string", "minLength": 1},
+            "source_file": {
+                "description": "In a folder: the file beside recipe.json that holds it.",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 200,
+            },
+            "triggers": {**listed, "items": {"type": "object"}},
+            "tool_grants": {**listed, "items": {"type": "object", "required": ["tool"]}},
+            "http_fetch_hosts": {**listed, "items": {"type": "string", "maxLength": 300}},
+        },
+        "oneOf": [{"required": ["source"]}, {"required": ["source_file"]}],
+    }
+
+
+def _automation() -> Schema:
+    return {
+        "description": "An ordinary definition, or a script that becomes one.",
+        **thing(
+            {
+                "definition": {"description": "An ordinary definition.", "type": "object"},
+                "script": script_schema(),
+            }
+        ),
+        "oneOf": [{"required": ["definition"]}, {"required": ["script"]}],
+    }
+
+
+def _board() -> Schema:
+    parts = {one.id: one for one in part_capabilities(Limits())}
+    rows = {"type": "array", "maxItems": 500, "items": {"type": "object"}}
+    return {
+        "description": "A board as create_board takes it, with its parts and first rows.",
+        **thing(
+            {
+                "name": NAME,
+                "description": {"type": "string", "maxLength": 5_000},
+                "datasets": DATASETS,
+                "skills": _parts_of(parts["set_board_skill"]),
+                "forms": _parts_of(parts["set_board_form"]),
+                "dashboard": {"description": "One HTML document.", "type": "string"},
+                "rows": {
+                    "description": "The first rows of each dataset, by its name.",
+                    "type": "object",
+                    "maxProperties": 50,
+                    "additionalProperties": rows,
+                },
+            },
+            ["name"],
+        ),
+    }
+
+
+def _parts_of(setting: Capability) -> Schema:
+    """Skills or forms, each as it is set, without the board that is not there yet."""
+    taken: Mapping[str, Any] = setting.input_schema
+    fields = {name: part for name, part in taken["properties"].items() if name != "board_id"}
+    needed = [name for name in taken["required"] if name != "board_id"]
+    return {"type": "array", "maxItems": 100, "items": thing(fields, needed)}
+
+
+def _workflow() -> Schema:
+    return {
+        "description": "A charter with its numbers and dates, and what works for it.",
+        **thing(
+            {
+                "title": NAME,
+                "charter": _TEXT,
+                "kpis": {"type": "array", "maxItems": 50, "items": {"type": "object"}},
+                "deadlines": {"type": "array", "maxItems": 100, "items": {"type": "object"}},
+                "board": {"description": "A dependency that is a board.", **SLUG},
+                "automations": {
+                    "description": "Dependencies that are automations, or the names of templates "
+                    f"of workflows: {', '.join(WORKFLOW_TEMPLATES)}.",
+                    "type": "array",
+                    "maxItems": _MOST_MEMBERS,
+                    "uniqueItems": True,
+                    "items": {"type": "string", "minLength": 1, "maxLength": 64},
+                },
+            },
+            ["title"],
+        ),
+    }
+
+
+def _integration() -> Schema:
+    declared = {key: part for key, part in DECLARED.items() if key != "$schema"}
+    # It is the same slug as that of the recipe.
+    declared["properties"] = {**declared["properties"], "slug": SLUG}
+    return {
+        "description": "When it reads, where, and how each item becomes a page; or a script.",
+        "type": "object",
+        "if": {"required": ["script"]},
+        "then": thing({"script": script_schema()}),
+        "else": declared,
+    }
+
+
+def _bundle() -> Schema:
+    return {
+        "description": "Recipes that are installed together.",
+        **thing(
+            {
+                "members": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": _MOST_MEMBERS,
+                    "items": thing(
+                        {"slug": SLUG, "min_version": VERSION, "reason": REASON}, ["slug"]
+                    ),
+                }
+            },
+            ["members"],
+        ),
+    }

@@ -1,0 +1,302 @@
+"""What the calls about recipes take and answer: the shelf, installing and publishing."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.recipes.codex.telling import DEFAULT_RECIPES, MOST_RECIPES
+from mainspring.recipes.package.template_schemas import SLUG as SLUG_SHAPE
+from mainspring.workspace.boards.shapes import ID, MOMENT, NAME, Schema, asked, thing
+
+SOME_RECIPE: Final = "01900000-0000-7000-8000-00000000c001"
+SOME_THING: Final = "01900000-0000-7000-8000-00000000c002"
+SOME_SPACE: Final = "01900000-0000-7000-8000-000000000001"
+SOME_TIME: Final = "2026-01-31T09:00:00+00:00"
+KINDS: Final = ["board", "automation", "workflow", "integration", "bundle"]
+ENTITY_KINDS: Final = ["board", "automation", "workflow", "bundle"]
+
+TEXT: Final[Schema] = {"type": "string"}
+MAYBE: Final[Schema] = {"type": ["string", "null"]}
+SLUG: Final[Schema] = {"description": "What the recipe is called in the codex.", **SLUG_SHAPE}
+RECIPE_ID: Final[Schema] = {"description": "The id of the recipe.", **ID}
+BRAIN: Final[Schema] = {
+    "description": "The workspace to install into. It can only be the one you are in, which is "
+    "also what is meant when it is left out.",
+    **ID,
+}
+ONE_OF: Final = {"oneOf": [{"required": ["slug"]}, {"required": ["id"]}]}
+
+BRIEFLY: Final = thing(
+    {"id": ID, "slug": TEXT, "name": TEXT, "kind": {"enum": KINDS}, "version": TEXT},
+    ["id", "slug", "name", "kind", "version"],
+)
+SOME_BRIEFLY: Final = {
+    "id": SOME_RECIPE, "slug": "uptime-board", "name": "Uptime", "kind": "board",
+    "version": "1.0.0",
+}  # fmt: skip
+INSTALLED: Final[Schema] = {
+    "type": "object",
+    "required": ["kind", "id", "name", "source_recipe_slug", "source_recipe_version"],
+    "properties": {
+        "kind": {"enum": ENTITY_KINDS},
+        "id": ID,
+        "name": TEXT,
+        "source_recipe_slug": TEXT,
+        "source_recipe_version": TEXT,
+    },
+}
+SOME_INSTALLED: Final = {
+    "kind": "board", "id": SOME_THING, "name": "Uptime", "source_recipe_slug": "uptime-board",
+    "source_recipe_version": "1.0.0",
+}  # fmt: skip
+_ENTRY: Final[dict[str, Schema]] = {
+    "id": ID,
+    "slug": TEXT,
+    "name": TEXT,
+    "kind": {"enum": KINDS},
+    "category": TEXT,
+    "tags": {"type": "array", "items": TEXT},
+    "version": TEXT,
+    "description_excerpt": TEXT,
+    "preview_image_url": MAYBE,
+    "author": TEXT,
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+    "origin": {
+        "description": "Whose it is: this workspace's, the house's, or another's that shares it.",
+        "enum": ["workspace", "starter", "shared"],
+    },
+    "installed": {"description": "How often it is installed here.", "type": "integer"},
+    "update_available": {
+        "description": "Whether an install here is older than this version.",
+        "type": "boolean",
+    },
+}
+_SOME_ENTRY: Final[dict[str, Any]] = {
+    **SOME_BRIEFLY,
+    "category": "operations",
+    "tags": ["uptime"],
+    "description_excerpt": "A board of what is up.",
+    "preview_image_url": None,
+    "author": "Mainspring",
+    "created_at": SOME_TIME,
+    "updated_at": SOME_TIME,
+    "origin": "starter",
+    "installed": 1,
+    "update_available": False,
+}
+
+LIST_TAKES: Final = asked(
+    {
+        "kind": {"enum": KINDS},
+        "category": {"type": "string", "maxLength": 100},
+        "tag": {"description": "One tag.", "type": "string", "maxLength": 100},
+        "search": {
+            "description": "Words of the name and the description.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 500,
+        },
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_RECIPES,
+            "default": DEFAULT_RECIPES,
+        },
+    },
+    [],
+    [{}, {"kind": "board", "search": "uptime", "limit": 10}],
+    ({"kind": "page"}, "no recipe makes a page"),
+    ({"limit": 101}, "at most a hundred"),
+)
+LIST_ANSWERS: Final = asked(
+    {"recipes": {"type": "array", "items": thing(_ENTRY, list(_ENTRY))}},
+    ["recipes"],
+    [{"recipes": [_SOME_ENTRY]}],
+    ({}, "no recipe at all is an empty list"),
+)
+GET_TAKES: Final = asked(
+    {"slug": SLUG, "id": RECIPE_ID},
+    [],
+    [{"slug": "uptime-board"}, {"id": SOME_RECIPE}],
+    ({"slug": "Uptime Board"}, "a slug is in kebab-case"),
+    ({"id": "uptime-board"}, "an id is a uuid"),
+)
+GET_ANSWERS: Final = asked(
+    {
+        "recipe": {
+            "description": "The recipe as it was published, with its template, and what is known "
+            "of it here.",
+            "type": "object",
+            "required": [*_ENTRY, "description", "template", "digest", "versions", "installs"],
+            "properties": {
+                **_ENTRY,
+                "template": {"type": "object"},
+                "versions": {"type": "array", "items": TEXT},
+                "installs": {"type": "array", "items": INSTALLED},
+            },
+        }
+    },
+    ["recipe"],
+    [
+        {
+            "recipe": {
+                **_SOME_ENTRY,
+                "description": "A board of what is up.",
+                "template": {"name": "Uptime"},
+                "digest": "sha256:" + "0" * 64,
+                "versions": ["1.0.0"],
+                "installs": [SOME_INSTALLED],
+            }
+        }
+    ],
+    ({"recipe": None}, "one that is not there is a problem and not an answer"),
+)
+
+_OVERRIDES: Final = thing(
+    {
+        "board_name": {"description": "What the board is called here.", **NAME},
+        "board_description": {"type": "string", "maxLength": 5_000},
+        "title": {"description": "Of the workflow.", **NAME},
+        "charter": {"description": "Of the workflow.", "type": "string", "maxLength": 20_000},
+        "roster": {
+            "description": "Who works on the workflow, and as what.",
+            "type": "array",
+            "maxItems": 100,
+            "items": {"type": "object"},
+        },
+        "name": {"description": "What that which the recipe makes is called here.", **NAME},
+        "settings": {
+            "description": "The settings that the recipe declares, by their names.",
+            "type": "object",
+            "maxProperties": 50,
+        },
+    }
+)
+APPLY_TAKES: Final = asked(
+    {"slug": SLUG, "id": RECIPE_ID, "brain_id": BRAIN, "overrides": _OVERRIDES},
+    [],
+    [
+        {"slug": "uptime-board"},
+        {"slug": "uptime-board", "overrides": {"board_name": "Shop uptime"}},
+    ],
+    ({"slug": "uptime board"}, "a slug is in kebab-case"),
+    ({"slug": "a", "overrides": {"colour": "red"}}, "only what can be changed can be overridden"),
+    ({"slug": "a", "overrides": {"board_name": " "}}, "a name that can be read"),
+)
+_THINGS: Final[Schema] = {"type": "array", "items": INSTALLED}
+APPLY_ANSWERS: Final = asked(
+    {
+        "recipe": BRIEFLY,
+        "created": INSTALLED,
+        "dependencies_used": {"description": "What was there already.", **_THINGS},
+        "recovered": {"description": "What was uninstalled and is back.", **_THINGS},
+        "cascade_installed": {"description": "What was installed first.", **_THINGS},
+    },
+    ["recipe", "created"],
+    [{"recipe": SOME_BRIEFLY, "created": SOME_INSTALLED}],
+    ({"recipe": SOME_BRIEFLY}, "what was made?"),
+)
+_NEED: Final[dict[str, Schema]] = {"slug": TEXT, "min_version": TEXT, "reason": TEXT}
+_NEEDED: Final = ["slug", "min_version"]
+NEEDS_TAKES: Final = asked(
+    {"slug": SLUG, "id": RECIPE_ID, "brain_id": BRAIN},
+    [],
+    [{"slug": "uptime-check"}],
+    ({"slug": ""}, "which recipe?"),
+)
+NEEDS_ANSWERS: Final = asked(
+    {
+        "recipe": BRIEFLY,
+        "declared": {"type": "array", "items": thing(_NEED, _NEEDED)},
+        "satisfied": {
+            "description": "What is installed here and new enough.",
+            "type": "array",
+            "items": thing({**_NEED, "installed": INSTALLED}, [*_NEEDED, "installed"]),
+        },
+        "missing": {
+            "description": "What is not; what can be had is installed first.",
+            "type": "array",
+            "items": thing(
+                {
+                    **_NEED,
+                    "available": thing(
+                        {"has_recipe": {"type": "boolean"}, "latest_version": MAYBE},
+                        ["has_recipe", "latest_version"],
+                    ),
+                },
+                [*_NEEDED, "available"],
+            ),
+        },
+        "chain": {
+            "description": "Everything that an install would go through, in its order.",
+            "type": "array",
+            "items": thing(
+                {
+                    "slug": TEXT,
+                    "version": MAYBE,
+                    "needed_by": MAYBE,
+                    "way": {"enum": ["install", "recover", "use"]},
+                },
+                ["slug", "version", "needed_by", "way"],
+            ),
+        },
+        "problems": {"description": "Why it cannot be installed.", "type": "array", "items": TEXT},
+    },
+    ["recipe", "declared", "satisfied", "missing", "chain", "problems"],
+    [
+        {
+            "recipe": SOME_BRIEFLY, "declared": [], "satisfied": [], "missing": [],
+            "chain": [
+                {"slug": "uptime-board", "version": "1.0.0", "needed_by": None, "way": "install"}
+            ],
+            "problems": [],
+        }
+    ],
+    ({"recipe": SOME_BRIEFLY}, "what does it need?"),
+)  # fmt: skip
+PUBLISH_TAKES: Final = asked(
+    {
+        "package": {
+            "description": "The recipe: the object that recipe.json holds.",
+            "type": "object",
+        },
+        "shared": {
+            "description": "Whether every workspace of this installation sees it. Left out: as "
+            "before, and at first no.",
+            "type": "boolean",
+        },
+    },
+    ["package"],
+    [
+        {
+            "package": {
+                "format": "mainspring.recipe", "format_version": 1, "slug": "reading-list",
+                "version": "1.0.0", "kind": "board", "name": "Reading list",
+                "description": "What to read next.", "publisher": "Somebody",
+                "category": "knowledge", "template": {"name": "Reading list"},
+            }
+        }
+    ],
+    ({}, "which recipe?"),
+    ({"package": "reading-list"}, "the recipe itself, not its name"),
+)  # fmt: skip
+PUBLISH_ANSWERS: Final = asked(
+    {
+        "id": ID,
+        "slug": TEXT,
+        "version": TEXT,
+        "kind": {"enum": KINDS},
+        "shared": {"type": "boolean"},
+        "signed": {"type": "boolean"},
+        "digest": TEXT,
+    },
+    ["id", "slug", "version", "kind", "shared", "signed", "digest"],
+    [
+        {
+            "id": SOME_RECIPE, "slug": "reading-list", "version": "1.0.0", "kind": "board",
+            "shared": False, "signed": False, "digest": "sha256:" + "0" * 64,
+        }
+    ],
+    ({"slug": "reading-list"}, "which version?"),
+)  # fmt: skip

@@ -1,0 +1,265 @@
+"""What the calls about installs take and answer: upgrading, uninstalling, recovering."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mainspring.recipes.codex.removing import DEFAULT_GONE, MOST_GONE
+from mainspring.recipes.codex.telling import DEFAULT_INSTALLS, MOST_INSTALLS
+from mainspring.recipes.schemas import (
+    BRAIN,
+    ENTITY_KINDS,
+    INSTALLED,
+    KINDS,
+    MAYBE,
+    SLUG,
+    SOME_INSTALLED,
+    SOME_SPACE,
+    SOME_THING,
+    SOME_TIME,
+    TEXT,
+)
+from mainspring.workspace.boards.shapes import ID, MOMENT, Schema, asked, thing
+
+_ENTITY: Final[Schema] = {"description": "The board, automation, workflow or bundle.", **ID}
+_KIND: Final[Schema] = {"description": "What it is.", "enum": ENTITY_KINDS}
+_SOME: Final = {"entity_id": SOME_THING, "entity_kind": "board"}
+_PLACE: Final = thing(
+    {"place": TEXT, "change": {"enum": ["added", "removed", "changed", "reordered"]}},
+    ["place", "change"],
+)
+_PLACES: Final[Schema] = {"type": "array", "items": _PLACE}
+_ASKS: Final[Schema] = {
+    "description": "What a person will be asked to agree to; until then it is paused.",
+    "type": "array",
+    "items": thing({"kind": TEXT, "pointer": TEXT, "says": TEXT}, ["kind", "pointer", "says"]),
+}
+_NAMES: Final[Schema] = {"type": "array", "items": TEXT}
+
+CHECK_TAKES: Final = asked(
+    {"entity_id": _ENTITY, "entity_kind": _KIND},
+    ["entity_id", "entity_kind"],
+    [_SOME],
+    ({"entity_id": SOME_THING}, "what is it?"),
+    ({"entity_id": "Uptime", "entity_kind": "board"}, "an id, not a name"),
+    ({"entity_id": SOME_THING, "entity_kind": "page"}, "no recipe makes a page"),
+)
+CHECK_ANSWERS: Final = asked(
+    {
+        "installed": {"description": "The version that is installed.", **TEXT},
+        "latest": {
+            "description": "The newest version; null when the recipe is not on the shelf any more.",
+            **MAYBE,
+        },
+        "has_upgrade": {"type": "boolean"},
+        "has_user_changes": {
+            "description": "Whether an upgrade would throw away what people here changed.",
+            "type": "boolean",
+        },
+        "change_summary": thing(
+            {
+                "recipe": {"description": "What the newer version changes.", **_PLACES},
+                "yours": {"description": "What people here changed otherwise.", **_PLACES},
+                "new_dependencies": {
+                    "description": "Recipes that would be installed first.",
+                    **_NAMES,
+                },
+                "orphaned_datasets": {
+                    "description": "Datasets that the newer version does not have; they stay.",
+                    **_NAMES,
+                },
+            },
+            ["recipe", "yours", "new_dependencies", "orphaned_datasets"],
+        ),
+        "asks_for": _ASKS,
+        "bundle": {
+            "description": "The bundle that it is upgraded with; null when it stands alone.",
+            "type": ["object", "null"],
+        },
+        "members": {"description": "Of a bundle: each member by itself.", "type": "array"},
+    },
+    ["installed", "latest", "has_upgrade", "has_user_changes", "change_summary", "asks_for",
+     "bundle"],
+    [
+        {
+            "installed": "1.0.0", "latest": "1.1.0", "has_upgrade": True,
+            "has_user_changes": False,
+            "change_summary": {
+                "recipe": [{"place": "/datasets/default/columns/state", "change": "added"}],
+                "yours": [], "new_dependencies": [], "orphaned_datasets": [],
+            },
+            "asks_for": [], "bundle": None,
+        }
+    ],
+    ({"has_upgrade": True}, "to which version?"),
+)  # fmt: skip
+UPGRADE_TAKES: Final = asked(
+    {
+        "entity_id": _ENTITY,
+        "entity_kind": _KIND,
+        "force": {
+            "description": "Throw away what people here changed.",
+            "type": "boolean",
+            "default": False,
+        },
+        "settings": {
+            "description": "Values of settings that the newer version has; the others stay.",
+            "type": "object",
+            "maxProperties": 50,
+        },
+    },
+    ["entity_id", "entity_kind"],
+    [_SOME, {**_SOME, "force": True}],
+    ({"entity_id": SOME_THING}, "what is it?"),
+    ({**_SOME, "force": "yes"}, "force is true or false"),
+)
+UPGRADE_ANSWERS: Final = asked(
+    {
+        "entity_id": ID,
+        "entity_kind": _KIND,
+        "upgraded_from_version": TEXT,
+        "upgraded_to_version": TEXT,
+        "name": TEXT,
+        "state": {"description": "Of an automation.", **TEXT},
+        "asks_for": _ASKS,
+        "orphaned_datasets": _NAMES,
+        "discarded": {"description": "What people here had changed.", **_PLACES},
+        "dependencies_used": {"type": "array", "items": INSTALLED},
+        "recovered": {"type": "array", "items": INSTALLED},
+        "cascade_installed": {"type": "array", "items": INSTALLED},
+        "members": {"description": "Of a bundle: each member by itself.", "type": "array"},
+        "left_behind": {
+            "description": "Members that the bundle does not have any more; they stand alone.",
+            "type": "array",
+            "items": INSTALLED,
+        },
+        "warnings": {"type": "array", "items": {"type": "object"}},
+    },
+    ["entity_id", "entity_kind", "upgraded_from_version", "upgraded_to_version", "name"],
+    [{**_SOME, "upgraded_from_version": "1.0.0", "upgraded_to_version": "1.1.0", "name": "Uptime"}],
+    (_SOME, "from which version to which?"),
+)
+UNINSTALL_TAKES: Final = asked(
+    {
+        "entity_id": _ENTITY,
+        "slug": {**SLUG, "description": "Everything that was installed from this recipe."},
+        "brain_id": {**BRAIN, "description": "With slug: the workspace that you are in."},
+        "cascade": {
+            "description": "Also what it brought along and nothing else here uses. Left out: "
+            "only for bundles.",
+            "type": "boolean",
+        },
+    },
+    [],
+    [{"entity_id": SOME_THING}, {"slug": "uptime-board", "brain_id": SOME_SPACE}],
+    ({"entity_id": "Uptime"}, "an id, not a name"),
+    ({"slug": "Uptime"}, "a slug is in kebab-case"),
+)
+_GONE: Final = {"kind": _KIND, "id": ID, "name": TEXT, "recoverable_until": MOMENT}
+_SOME_GONE: Final[dict[str, Any]] = {
+    "kind": "board", "id": SOME_THING, "name": "Uptime", "recoverable_until": SOME_TIME,
+}  # fmt: skip
+UNINSTALL_ANSWERS: Final = asked(
+    {
+        "uninstalled": {"type": "array", "items": thing(_GONE, list(_GONE))},
+        "cascade_count": {
+            "description": "How many of them were not asked for by themselves.",
+            "type": "integer",
+        },
+        "still_needed_by": {
+            "description": "What is still installed and was made with something of it.",
+            "type": "array",
+            "items": INSTALLED,
+        },
+    },
+    ["uninstalled", "cascade_count"],
+    [{"uninstalled": [_SOME_GONE], "cascade_count": 0}],
+    ({"uninstalled": []}, "how many came along?"),
+)
+GONE_TAKES: Final = asked(
+    {
+        "brain_id": BRAIN,
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_GONE,
+            "default": DEFAULT_GONE,
+        },
+    },
+    [],
+    [{}, {"limit": 20}],
+    ({"limit": 501}, "at most five hundred"),
+)
+_LEFT: Final = {**INSTALLED["properties"], "uninstalled_at": MOMENT, "expires_at": MOMENT}
+GONE_ANSWERS: Final = asked(
+    {"uninstalled": {"type": "array", "items": thing(_LEFT, list(_LEFT))}},
+    ["uninstalled"],
+    [{"uninstalled": [{**SOME_INSTALLED, "uninstalled_at": SOME_TIME, "expires_at": SOME_TIME}]}],
+    ({}, "nothing at all is an empty list"),
+)
+RECOVER_TAKES: Final = asked(
+    {"entity_id": _ENTITY},
+    ["entity_id"],
+    [{"entity_id": SOME_THING}],
+    ({}, "what shall come back?"),
+    ({"entity_id": "Uptime"}, "an id, not a name"),
+)
+RECOVER_ANSWERS: Final = asked(
+    {
+        **INSTALLED["properties"],
+        "recoverable_until": MOMENT,
+        "renamed_from": {"description": "Its name, which was given out meanwhile.", **TEXT},
+        "state": {"description": "Of an automation: it is paused.", **TEXT},
+        "recovered": {
+            "description": "What came back with it.",
+            "type": "array",
+            "items": INSTALLED,
+        },
+    },
+    [*INSTALLED["required"], "recoverable_until", "recovered"],
+    [{**SOME_INSTALLED, "recoverable_until": SOME_TIME, "recovered": []}],
+    ({"id": SOME_THING}, "what is it?"),
+    additionalProperties=True,
+)
+INSTALLS_TAKES: Final = asked(
+    {
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_INSTALLS,
+            "default": DEFAULT_INSTALLS,
+        }
+    },
+    [],
+    [{}, {"limit": 20}],
+    ({"limit": 0}, "at least one"),
+)
+_HERE: Final[dict[str, Schema]] = {
+    **INSTALLED["properties"],
+    "recipe_kind": {"enum": KINDS},
+    "latest_version": MAYBE,
+    "update_available": {"type": "boolean"},
+    "bundle": {
+        "description": "The bundle that it is upgraded with; null when it stands alone.",
+        "type": ["object", "null"],
+    },
+    "orphaned_datasets": _NAMES,
+    "installed_at": MOMENT,
+    "upgraded_at": {"type": ["string", "null"]},
+}
+INSTALLS_ANSWERS: Final = asked(
+    {"installs": {"type": "array", "items": thing(_HERE, list(_HERE))}},
+    ["installs"],
+    [
+        {
+            "installs": [
+                {
+                    **SOME_INSTALLED, "recipe_kind": "board", "latest_version": "1.1.0",
+                    "update_available": True, "bundle": None, "orphaned_datasets": [],
+                    "installed_at": SOME_TIME, "upgraded_at": None,
+                }
+            ]
+        }
+    ],
+    ({}, "nothing at all is an empty list"),
+)  # fmt: skip

@@ -1,0 +1,261 @@
+"""What would have gone otherwise: a pure comparison of a run with its rehearsal.
+
+Both are told by what they did, and not by how: what was written, drafted and sent, with which
+words, and how it ended. A deed that is the same on both sides is paired first; what is left of
+the same kind, in the same step before any other, is one deed that has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from mainspring.definition.json_values import same
+from mainspring.definition.pointers import under
+from mainspring.runs.rows import FINAL
+
+What = Literal["written", "drafted", "sent"]
+Kind = Literal["added", "removed", "changed", "status", "cost"]
+
+MOST_FIELDS: Final = 30
+_LONGEST: Final = 300
+_MOST_ENTRIES: Final = 20
+_DEEPEST: Final = 6
+_SAID: Final = 3
+_DID: Final[Mapping[What, str]] = {"written": "wrote", "drafted": "drafted", "sent": "sent"}
+# What is said of a firing that has come to nothing for a reason of its own.
+_OUTSIDE: Final[Mapping[str, str]] = {
+    "skipped": "It was not started then",
+    "dead": "It was given up then, after its workers were lost",
+    "cancelled": "It was cancelled then",
+    "timed_out": "It ran out of time then",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One thing that a run did, or would have done."""
+
+    what: What
+    step: str
+    capability: str
+    arguments: Any
+    # By what two sets of arguments are told apart, however much of them is kept.
+    digest: bytes = b""
+
+    @property
+    def named(self) -> str:
+        return f"{self.what} {self.capability}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question that no record answered, with what it cost."""
+
+    step: str
+    capability: str
+    cost: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run, as far as it is compared."""
+
+    run_id: UUID
+    status: str
+    at: datetime
+    reason: str | None = None
+    outcome: str | None = None
+    error: str | None = None
+    # What it cost, or would have cost with what was paid for then.
+    cost: Decimal = Decimal(0)
+    # What it really cost.
+    spent: Decimal = Decimal(0)
+    deeds: tuple[Deed, ...] = ()
+    # Only of a rehearsal: how many answers came from the record, and which did not.
+    recorded: int = 0
+    live: tuple[Asked, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        return self.status in FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that would have gone otherwise."""
+
+    kind: Kind
+    says: str
+    step: str | None = None
+    capability: str | None = None
+    fields: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def weighs(self) -> bool:
+        """Another price alone is told, and is no other behaviour."""
+        return self.kind != "cost"
+
+    def as_dict(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"kind": self.kind, "says": self.says}
+        if self.capability is not None:
+            shown |= {"step": self.step, "capability": self.capability}
+        if self.fields:
+            shown["fields"] = [dict(one) for one in self.fields]
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A firing then and now; without a side, there is nothing on it."""
+
+    then: Side | None
+    now: Side | None
+    differences: tuple[Difference, ...] = field(default=())
+    note: str | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to wait for."""
+        return all(one.ended for one in (self.then, self.now) if one is not None)
+
+    @property
+    def otherwise(self) -> bool:
+        return any(one.weighs for one in self.differences)
+
+
+def compare(then: Side | None, now: Side | None, note: str | None = None) -> Compared:
+    """What is different, once both have ended."""
+    notes = [said for said in (_outside(then), note) if said]
+    joined = " ".join(notes) or None
+    if then is None or now is None or not then.ended or not now.ended:
+        return Compared(then, now, note=joined)
+    return Compared(then, now, tuple(_between(then, now)), joined)
+
+
+def _outside(then: Side | None) -> str | None:
+    """Why a firing is not to be measured by what it came to then."""
+    said = None if then is None else _OUTSIDE.get(then.status)
+    if then is None or said is None:
+        return None
+    return f"{said}: {then.error}" if then.error else f"{said}."
+
+
+def _between(then: Side, now: Side) -> Iterator[Difference]:
+    if then.status != now.status:
+        why = f" {now.error}" if now.error and now.status != "succeeded" else ""
+        yield Difference(
+            "status", f"It would have ended as {now.status} and not as {then.status}.{why}"
+        )
+    yield from _of_deeds(list(then.deeds), list(now.deeds))
+    if then.cost != now.cost:
+        yield Difference(
+            "cost", f"It would have cost ${money(now.cost)} instead of ${money(then.cost)}."
+        )
+
+
+def _of_deeds(then: list[Deed], now: list[Deed]) -> Iterator[Difference]:
+    for fits in (_equal, _of_one_step, _of_one_kind):
+        for deed in list(now):
+            other = next((one for one in then if fits(one, deed)), None)
+            if other is None:
+                continue
+            then.remove(other)
+            now.remove(deed)
+            if fits is not _equal:
+                yield _changed(other, deed)
+    for deed in then:
+        says = f"It {_DID[deed.what]} {deed.capability} then, and would not have done so."
+        yield Difference("removed", says, deed.step, deed.capability)
+    for deed in now:
+        says = f"It would have {deed.named}, which it did not then."
+        yield Difference("added", says, deed.step, deed.capability)
+
+
+def _equal(one: Deed, other: Deed) -> bool:
+    if (one.what, one.capability) != (other.what, other.capability):
+        return False
+    return one.digest == other.digest if one.digest else same(one.arguments, other.arguments)
+
+
+def _of_one_step(one: Deed, other: Deed) -> bool:
+    return one.step == other.step and _of_one_kind(one, other)
+
+
+def _of_one_kind(one: Deed, other: Deed) -> bool:
+    return one.capability == other.capability
+
+
+def _changed(then: Deed, now: Deed) -> Difference:
+    fields = tuple(changed_fields(then.arguments, now.arguments))[:MOST_FIELDS]
+    said = [f"It would have {now.named}"]
+    if then.what != now.what:
+        said.append(f"where it was {then.what} then")
+    if fields:
+        names = ", ".join(one["pointer"] or "/" for one in fields[:_SAID])
+        said.append(f"with other {names}")
+    elif then.what == now.what:
+        said.append("with other arguments")
+    return Difference("changed", f"{', '.join(said)}.", now.step, now.capability, fields)
+
+
+def changed_fields(then: Any, now: Any, at: str = "") -> Iterator[dict[str, Any]]:
+    """Each place that differs, with its value then and now in short."""
+    if same(then, now):
+        return
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for key in dict.fromkeys((*then, *now)):
+            yield from changed_fields(then.get(key), now.get(key), under(at, key))
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for place, (was, became) in enumerate(zip(then, now, strict=True)):
+            yield from changed_fields(was, became, f"{at}/{place}")
+    else:
+        yield {"pointer": at, "then": shortened(then), "now": shortened(now)}
+
+
+def shortened(value: Any, level: int = 0) -> Any:
+    """A value as far as anybody reads it in a comparison."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    if isinstance(value, Mapping | list) and level >= _DEEPEST:
+        return "…"
+    if isinstance(value, Mapping):
+        kept = list(value.items())[:_MOST_ENTRIES]
+        return {key: shortened(entry, level + 1) for key, entry in kept}
+    if isinstance(value, list):
+        return [shortened(entry, level + 1) for entry in value[:_MOST_ENTRIES]]
+    return value
+
+
+def money(usd: Decimal) -> str:
+    """An amount without zeros that say nothing."""
+    return f"{usd.normalize():f}"
+
+
+def summary(firings: Sequence[Compared]) -> str:
+    """One sentence over all of them."""
+    waiting = sum(not one.done for one in firings)
+    many = len(firings)
+    if waiting:
+        return f"{many - waiting} of {many} firings have been rehearsed; the rest is under way."
+    alone = [one for one in firings if one.then is None]
+    if len(alone) == many:
+        return f"{_firings(many)} rehearsed, with nothing to compare {'it' if many == 1 else 'them'} with."
+    changed = [one for one in firings if one.otherwise]
+    if not changed:
+        return f"{_firings(many)} rehearsed, and nothing would have gone otherwise."
+    said = dict.fromkeys(
+        difference.says for one in changed for difference in one.differences if difference.weighs
+    )
+    more = f" And {len(said) - _SAID} more." if len(said) > _SAID else ""
+    told = " ".join(list(said)[:_SAID])
+    return f"{len(changed)} of {_firings(many, plain=True)} would have gone otherwise: {told}{more}"
+
+
+def _firings(many: int, *, plain: bool = False) -> str:
+    named = "1 firing" if many == 1 else f"{many} firings"
+    return named if plain else f"{named} {'was' if many == 1 else 'were'}"

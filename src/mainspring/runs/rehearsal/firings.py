@@ -1,0 +1,138 @@
+"""The firings that are rehearsed: what came last, and what another definition is given of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.limits import Limits
+from mainspring.definition.inputs import map_payload, undeclared
+from mainspring.definition.json_values import same
+from mainspring.definition.model import Definition, TriggerEntry
+from mainspring.runs.arrivals import Request
+from mainspring.runs.rows import FINAL
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+# What was tried out, and what was rehearsed itself, is no firing.
+_LAST = """
+    SELECT r.id, r.status, r.reason, r.payload, r.inputs, t.slug,
+        d.document -> 'triggers' AS triggers
+    FROM runs r
+    LEFT JOIN triggers t ON t.workspace_id = r.workspace_id AND t.id = r.trigger_id
+    LEFT JOIN automation_versions v ON v.workspace_id = r.workspace_id
+        AND v.automation_id = r.automation_id AND v.version = r.version
+    LEFT JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE r.workspace_id = $1 AND r.automation_id = $2 AND r.mode = 'live'
+      AND r.rehearsal_id IS NULL AND r.status = ANY($3::text[])
+    ORDER BY r.id DESC LIMIT $4
+"""
+_ANY = """
+    SELECT 1 AS found FROM runs
+    WHERE workspace_id = $1 AND automation_id = $2 AND mode = 'live' AND rehearsal_id IS NULL
+      AND status = ANY($3::text[]) LIMIT 1
+"""
+_GONE: Final = "What woke it then, the trigger {slug!r}, is not in what is tried."
+_OFF: Final = "What woke it then, the trigger {slug!r}, is switched off in what is tried."
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A firing of then."""
+
+    run_id: UUID
+    status: str
+    reason: str | None
+    payload: Any
+    inputs: Mapping[str, Any]
+    # The trigger by its name in the definition, and the triggers as they were.
+    slug: str | None
+    triggers: Sequence[Mapping[str, Any]]
+
+    @property
+    def started(self) -> bool:
+        """Whether there was a run at all that could be rehearsed."""
+        return self.status != "skipped"
+
+
+async def last_firings(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, most: int
+) -> list[Recorded]:
+    """The last that have ended, the oldest of them first."""
+    rows = await tx.fetch(_LAST, workspace_id, automation_id, sorted(FINAL), most)
+    return [
+        Recorded(
+            row["id"], row["status"], row["reason"],
+            {} if row["payload"] is None else row["payload"], row["inputs"] or {}, row["slug"],
+            row["triggers"] or (),
+        )
+        for row in reversed(rows)
+    ]  # fmt: skip
+
+
+async def has_fired(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> bool:
+    """Whether there is anything to rehearse over."""
+    return await tx.fetchrow(_ANY, workspace_id, automation_id, sorted(FINAL)) is not None
+
+
+def request_of(
+    firing: Recorded, definition: Definition, limits: Limits, *, workspace_id: UUID,
+    automation_id: UUID, run_id: UUID, rehearsal_id: UUID, parent_id: UUID | None,
+) -> Request:  # fmt: skip
+    """The run that tries a firing; what is wrong with its payload is how that run ends."""
+    problem: Problem | None = None
+    inputs: Mapping[str, Any] = {}
+    static: Mapping[str, Any] = {}
+    try:
+        inputs, static = given_to(firing, definition, limits)
+    except Problem as wrong:
+        problem = wrong
+    return Request(
+        workspace_id, automation_id, inputs=inputs, static=static, payload=firing.payload,
+        problem=problem, mode="dry_run", run_id=run_id, rehearsal_id=rehearsal_id,
+        rehearses=firing.run_id, parent_id=parent_id,
+    )  # fmt: skip
+
+
+def given_to(
+    firing: Recorded, definition: Definition, limits: Limits
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What a firing gives to another definition: from its payload, and from its trigger.
+
+    Where the trigger still says the same, these are the inputs of then, with their moments. Where
+    it picks other inputs from the payload, or had none that fitted, they are picked anew.
+    """
+    entry = _entry(firing, definition)
+    if entry is not None and (firing.reason == "invalid_inputs" or _maps_anew(firing, entry)):
+        mapping = entry.config.get("input_mapping", {})
+        return map_payload(mapping, firing.payload, limits), entry.inputs
+    shape = definition.inputs.shape
+    left_out = set(undeclared(firing.inputs, shape))
+    return {name: value for name, value in firing.inputs.items() if name not in left_out}, {}
+
+
+def note_on(firing: Recorded, definition: Definition) -> str | None:
+    """That what is tried would not have been woken by this at all."""
+    entry = _entry(firing, definition)
+    if firing.slug is None or (entry is not None and entry.enabled):
+        return None
+    return (_GONE if entry is None else _OFF).format(slug=firing.slug[:60])
+
+
+def _entry(firing: Recorded, definition: Definition) -> TriggerEntry | None:
+    return next((one for one in definition.triggers if one.id == firing.slug), None)
+
+
+def _maps_anew(firing: Recorded, entry: TriggerEntry) -> bool:
+    before = next((one for one in firing.triggers if one.get("id") == firing.slug), None)
+    if before is None:
+        return False
+    was = (before.get("config") or {}).get("input_mapping", {})
+    return not (
+        same(was, entry.config.get("input_mapping", {}))
+        and same(before.get("inputs") or {}, dict(entry.inputs))
+    )

@@ -1,0 +1,257 @@
+"""``codex``: recipes on the shelf, what is installed from them, and taking it back.
+
+The commands call the same capabilities as every other surface, as the local owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.gate.direct import Visitor
+from mainspring.recipes.package.places import read_place
+from mainspring.surfaces.cli import codex_view as view
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, short_id
+from mainspring.surfaces.cli.local import local_owner
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.words import hint
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+
+Row = Mapping[str, Any]
+
+
+async def list_recipes(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> int:
+    found = await _call(desk, "list_starter_recipes", given)
+    if screen.for_programs:
+        screen.answer(found)
+        return exits.DONE
+    rows = [
+        (one["slug"], one["kind"], one["category"], view.standing(one),
+         one_line(one["description_excerpt"], 90))
+        for one in found["recipes"]
+    ]  # fmt: skip
+    if not rows:
+        screen.say("Nothing on the codex is like that.")
+        return exits.DONE
+    screen.say(columns(("Recipe", "Kind", "Category", "Here", "What it does"), rows,
+                       whole=("Recipe",)))  # fmt: skip
+    screen.say(f"  {hint('codex', 'show', 'RECIPE')}")
+    return exits.DONE
+
+
+async def show_recipe(desk: Desk, screen: Screen, slug: str) -> int:
+    found = (await _call(desk, "get_starter_recipe", {"slug": slug}))["recipe"]
+    if screen.for_programs:
+        screen.answer(found)
+        return exits.DONE
+    screen.say(*view.recipe_lines(found), f"  {hint('codex', 'apply', slug)}")
+    return exits.DONE
+
+
+async def show_needs(desk: Desk, screen: Screen, slug: str) -> int:
+    found = await _call(desk, "check_recipe_dependencies", {"slug": slug})
+    if screen.for_programs:
+        screen.answer(found)
+    else:
+        screen.say(*view.needs_lines(found))
+    return exits.FAILED if found["problems"] else exits.DONE
+
+
+async def apply_recipe(
+    desk: Desk, screen: Screen, slug: str, name: str | None, settings: Sequence[str]
+) -> int:
+    recipe = (await _call(desk, "get_starter_recipe", {"slug": slug}))["recipe"]
+    overrides: dict[str, Any] = {} if name is None else {"name": name}
+    said = _settings(recipe.get("settings", ()), settings)
+    if said:
+        overrides["settings"] = said
+    given = {"slug": slug, **({"overrides": overrides} if overrides else {})}
+    made = await _call(desk, "apply_starter_recipe", given)
+    if screen.for_programs:
+        screen.answer(made)
+        return exits.DONE
+    screen.say(*view.applied_lines(made))
+    automations = [one for one in view.all_made(made) if one["kind"] == "automation"]
+    if automations:
+        screen.say(
+            "Nothing of it runs yet: see what it may do, agree, and activate it.",
+            f"  {hint('consents')}",
+            *(f"  {hint('activate', one['name'])}" for one in automations),
+        )
+    return exits.DONE
+
+
+async def list_installs(desk: Desk, screen: Screen) -> int:
+    found = await _call(desk, "list_installs", {})
+    if screen.for_programs:
+        screen.answer(found)
+        return exits.DONE
+    rows = [
+        (one_line(one["name"], 60), one["kind"], one["source_recipe_slug"],
+         one["source_recipe_version"], view.newer(one), short_id(one["id"], screen))
+        for one in found["installs"]
+    ]  # fmt: skip
+    if not rows:
+        screen.say("Nothing is installed.", f"  {hint('codex')}")
+        return exits.DONE
+    screen.say(columns(("Name", "Kind", "Recipe", "Version", "", "Id"), rows, whole=("Id",)))
+    return exits.DONE
+
+
+async def check_upgrade(desk: Desk, screen: Screen, text: str) -> int:
+    one = await _installed(desk, text)
+    found = await _call(desk, "check_recipe_upgrade", _entity(one))
+    if screen.for_programs:
+        screen.answer(found)
+        return exits.DONE
+    screen.say(*view.check_lines(one["name"], found))
+    if found["has_upgrade"]:
+        force = ("--force",) if found["has_user_changes"] else ()
+        screen.say(f"  {hint('codex', 'upgrade', one['name'], *force)}")
+    return exits.DONE
+
+
+async def upgrade(desk: Desk, screen: Screen, text: str, *, force: bool) -> int:
+    one = await _installed(desk, text)
+    try:
+        made = await _call(desk, "upgrade_recipe", {**_entity(one), "force": force})
+    except Clash as problem:
+        if problem.code == "user_changes":
+            problem.suggestion = "Keep the version that is there, or upgrade with --force."
+        raise
+    if screen.for_programs:
+        screen.answer(made)
+    else:
+        screen.say(*view.upgraded_lines(made))
+        if made.get("asks_for"):
+            screen.say(f"  {hint('consents')}")
+    return exits.DONE
+
+
+async def uninstall(desk: Desk, screen: Screen, text: str, *, cascade: bool) -> int:
+    one = await _installed(desk, text)
+    given: dict[str, Any] = {"entity_id": one["id"]}
+    if not cascade:
+        given["cascade"] = False
+    gone = await _call(desk, "uninstall_recipe", given)
+    if screen.for_programs:
+        screen.answer(gone)
+    else:
+        screen.say(*view.gone_lines(gone, screen), f"  {hint('codex', 'recover', one['name'])}")
+    return exits.DONE
+
+
+async def list_uninstalled(desk: Desk, screen: Screen) -> int:
+    found = await _call(desk, "list_uninstalled", {})
+    if screen.for_programs:
+        screen.answer(found)
+        return exits.DONE
+    rows = [
+        (one_line(one["name"], 60), one["kind"], one["source_recipe_slug"],
+         view.until(one["expires_at"], screen), short_id(one["id"], screen))
+        for one in found["uninstalled"]
+    ]  # fmt: skip
+    if not rows:
+        screen.say("There is nothing to recover.")
+        return exits.DONE
+    heads = ("Name", "Kind", "Recipe", "Can be recovered until", "Id")
+    screen.say(columns(heads, rows, whole=("Id",)))
+    return exits.DONE
+
+
+async def recover(desk: Desk, screen: Screen, text: str) -> int:
+    rows = (await _call(desk, "list_uninstalled", {"limit": 500}))["uninstalled"]
+    one = _found(rows, text, "Nothing of this name can be recovered.")
+    back = await _call(desk, "recover_recipe", {"entity_id": one["id"]})
+    if screen.for_programs:
+        screen.answer(back)
+    else:
+        screen.say(*view.recovered_lines(back))
+    return exits.DONE
+
+
+async def publish(desk: Desk, screen: Screen, place: Path, *, shared: bool) -> int:
+    given: dict[str, Any] = {"package": read_place(place)}
+    if shared:
+        given["shared"] = True
+    made = await _call(desk, "publish_recipe", given)
+    if screen.for_programs:
+        screen.answer(made)
+    else:
+        whom = "every workspace here" if made["shared"] else "this workspace"
+        signed = ", signed" if made["signed"] else ""
+        screen.say(f"{made['slug']} {made['version']} is on the codex for {whom}{signed}.")
+    return exits.DONE
+
+
+async def _call(desk: Desk, capability: str, given: Mapping[str, Any]) -> Any:
+    async with desk.doors.open(desk.settings()) as rooms:
+        return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+
+
+async def _installed(desk: Desk, text: str) -> Row:
+    rows = (await _call(desk, "list_installs", {"limit": 500}))["installs"]
+    return _found(rows, text, "Nothing of this name is installed.")
+
+
+def _found(rows: Sequence[Row], text: str, missing: str) -> Row:
+    """The one install with this name, this recipe or an id that begins so."""
+    ways = (
+        lambda one: one["name"] == text,
+        lambda one: one["source_recipe_slug"] == text,
+        lambda one: len(text) >= 4 and _plain_id(one["id"]).startswith(_plain_id(text)),
+    )
+    for way in ways:
+        found = [one for one in rows if way(one)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            ids = ", ".join(str(one["id"]) for one in found[:5])
+            raise Clash(
+                f"{len(found)} installs are called that: {ids}.",
+                code="ambiguous",
+                suggestion="Say which by its id.",
+            )
+    names = ", ".join(sorted({one["name"] for one in rows})[:8])
+    raise Missing(missing, code="no_install", suggestion=f"There is: {names}." if names else None)
+
+
+def _plain_id(text: str | UUID) -> str:
+    return str(text).lower().replace("-", "")
+
+
+def _entity(one: Row) -> dict[str, Any]:
+    return {"entity_id": one["id"], "entity_kind": one["kind"]}
+
+
+def _settings(known: Sequence[Row], words: Sequence[str]) -> dict[str, Any]:
+    """Settings as words of the command; what does not fit is judged like any other."""
+    kinds = {one["name"]: one["type"] for one in known}
+    said: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in kinds:
+            raise Invalid(
+                f"{name[:64]!r} is no setting of this recipe, written as NAME=VALUE.",
+                code="bad_setting",
+                suggestion=f"There is: {', '.join(kinds) or 'none'}.",
+            )
+        said[name] = _typed(kinds[name], value)
+    return said
+
+
+def _typed(kind: str, value: str) -> Any:
+    if kind == "boolean" and value.lower() in ("true", "false", "yes", "no"):
+        return value.lower() in ("true", "yes")
+    if kind == "number":
+        try:
+            return float(value) if "." in value else int(value)
+        except ValueError:
+            return value
+    return value

@@ -1,0 +1,190 @@
+"""The commands about the codex, and their words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mainspring.surfaces.cli.desk import finish
+from mainspring.surfaces.cli.options import Json, at_desk, make_group
+
+_PANEL = "Automations"
+
+Slug = Annotated[str, typer.Argument(metavar="RECIPE", help="Its slug; list tells them.")]
+Installed = Annotated[
+    str,
+    typer.Argument(metavar="INSTALL", help="A name, an id or its beginning; installs tells them."),
+]
+
+
+class Kind(StrEnum):
+    """What a recipe makes."""
+
+    BOARD = "board"
+    AUTOMATION = "automation"
+    WORKFLOW = "workflow"
+    INTEGRATION = "integration"
+    BUNDLE = "bundle"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the group of commands about the codex."""
+    group = make_group("Recipes to install, upgrade and take back.")
+
+    @group.callback(invoke_without_command=True)
+    def codex(ctx: typer.Context, for_programs: Json = False) -> int:
+        """Recipes to install, upgrade and take back."""
+        if ctx.invoked_subcommand is not None:
+            return 0
+        return _list(ctx, for_programs=for_programs)
+
+    for name, command in {
+        "list": _list,
+        "show": _show,
+        "needs": _needs,
+        "apply": _apply,
+        "installs": _installs,
+        "check": _check,
+        "upgrade": _upgrade,
+        "uninstall": _uninstall,
+        "uninstalled": _uninstalled,
+        "recover": _recover,
+        "publish": _publish,
+    }.items():
+        group.command(name=name)(command)
+    app.add_typer(group, name="codex", rich_help_panel=_PANEL)
+
+
+def _list(
+    ctx: typer.Context,
+    search: Annotated[str | None, typer.Argument(metavar="[WORDS]", help="Search for.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Only these.")] = None,
+    category: Annotated[str | None, typer.Option(metavar="TEXT", help="Only these.")] = None,
+    tag: Annotated[str | None, typer.Option(metavar="TEXT", help="Only these.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="So many at most.")] = 100,
+    for_programs: Json = False,
+) -> int:
+    """List the recipes of the codex."""
+    from mainspring.surfaces.cli.codex import list_recipes
+
+    desk, screen = at_desk(ctx, for_programs)
+    asked = {"search": search, "kind": kind and str(kind), "category": category, "tag": tag}
+    given = {name: value for name, value in asked.items() if value is not None}
+    return finish(list_recipes(desk, screen, {**given, "limit": limit}))
+
+
+def _show(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
+    """Show a recipe: what it makes, what it may do, and what it needs."""
+    from mainspring.surfaces.cli.codex import show_recipe
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(show_recipe(desk, screen, recipe))
+
+
+def _needs(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
+    """See which recipes a recipe needs, and which of them are here."""
+    from mainspring.surfaces.cli.codex import show_needs
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(show_needs(desk, screen, recipe))
+
+
+def _apply(
+    ctx: typer.Context,
+    recipe: Slug,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Call what it makes this.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting; show tells them."),
+    ] = None,
+    for_programs: Json = False,
+) -> int:
+    """Install a recipe, with all that it needs. Automations are paused at first."""
+    from mainspring.surfaces.cli.codex import apply_recipe
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(apply_recipe(desk, screen, recipe, name, setting or []))
+
+
+def _installs(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List what is installed, and what can be upgraded."""
+    from mainspring.surfaces.cli.codex import list_installs
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(list_installs(desk, screen))
+
+
+def _check(ctx: typer.Context, install: Installed, for_programs: Json = False) -> int:
+    """See what an upgrade would change, and what you have changed yourself."""
+    from mainspring.surfaces.cli.codex import check_upgrade
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(check_upgrade(desk, screen, install))
+
+
+def _upgrade(
+    ctx: typer.Context,
+    install: Installed,
+    force: Annotated[
+        bool, typer.Option("--force", help="Throw away what you have changed yourself.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Rebuild an install from the newest version of its recipe."""
+    from mainspring.surfaces.cli.codex import upgrade
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(upgrade(desk, screen, install, force=force))
+
+
+def _uninstall(
+    ctx: typer.Context,
+    install: Installed,
+    keep_members: Annotated[
+        bool, typer.Option("--keep-members", help="Of a bundle, only the bundle itself.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Take an install away at once. It can be recovered for seven days."""
+    from mainspring.surfaces.cli.codex import uninstall
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(uninstall(desk, screen, install, cascade=not keep_members))
+
+
+def _uninstalled(ctx: typer.Context, for_programs: Json = False) -> int:
+    """List what can be recovered, and until when."""
+    from mainspring.surfaces.cli.codex import list_uninstalled
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(list_uninstalled(desk, screen))
+
+
+def _recover(ctx: typer.Context, install: Installed, for_programs: Json = False) -> int:
+    """Bring back what was uninstalled. Automations come back paused."""
+    from mainspring.surfaces.cli.codex import recover
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(recover(desk, screen, install))
+
+
+def _publish(
+    ctx: typer.Context,
+    place: Annotated[
+        Path, typer.Argument(metavar="PLACE", help="A folder, a .zip or a .json of one recipe.")
+    ],
+    shared: Annotated[
+        bool, typer.Option("--shared", help="For every workspace of this installation.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
+    """Put a version of a recipe on the codex."""
+    from mainspring.surfaces.cli.codex import publish
+
+    desk, screen = at_desk(ctx, for_programs)
+    return finish(publish(desk, screen, place, shared=shared))

@@ -1,0 +1,170 @@
+"""Recipes and installs in words, for the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.surfaces.cli.columns import moment
+from mainspring.surfaces.cli.screen import as_json, one_line
+from mainspring.surfaces.cli.words import count
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.screen import Screen
+
+Row = Mapping[str, Any]
+
+_REFERENCE: Final = re.compile(r"\{\{\s*install\.([a-z0-9_.]+)\s*\}\}")
+_CHANGES: Final = {
+    "added": "is new",
+    "removed": "goes",
+    "changed": "changes",
+    "reordered": "is in another order",
+}
+_WAYS: Final = {
+    "install": "would be installed",
+    "recover": "would be brought back",
+    "use": "is here, and would be used",
+}
+
+
+def standing(one: Row) -> str:
+    """How a recipe stands here."""
+    if one["update_available"]:
+        return "update available"
+    return "installed" if one["installed"] else ""
+
+
+def newer(one: Row) -> str:
+    """What is said of the version of an install."""
+    if one["bundle"] is not None:
+        return f"comes with {one_line(one['bundle']['name'], 40)}"
+    return f"update available: {one['latest_version']}" if one["update_available"] else ""
+
+
+def until(text: str, screen: Screen) -> str:
+    return moment(datetime.fromisoformat(text), screen)
+
+
+def recipe_lines(recipe: Row) -> Iterator[str]:
+    """Everything that a person looks at before an install."""
+    yield f"{one_line(recipe['name'])}: {recipe['kind']}, {recipe['version']}"
+    yield one_line(recipe["description"], 1_000)
+    yield f"By {one_line(recipe['publisher'])}."
+    for text in str(recipe.get("preview") or "").splitlines():
+        yield f"  {one_line(text, 1_000)}" if text.strip() else ""
+    needs = recipe.get("requires") or {}
+    yield from _listed("It may call:", map(_grant, recipe.get("grants") or ()))
+    yield from _listed("It may go to:", recipe.get("hosts") or ())
+    yield from _listed(
+        "It uses accounts:", map(_reasoned("integration"), needs.get("connections") or ())
+    )
+    secrets = [*(needs.get("secrets") or ()), *(needs.get("publisher_secrets") or ())]
+    yield from _listed("It uses secrets:", map(_reasoned("name"), secrets))
+    yield from _listed("It needs:", map(_reasoned("slug"), recipe.get("dependencies") or ()))
+    yield from _listed("Settings:", map(_setting, recipe.get("settings") or ()))
+
+
+def needs_lines(found: Row) -> Iterator[str]:
+    yield from (one_line(text, 400) for text in found["problems"])
+    for one in found["chain"]:
+        why = "" if one["needed_by"] is None else f", for {one['needed_by']}"
+        yield f"{one['slug']} {one['version'] or ''} {_WAYS[one['way']]}{why}."
+
+
+def all_made(made: Row) -> list[Row]:
+    return [*(made.get("cascade_installed") or ()), made["created"]]
+
+
+def applied_lines(made: Row) -> Iterator[str]:
+    for one in made.get("dependencies_used") or ():
+        yield f"{one_line(one['name'])} is here already, and is used."
+    for one in made.get("recovered") or ():
+        yield f"{one_line(one['name'])} is back."
+    for one in all_made(made):
+        yield f"{one_line(one['name'])} is installed: {one['kind']}."
+
+
+def check_lines(name: str, found: Row) -> Iterator[str]:
+    if not found["has_upgrade"]:
+        yield f"{one_line(name)} is version {found['installed']}, and there is no newer one."
+        return
+    what = found["change_summary"]
+    yield f"{one_line(name)} is version {found['installed']}; {found['latest']} is there."
+    yield from _listed("The newer version:", map(_placed, what["recipe"]))
+    yield from _listed("It also installs:", what["new_dependencies"])
+    yield from _listed("It gives up these datasets, which stay:", what["orphaned_datasets"])
+    yield from _listed(
+        "It waits for your consent, because it asks for more:",
+        (one_line(one["says"], 400) for one in found["asks_for"]),
+    )
+    yield from _listed("You have changed this yourself:", map(_placed, what["yours"]))
+
+
+def upgraded_lines(made: Row) -> Iterator[str]:
+    yield (
+        f"{one_line(made['name'])} is version {made['upgraded_to_version']} now; it was "
+        f"{made['upgraded_from_version']}."
+    )
+    yield from _listed("Thrown away:", map(_placed, made.get("discarded") or ()))
+    yield from _listed("Kept and orphaned:", made.get("orphaned_datasets") or ())
+    yield from _listed(
+        "It is paused until you agree to this:",
+        (one_line(one["says"], 400) for one in made.get("asks_for") or ()),
+    )
+
+
+def gone_lines(gone: Row, screen: Screen) -> Iterator[str]:
+    for one in gone["uninstalled"]:
+        yield (
+            f"{one_line(one['name'])} is taken away; it can be recovered until "
+            f"{until(one['recoverable_until'], screen)}."
+        )
+    names = [one_line(one["name"]) for one in gone.get("still_needed_by") or ()]
+    if names:
+        yield f"{count(len(names), 'install')} used it: {', '.join(names)}."
+
+
+def recovered_lines(back: Row) -> Iterator[str]:
+    for one in (back, *(back.get("recovered") or ())):
+        paused = ", paused" if one["kind"] == "automation" else ""
+        yield f"{one_line(one['name'])} is back{paused}."
+    if back.get("renamed_from"):
+        yield f"It was called {one_line(back['renamed_from'])}; that name was given out meanwhile."
+
+
+def _listed(title: str, held: Any) -> Iterator[str]:
+    lines = [f"  {_REFERENCE.sub(_spelt, str(one))}" for one in held]
+    if lines:
+        yield title
+        yield from lines
+
+
+def _spelt(found: re.Match[str]) -> str:
+    """What is filled in at the install, as a word: a setting by its name."""
+    return f"<{found[1].removeprefix('settings.').replace('.', ' ')}>"
+
+
+def _grant(one: Row) -> str:
+    params = one.get("params")
+    bounds = f" only with {one_line(as_json(params, indent=None), 300)}" if params else ""
+    return f"{one['capability']}{bounds}"
+
+
+def _reasoned(name: str) -> Any:
+    def line(one: Row) -> str:
+        reason = one.get("reason")
+        return f"{one[name]}: {one_line(reason, 300)}" if reason else str(one[name])
+
+    return line
+
+
+def _setting(one: Row) -> str:
+    held = f" ({as_json(one['default'], indent=None)})" if "default" in one else ""
+    return f"{one['name']}: {one_line(one.get('label') or one['type'], 200)}{held}"
+
+
+def _placed(one: Row) -> str:
+    return f"{one_line(one['place'] or 'all of it', 200)} {_CHANGES[one['change']]}"

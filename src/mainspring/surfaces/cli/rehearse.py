@@ -1,0 +1,174 @@
+"""``rehearse``: what a change would have done, told firing by firing.
+
+The runs of a rehearsal are worked on in this process as well, so that it needs no server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.errors import Invalid
+from mainspring.runs.watch import nobody
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.columns import columns, moment
+from mainspring.surfaces.cli.documents import read_definition_file, read_document
+from mainspring.surfaces.cli.finding import find_in_use
+from mainspring.surfaces.cli.paragraphs import heading, paragraph
+from mainspring.surfaces.cli.proposals import call, find_proposal
+from mainspring.surfaces.cli.screen import Screen, as_json, one_line
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.contracts.limits import Limits
+    from mainspring.runs.worker import Worker
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+_SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "status": "!", "cost": "$"}
+_PAUSE: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wants to see rehearsed, and over what."""
+
+    automation: str
+    definition: str | None = None
+    version: int | None = None
+    proposal: str | None = None
+    last: int | None = None
+    samples: tuple[str, ...] = ()
+    live_reads: bool | None = None
+
+
+async def rehearse(desk: Desk, screen: Screen, wanted: Wanted) -> int:
+    """Rehearses, waits for the end and shows what would have gone otherwise."""
+    _check_one(wanted)
+    limits = desk.limits()
+    document = None
+    if wanted.definition is not None:
+        document = read_definition_file(wanted.definition, limits)
+    samples = [_sample(file, limits) for file in wanted.samples]
+    async with desk.doors.open(desk.settings()) as rooms:
+        given = await _given(rooms, wanted, document, samples)
+        async with _working(rooms.hire(nobody)):
+            found = await call(rooms, "rehearse_automation", given)
+            while not found["done"]:
+                await asyncio.sleep(_PAUSE)
+                again = {"rehearsal_id": found["rehearsal_id"]}
+                found = await call(rooms, "get_rehearsal", again)
+    if screen.for_programs:
+        screen.answer(found)
+    else:
+        screen.say(*rehearsal_lines(found, screen))
+    return exits.DIFFERS if found["otherwise"] else exits.DONE
+
+
+def _check_one(wanted: Wanted) -> None:
+    named = [wanted.definition, wanted.version, wanted.proposal]
+    if sum(one is not None for one in named) > 1:
+        raise Invalid(
+            "One thing is rehearsed at a time: --definition, --version or --proposal.",
+            code="usage",
+        )
+    if wanted.samples and wanted.last is not None:
+        raise Invalid("It goes over samples, or over the last firings: not both.", code="usage")
+
+
+def _sample(file: str, limits: Limits) -> dict[str, Any]:
+    read = read_document(file, limits)
+    if not isinstance(read, Mapping):
+        raise Invalid(
+            f"{one_line(file, 80)} is no sample: it is an object with inputs, a payload or both.",
+            code="usage",
+        )
+    return dict(read)
+
+
+async def _given(
+    rooms: Rooms, wanted: Wanted, document: Any, samples: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    automation = await find_in_use(rooms, wanted.automation)
+    given: dict[str, Any] = {"automation_id": str(automation["id"])}
+    if document is not None:
+        given["candidate"] = {"definition": document}
+    elif wanted.version is not None:
+        given["candidate"] = {"version": wanted.version}
+    elif wanted.proposal is not None:
+        proposal = await find_proposal(rooms, wanted.proposal)
+        given["candidate"] = {"proposal_id": proposal["proposal_id"]}
+    if wanted.last is not None:
+        given["last"] = wanted.last
+    if samples:
+        given["samples"] = list(samples)
+    if wanted.live_reads is not None:
+        given["live_reads"] = wanted.live_reads
+    return given
+
+
+@asynccontextmanager
+async def _working(worker: Worker) -> AsyncIterator[None]:
+    task = asyncio.create_task(worker.run(), name="worker")
+    try:
+        yield
+    finally:
+        worker.stop()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def rehearsal_lines(found: Mapping[str, Any], screen: Screen) -> list[Any]:
+    """A table of the firings, and then what is different in each of them."""
+    rows = [_row(place, one, screen) for place, one in enumerate(found["firings"], 1)]
+    heads = ("", "When", "Then", "Now", "Would have cost", "Differences")
+    lines: list[Any] = [columns(heads, rows, whole=("When",))]
+    for place, firing in enumerate(found["firings"], 1):
+        lines += _differences(place, firing, screen)
+    lines += ["", *paragraph(screen, found["summary"], lead="")]
+    asked = sum(len(one["now"]["live"]) for one in found["firings"] if one["now"])
+    if asked:
+        said = f"{asked} answers were on no record and were asked for now"
+        lines += paragraph(screen, f"{said}, for ${found['spent_usd']}.", lead="")
+    return lines
+
+
+def _row(place: int, firing: Mapping[str, Any], screen: Screen) -> tuple[str, ...]:
+    then, now = firing["then"], firing["now"]
+    side = then or now or {}
+    when = moment(datetime.fromisoformat(side["at"]), screen) if side else ""
+    many = sum(one["kind"] != "cost" for one in firing["differences"])
+    return (
+        str(place), when, _status(then), _status(now),
+        "" if now is None else f"${now['cost_usd']}", str(many) if many else "none",
+    )  # fmt: skip
+
+
+def _status(side: Mapping[str, Any] | None) -> str:
+    if side is None:
+        return "not run"
+    deeds = len(side["deeds"])
+    return side["status"] if not deeds else f"{side['status']}, {deeds} done"
+
+
+def _differences(place: int, firing: Mapping[str, Any], screen: Screen) -> list[Text]:
+    if not firing["differences"] and not firing["note"]:
+        return []
+    lines = heading(f"Firing {place}")
+    if firing["note"]:
+        lines += paragraph(screen, firing["note"])
+    for one in firing["differences"]:
+        lines += paragraph(screen, one["says"], lead=f"  {_SIGNS[one['kind']]} ")
+        for field in one.get("fields", ()):
+            at = field["pointer"] or "/"
+            lines += paragraph(screen, f"{at}: {_short(field['then'])}", lead="      then ")
+            lines += paragraph(screen, f"{at}: {_short(field['now'])}", lead="      now  ")
+    return lines
+
+
+def _short(value: Any) -> str:
+    return one_line(as_json(value, indent=None), 200)

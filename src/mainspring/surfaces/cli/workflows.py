@@ -1,0 +1,223 @@
+"""``workflows``: made, listed, shown, switched and deleted, through the gate like every call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.boards import board_id_of
+from mainspring.surfaces.cli.columns import columns, short_id
+from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.visiting import visitor_here
+from mainspring.surfaces.cli.words import count, hint
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.desk import Desk
+    from mainspring.surfaces.rooms import Rooms
+
+
+def read_kpi(text: str) -> dict[str, Any]:
+    """A name and the number to reach, as in Sales=100."""
+    name, sign, number = text.rpartition("=")
+    if not sign or not name.strip():
+        raise Invalid(f"{text!r} is no KPI.", code="usage", suggestion="As in --kpi Sales=100.")
+    return {"name": name.strip(), "target": read_number(number, name)}
+
+
+def read_deadline(text: str) -> dict[str, str]:
+    """A label and a day, as in Beta=2026-12-31."""
+    label, sign, day = text.rpartition("=")
+    if not sign or not label.strip():
+        raise Invalid(
+            f"{text!r} is no deadline.",
+            code="usage",
+            suggestion="As in --deadline Beta=2026-12-31.",
+        )
+    return {"label": label.strip(), "date": day.strip()}
+
+
+def read_number(text: str, name: str) -> float:
+    """A KPI is a number; whole ones stay whole."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise Invalid(
+            f"{text!r} is no number, and the KPI {name.strip()!r} is one.",
+            code="usage",
+            suggestion="As in 12 or 12.5.",
+        )
+    return int(found) if found.is_integer() and abs(found) < 2**53 else found
+
+
+async def list_workflows(desk: Desk, screen: Screen, status: str | None) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        found = await _all(rooms, status)
+    if screen.for_programs:
+        screen.answer({"workflows": found})
+    elif not found:
+        screen.say("There are no workflows yet.", f"  {hint('workflows', 'create', 'TITLE')}")
+    else:
+        rows = [
+            (
+                short_id(one["id"], screen),
+                one_line(one["title"], 60),
+                one["status"],
+                str(len(one["kpis"])),
+                str(len(one["automations"])),
+            )
+            for one in found
+        ]
+        heads = ("Id", "Title", "Status", "KPIs", "Automations")
+        screen.say(columns(heads, rows, whole=("Id",)))
+    return exits.DONE
+
+
+async def show_workflow(desk: Desk, screen: Screen, named: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        workflow_id = await _id_of(rooms, named)
+        found = await _call(rooms, "get_workflow", workflow_id=workflow_id, standing=True)
+    if screen.for_programs:
+        screen.answer(found)
+        return exits.DONE
+    screen.say(f"{one_line(found['title'])}  {found['id']}  {found['status']}")
+    if found["charter"]:
+        screen.say(one_line(found["charter"], 400))
+    for score in found["standing"]["scores"]:
+        screen.say(f"  {_score(score)}")
+    for deadline in found["deadlines"]:
+        screen.say(f"  {deadline['date']}  {one_line(deadline['label'])}")
+    for one in found["roster"]:
+        screen.say(f"  {one['user_id']}  {one['role']}")
+    for one in found["automations"]:
+        screen.say(f"  {one['automation_id']}  {one_line(one['name'], 80)}  {one['state']}")
+    if found["board_id"]:
+        screen.say(f"  {hint('boards', 'show', found['board_id'], '--dataset', 'tasks')}")
+    return exits.DONE
+
+
+def _score(score: Mapping[str, Any]) -> str:
+    now = "not known" if score["current"] is None else f"{score['current']:g}"
+    passed = "" if score["elapsed"] is None else f", {score['elapsed']:.0%} of the time passed"
+    slips = ", slipping" if score["slipping"] == "yes" else ""
+    unit = f" {one_line(score['unit'])}" if score["unit"] else ""
+    return f"{one_line(score['kpi'])}: {now} of {score['target']:g}{unit}{passed}{slips}"
+
+
+async def create_workflow(
+    desk: Desk, screen: Screen, given: dict[str, Any], board: str | None
+) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        if board is not None:
+            given["board_id"] = await board_id_of(rooms, board)
+        made = await _call(rooms, "create_workflow", **given)
+    if screen.for_programs:
+        screen.answer(made)
+        return exits.DONE
+    screen.say(f"The workflow {one_line(made['title'])} is {made['id']}: {made['status']}.")
+    _say_waiting(screen, made)
+    if made["status"] != "active":
+        screen.say(f"  {hint('workflows', 'status', made['id'], 'active')}")
+    return exits.DONE
+
+
+async def set_status(desk: Desk, screen: Screen, named: str, status: str) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        workflow_id = await _id_of(rooms, named)
+        told = await _call(rooms, "set_workflow_status", workflow_id=workflow_id, status=status)
+    if screen.for_programs:
+        screen.answer(told)
+        return exits.DONE
+    moved, word = (
+        told["activated"] or told["paused"],
+        "activated" if status == "active" else "paused",
+    )
+    screen.say(f"The workflow is {status}; {count(len(moved), 'automation')} {word}.")
+    _say_waiting(screen, told)
+    return exits.DONE
+
+
+async def delete_workflow(desk: Desk, screen: Screen, named: str, *, board: bool) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        workflow_id = await _id_of(rooms, named)
+        gone = await _call(rooms, "delete_workflow", workflow_id=workflow_id, delete_board=board)
+    if screen.for_programs:
+        screen.answer(gone)
+        return exits.DONE
+    archived = count(len(gone["automations_archived"]), "automation")
+    left = "" if gone["board_id"] is None else " Its board stays."
+    screen.say(
+        f"The workflow is deleted; {archived} archived."
+        + (" Its board is archived." if gone["board_archived"] else left)
+    )
+    return exits.DONE
+
+
+async def set_kpi(desk: Desk, screen: Screen, named: str, name: str, current: float) -> int:
+    async with desk.doors.open(desk.settings()) as rooms:
+        workflow_id = await _id_of(rooms, named)
+        told = await _call(
+            rooms, "set_workflow_kpi", workflow_id=workflow_id, name=name, current=current
+        )
+    if screen.for_programs:
+        screen.answer(told)
+    else:
+        screen.say(f"{one_line(name)}: {told['current']:g} of {told['target']:g}.")
+    return exits.DONE
+
+
+def _say_waiting(screen: Screen, told: Mapping[str, Any]) -> None:
+    for one in told["waiting"]:
+        screen.say(f"  {one_line(one['name'], 80)} is not active: {one_line(one['detail'], 300)}")
+
+
+async def _all(rooms: Rooms, status: str | None = None) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    more: dict[str, Any] = {} if status is None else {"status": status}
+    while True:
+        page = await _call(rooms, "list_workflows", limit=200, **more)
+        found += page["workflows"]
+        if page["next"] is None:
+            return found
+        more["after"] = page["next"]
+
+
+async def _id_of(rooms: Rooms, named: str) -> str:
+    """The id of a workflow that is given by it, by its beginning, or by its title."""
+    try:
+        return str(UUID(named))
+    except ValueError:
+        pass
+    known = await _all(rooms)
+    found = [one["id"] for one in known if one["title"] == named]
+    found = found or [one["id"] for one in known if len(named) > 7 and one["id"].startswith(named)]
+    if not found:
+        raise Missing(
+            f"There is no workflow called {named[:200]!r}.",
+            code="no_workflow",
+            suggestion=f"See what there is: {hint('workflows', 'list')}",
+        )
+    if len(found) > 1:
+        raise Clash(
+            f"{len(found)} workflows are called {named[:200]!r}: {', '.join(found[:20])}.",
+            code="ambiguous_name",
+            suggestion="Name the one you mean by its id.",
+        )
+    return str(found[0])
+
+
+async def _call(rooms: Rooms, capability: str, **arguments: Any) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = await rooms.gate.serve(
+            await visitor_here(rooms), capability, arguments
+        )
+    except Problem as problem:
+        if problem.code == "no_workflow":
+            problem.suggestion = f"See what there is: {hint('workflows', 'list')}"
+        raise
+    return answer

@@ -1,0 +1,22 @@
+"""The whole workspace as files, out and in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+FACES: Final = (
+    Face("GET", "/workspace/files", "export_workspace", "Export the workspace as files"),
+    Face("POST", "/workspace/files", "import_workspace", "Import a workspace from files"),
+)
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("workspaces")
+    add_faces(made, rooms, FACES)
+    return made

@@ -1,0 +1,24 @@
+"""Consents: what automations would be able to do, and what a person says to it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+_FACES: Final = (
+    Face("GET", "/consents", "list_consents", "List what waits for consent"),
+    Face("GET", "/consents/{consent_id}", "get_consent", "Show what waits for consent"),
+    Face("POST", "/consents/{consent_id}/answer", "answer_consent",
+         "Agree to what an automation may do, or refuse it"),
+)  # fmt: skip
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("consents")
+    add_faces(made, rooms, _FACES)
+    return made

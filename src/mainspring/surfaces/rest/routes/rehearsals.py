@@ -1,0 +1,23 @@
+"""Rehearsals: what a change would have done, before it is made."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+_FACES: Final = (
+    Face("POST", "/automations/{automation_id}/rehearsals", "rehearse_automation",
+         "Rehearse a change over what has fired before", 201),
+    Face("GET", "/rehearsals/{rehearsal_id}", "get_rehearsal", "Look at a rehearsal again"),
+)  # fmt: skip
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("rehearsals")
+    add_faces(made, rooms, _FACES)
+    return made

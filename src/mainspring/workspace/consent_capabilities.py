@@ -1,0 +1,181 @@
+"""Consents as capabilities: what waits for a person, and their answer.
+
+Whoever may read sees what is asked. The answer is for a person who may edit, and never for a run
+or a program, however well it means: a program that could agree for its owner would make every
+question here its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import UUID
+
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    capability_of,
+)
+from mainspring.contracts.errors import Denied, Finding, Invalid, Missing
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.registry import Vocabulary
+from mainspring.contracts.roles import Permission
+from mainspring.workspace import consent_schemas as schemas
+from mainspring.workspace.automations import hold
+from mainspring.workspace.consent_rows import Consent, find_consent, kept_consents
+from mainspring.workspace.consents import answer, consent_shown
+from mainspring.workspace.states import activate
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+Words = Callable[[UUID, Any], Awaitable[Vocabulary]]
+_ANSWERS: Final = Annotations(
+    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE,
+    permission=Permission.EDIT, subject=lambda given, _: given.get("consent_id"),
+)  # fmt: skip
+_READS: Final = Annotations(
+    transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
+)
+
+
+class ToolConsents(Protocol):
+    """Changed tools of connections, which are asked about in the same way."""
+
+    async def waiting(self, ctx: CallContext) -> list[dict[str, Any]]:
+        """One for each connection that has changed tools."""
+        ...
+
+    async def answer(
+        self, ctx: CallContext, connection_id: UUID, digest: str, *, agree: bool
+    ) -> dict[str, Any]:
+        """Agrees to all changed tools of a connection, or refuses them."""
+        ...
+
+
+def consent_capabilities(
+    limits: Limits, words: Words, tools: ToolConsents
+) -> tuple[Capability, ...]:
+    """All of them; ``words`` judges what is activated together with the answer."""
+    counter = _Counter(limits, words, tools)
+    return (
+        capability_of(
+            "list_consents",
+            "List what waits for consent",
+            "An automation that came from a file or a recipe, or that a program has changed, is "
+            "paused until a person agrees to each thing that it may do beyond what was agreed to. "
+            "Tools from outside that have changed are asked about in the same way.",
+            schemas.LIST, schemas.LISTED, counter.list_all, _READS,
+        ),
+        capability_of(
+            "get_consent",
+            "Show what waits for consent",
+            "Each addition is one sentence, with its place in the definition. The digest stands "
+            "for exactly these.",
+            schemas.GET, schemas.SHOWN, counter.show, _READS,
+        ),
+        capability_of(
+            "answer_consent",
+            "Agree to what an automation may do, or refuse it",
+            "For a person alone. The digest says what was read: when something else is asked by "
+            "now, nothing is agreed to. With activate it also starts by its triggers from here "
+            "on. What is refused stays paused.",
+            schemas.ANSWER, schemas.ANSWERED, counter.answer, _ANSWERS,
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """The handlers."""
+
+    limits: Limits
+    words: Words
+    tools: ToolConsents
+
+    async def list_all(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        status, about = given.get("status", "waiting"), given.get("automation_id")
+        kept = await kept_consents(
+            ctx.tx, ctx.actor.workspace_id, None if status == "any" else status,
+            None if about is None else UUID(about), given.get("limit", schemas.USUAL),
+        )  # fmt: skip
+        found = [consent_shown(one) for one in kept]
+        if about is None and status in ("waiting", "any"):
+            found += await self.tools.waiting(ctx)
+        return {"consents": found}
+
+    async def show(self, ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any]:
+        wanted = UUID(given["consent_id"])
+        try:
+            return consent_shown(await find_consent(ctx.tx, ctx.actor.workspace_id, wanted))
+        except Missing:
+            found = await self._of_tools(ctx, wanted)
+            if found is None:
+                raise
+            return found
+
+    async def answer(self, ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        _check_person(ctx)
+        agree, wanted = given["agree"], UUID(given["consent_id"])
+        starts = given.get("activate", False)
+        if starts and not agree:
+            detail = "What is refused is not activated."
+            raise Invalid(
+                detail,
+                code="refused_and_activated",
+                findings=[Finding("/activate", detail, "refused_and_activated")],
+            )
+        space = ctx.actor.workspace_id
+        if await self._of_tools(ctx, wanted) is not None:
+            shown = await self.tools.answer(ctx, wanted, given["digest"], agree=agree)
+            return {"consent": shown, "state": None, "says": _TOOLS_SAY[agree]}
+        found, news = await answer(
+            ctx.tx, space, wanted, given["digest"], ctx.actor.id, agree=agree
+        )
+        row = await hold(ctx.tx, space, found.automation_id)
+        state = row["state"]
+        if starts and state != "active":
+            words = await self.words(space, row["document"])
+            state = await activate(ctx.tx, space, found.automation_id, words, self.limits)
+            news = True
+        told = {"consent": consent_shown(found), "state": state, "says": _says(found, state)}
+        return told if news else Unchanged(told)
+
+    async def _of_tools(self, ctx: CallContext, wanted: UUID) -> dict[str, Any] | None:
+        waiting = await self.tools.waiting(ctx)
+        return next((one for one in waiting if one["consent_id"] == str(wanted)), None)
+
+
+def _check_person(ctx: CallContext) -> None:
+    if ctx.run is not None or not ctx.actor.is_person:
+        raise Denied(
+            "A person agrees to what an automation may do; a program cannot.",
+            code="person_needed",
+            suggestion="It can be read and answered on the page of the automation, or with "
+            "`mainspring consents list`.",
+        )
+
+
+def _says(found: Consent, state: str) -> str:
+    if found.status == "agreed":
+        return (
+            "It is agreed to, and its triggers start it."
+            if state == "active"
+            else "It is agreed to. It starts by its triggers once it is activated."
+        )
+    if found.agreed_version is None:
+        return "It is refused and stays paused. Archive it if it is not wanted."
+    return (
+        f"It is refused and stays paused. Version {found.agreed_version} is what was agreed to "
+        "last: bring it back to go on with that."
+    )
+
+
+_TOOLS_SAY: Final[Mapping[bool, str]] = {
+    True: "They are agreed to as they are now, and can be called again.",
+    False: "They are refused and cannot be called. Automations that use them fail there.",
+}

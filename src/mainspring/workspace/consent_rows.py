@@ -1,0 +1,230 @@
+"""Consents as they are kept: one that waits for each automation, and all that were answered.
+
+A consent is relative to the version that a person has agreed to. Whatever is saved while it is
+open is compared with that very version again: what only takes away may leave nothing to ask, and
+what adds is added to the same question. Whoever writes here holds the automation's row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
+
+from mainspring.contracts.errors import Missing
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.definition.authority import Addition, Authority, additions, authority_of, review
+from mainspring.definition.json_values import canonical
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+Origin = Literal["install", "upgrade", "import", "edit", "tools"]
+Status = Literal["waiting", "agreed", "refused", "overtaken"]
+
+PAUSED_REASON: Final = "consent"
+NOTHING_NEW: Final = "It may do nothing new. Look it through before it starts here."
+_PURPOSE: Final = b"mainspring consent v1\0"
+# These came from elsewhere: a person looks at them once, whatever they say.
+_LOOKED_AT_ONCE: Final = frozenset({"install", "import"})
+
+_COLUMNS = """
+    c.id, c.automation_id, a.name AS automation, c.version, c.origin, c.additions, c.digest,
+    c.status, c.agreed_version, c.asked_kind, c.asked_by, c.answered_by, c.created_at,
+    c.answered_at
+"""
+_FROM = """
+    FROM consents c
+    JOIN automations a ON a.workspace_id = c.workspace_id AND a.id = c.automation_id
+"""
+_INSERT = """
+    INSERT INTO consents (workspace_id, id, automation_id, version, origin, additions, digest,
+        status, agreed_version, asked_kind, asked_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', $8, $9, $10)
+"""
+_ONE = f"SELECT {_COLUMNS} {_FROM} WHERE c.workspace_id = $1 AND c.id = $2"
+_LATEST = f"""
+    SELECT {_COLUMNS} {_FROM}
+    WHERE c.workspace_id = $1 AND c.automation_id = $2 ORDER BY c.id DESC LIMIT 1
+"""
+_LIST = f"""
+    SELECT {_COLUMNS} {_FROM}
+    WHERE c.workspace_id = $1 AND ($2::text IS NULL OR c.status = $2)
+        AND ($3::uuid IS NULL OR c.automation_id = $3)
+        AND a.state <> 'archived'
+    ORDER BY c.id DESC LIMIT $4
+"""
+_OVERTAKE = """
+    UPDATE consents SET status = 'overtaken', answered_at = now()
+    WHERE workspace_id = $1 AND automation_id = $2 AND status = 'waiting'
+"""
+_ANSWER = """
+    UPDATE consents SET status = $3, digest = $4, answered_by = $5, answered_at = now()
+    WHERE workspace_id = $1 AND id = $2
+"""
+_UNNAME = """
+    UPDATE automations SET paused_reason = NULL
+    WHERE workspace_id = $1 AND id = $2 AND paused_reason = 'consent'
+"""
+_VERSION = """
+    SELECT v.grants, d.document
+    FROM automation_versions v
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """One question to a person, and what became of it."""
+
+    id: UUID
+    automation_id: UUID
+    automation: str
+    version: int
+    origin: Origin
+    additions: tuple[Addition, ...]
+    digest: bytes
+    status: Status
+    # The version that a person had agreed to when it was asked; None: none of them.
+    agreed_version: int | None
+    asked_kind: str
+    asked_by: UUID
+    answered_by: UUID | None
+    created_at: datetime
+    answered_at: datetime | None
+
+    def blocks(self, version: int) -> bool:
+        """Whether this version may not start: somebody has to agree, or has refused to."""
+        return self.status == "waiting" or (self.status == "refused" and self.version == version)
+
+
+def digest_of(
+    automation_id: UUID, version: int, origin: str, added: Sequence[Addition], *,
+    refused: bool = False,
+) -> bytes:  # fmt: skip
+    """What is agreed to, in one hash. One that was refused is another question."""
+    shown = {
+        "automation_id": str(automation_id),
+        "version": version,
+        "origin": origin,
+        "additions": [one.as_dict() for one in added],
+        "refused": refused,
+    }
+    return hashlib.sha256(_PURPOSE + canonical(shown)).digest()
+
+
+async def find_consent(tx: Transaction, workspace_id: UUID, consent_id: UUID) -> Consent:
+    row = await tx.fetchrow(_ONE, workspace_id, consent_id)
+    if row is None:
+        raise Missing("There is no such consent.", code="no_consent")
+    return _read(row)
+
+
+async def latest_consent(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID
+) -> Consent | None:
+    """The last that was asked for an automation, whatever became of it."""
+    row = await tx.fetchrow(_LATEST, workspace_id, automation_id)
+    return None if row is None else _read(row)
+
+
+async def kept_consents(
+    tx: Transaction, workspace_id: UUID, status: str | None = None,
+    automation_id: UUID | None = None, most: int = 100,
+) -> list[Consent]:  # fmt: skip
+    """The newest first; without those of archived automations."""
+    rows = await tx.fetch(_LIST, workspace_id, status, automation_id, most)
+    return [_read(row) for row in rows]
+
+
+async def keep_waiting(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, origin: Origin,
+    added: Sequence[Addition], asked: tuple[str, UUID], agreed_version: int | None,
+) -> UUID:  # fmt: skip
+    """Keeps a question; one that waited before it is overtaken."""
+    await overtake(tx, workspace_id, automation_id)
+    made, digest = new_id(), digest_of(automation_id, version, origin, added)
+    await tx.execute(
+        _INSERT, workspace_id, made, automation_id, version, origin,
+        [one.as_dict() for one in added], digest, agreed_version, *asked,
+    )  # fmt: skip
+    return made
+
+
+async def overtake(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+    """Whatever waited for this automation is not asked any more."""
+    await tx.execute(_OVERTAKE, workspace_id, automation_id)
+
+
+async def mark(
+    tx: Transaction, workspace_id: UUID, consent: Consent, status: Status, member: UUID
+) -> None:
+    """Keeps an answer. Once agreed to, nothing but a person keeps it from starting."""
+    digest = digest_of(
+        consent.automation_id, consent.version, consent.origin, consent.additions,
+        refused=status == "refused",
+    )  # fmt: skip
+    await tx.execute(_ANSWER, workspace_id, consent.id, status, digest, member)
+    if status == "agreed":
+        await tx.execute(_UNNAME, workspace_id, consent.automation_id)
+
+
+async def renew(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, before: int, version: int,
+    document: Mapping[str, Any], grants: Sequence[Mapping[str, Any]],
+    lent: frozenset[str] = frozenset(),
+) -> None:  # fmt: skip
+    """Another version is in force: what is asked about the one before is asked about this."""
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if there is None or not there.blocks(before):
+        return
+    agreed = await authority_then(tx, workspace_id, automation_id, there.agreed_version)
+    now = await authority_now(document, grants, lent)
+    found = additions(agreed, now)
+    if not found and (agreed is not None or there.origin not in _LOOKED_AT_ONCE):
+        await overtake(tx, workspace_id, automation_id)
+        await tx.execute(_UNNAME, workspace_id, automation_id)
+        return
+    await keep_waiting(
+        tx, workspace_id, automation_id, version, there.origin,
+        found or (review(NOTHING_NEW),), (there.asked_kind, there.asked_by), there.agreed_version,
+    )  # fmt: skip
+
+
+async def authority_then(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int | None
+) -> Authority | None:
+    """What a version may do; None where none was agreed to."""
+    row = None
+    if version is not None:
+        row = await tx.fetchrow(_VERSION, workspace_id, automation_id, version)
+    return None if row is None else await authority_now(row["document"], row["grants"])
+
+
+async def authority_now(
+    document: Mapping[str, Any],
+    grants: Sequence[Mapping[str, Any]],
+    lent: frozenset[str] = frozenset(),
+) -> Authority:
+    """What a definition may do, read beside the loop: a large script takes its time.
+
+    ``lent`` are the capabilities that reach the accounts of whoever made the automation.
+    """
+    read = [
+        Grant(entry["capability"], entry["params"], lent=entry["capability"] in lent)
+        for entry in grants
+    ]
+    return await asyncio.to_thread(authority_of, document, read, Limits())
+
+
+def _read(row: Any) -> Consent:
+    values = dict(row)
+    values["additions"] = tuple(Addition(**one) for one in values["additions"])
+    return Consent(**values)

@@ -1,0 +1,264 @@
+"""Consent: nothing may do more than a person has agreed to.
+
+An automation that came from a file or a recipe, or that a program has changed, may reach further
+than what a person has seen. It is then paused, each thing that it may do beyond what was agreed
+to is one sentence, and it starts nothing until a person has answered. They agree to exactly what
+they were shown, by its digest. What only takes away needs nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.grant import Grant
+from mainspring.definition.authority import Addition, Authority, additions, review
+from mainspring.workspace.automations import hold, set_state
+from mainspring.workspace.consent_rows import (
+    NOTHING_NEW,
+    PAUSED_REASON,
+    Consent,
+    Origin,
+    Status,
+    authority_now,
+    authority_then,
+    find_consent,
+    keep_waiting,
+    latest_consent,
+    mark,
+)
+from mainspring.workspace.inbox import leave_message
+from mainspring.workspace.stored_triggers import written_back
+from mainspring.workspace.triggers import list_triggers
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor, Transaction
+
+# More sentences than a message needs; the whole list is with the consent.
+_MOST_TOLD: Final = 20
+_IN_FORCE = """
+    SELECT a.version, a.state = 'active' OR a.acknowledged_at IS NOT NULL AS was_active,
+        v.grants, d.document
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND a.id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What a person has agreed to last; None: nothing of this automation yet."""
+
+    version: int | None
+    authority: Authority | None
+    # Whether it has ever been active. One that never was is a draft, and whoever activates it
+    # agrees to it as it is then.
+    was_active: bool = False
+
+
+async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Agreed:
+    """What was agreed to last; to be asked before another version is saved.
+
+    What is in force is what was agreed to, unless an open question says otherwise.
+    """
+    row = await tx.fetchrow(_IN_FORCE, workspace_id, automation_id)
+    if row is None:
+        return Agreed(None, None)
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if there is not None and there.blocks(row["version"]):
+        version = there.agreed_version
+        authority = await authority_then(tx, workspace_id, automation_id, version)
+        return Agreed(version, authority, row["was_active"])
+    # A trigger that was switched off since is not among what may start it.
+    triggers = await list_triggers(tx, workspace_id, automation_id)
+    document = written_back(row["document"], triggers)
+    return Agreed(row["version"], await authority_now(document, row["grants"]), row["was_active"])
+
+
+async def additions_to(
+    agreed: Agreed, document: Mapping[str, Any], grants: Sequence[Grant],
+    lent: frozenset[str] = frozenset(),
+) -> tuple[Addition, ...]:  # fmt: skip
+    """What a definition with these grants may do beyond what was agreed to.
+
+    Grants that were kept do not know whether they are lent: ``lent`` says it for them.
+    """
+    reach = lent | {one.capability for one in grants if one.lent}
+    now = await authority_now(document, [one.as_dict() for one in grants], reach)
+    return additions(agreed.authority, now)
+
+
+async def ask_consent(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, origin: Origin,
+    additions: Sequence[Addition], actor: Actor, *, agreed: Agreed | None = None, tell: bool = True,
+) -> Consent:  # fmt: skip
+    """Pauses the automation until a person has agreed to these additions.
+
+    One question waits for each automation: a newer one takes the place of the older, and is
+    relative to the same version. ``agreed`` is what ``agreed_authority`` said before the save.
+    Without any addition the person is asked to look it through. ``tell`` leaves a message.
+    """
+    there = await latest_consent(tx, workspace_id, automation_id)
+    waited = there is not None and there.status == "waiting"
+    base = None if agreed is None else agreed.version
+    if agreed is None and there is not None and waited:
+        base = there.agreed_version
+    await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
+    consent_id = await keep_waiting(
+        tx, workspace_id, automation_id, version, origin, additions or (review(NOTHING_NEW),),
+        (actor.kind, actor.id), base,
+    )  # fmt: skip
+    made = await find_consent(tx, workspace_id, consent_id)
+    if tell and not waited:
+        await _tell(tx, workspace_id, made)
+    return made
+
+
+async def check_agreed(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
+) -> None:
+    """Refuses to start what nobody has agreed to, and names each thing that is new."""
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if there is None or not there.blocks(version):
+        return
+    findings = [Finding(one.pointer, one.says, f"adds_{one.kind}") for one in there.additions]
+    if there.status == "refused":
+        raise Clash(
+            "Somebody has refused what this version would be able to do.",
+            code="consent_refused",
+            findings=findings,
+            suggestion="Bring an earlier version back, or agree after all: "
+            f"`mainspring consents agree {there.id}`.",
+        )
+    raise Clash(
+        "A person has to agree first to what this automation would be able to do.",
+        code="consent_needed",
+        findings=findings,
+        suggestion=f"Read it and agree on its page, or with `mainspring consents agree {there.id}`."
+    )  # fmt: skip
+
+
+async def pause_reason(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
+) -> str | None:
+    """Why it is at rest, where that is for want of a consent."""
+    there = await latest_consent(tx, workspace_id, automation_id)
+    return PAUSED_REASON if there is not None and there.blocks(version) else None
+
+
+async def answer(
+    tx: Transaction, workspace_id: UUID, consent_id: UUID, digest: str, member: UUID, *,
+    agree: bool,
+) -> tuple[Consent, bool]:  # fmt: skip
+    """Keeps a person's answer to exactly what they were shown; and whether it is a new one.
+
+    The same answer again changes nothing. Whoever refused can still agree, to the digest that
+    the refused consent has.
+    """
+    found = await find_consent(tx, workspace_id, consent_id)
+    await hold(tx, workspace_id, found.automation_id)
+    # Somebody else may have answered while the automation was held.
+    found = await find_consent(tx, workspace_id, consent_id)
+    wanted: Status = "agreed" if agree else "refused"
+    if found.status == wanted:
+        return found, False
+    newest = await latest_consent(tx, workspace_id, found.automation_id)
+    _check_open(found, newest)
+    if found.digest.hex() != digest:
+        raise _changed(found)
+    await mark(tx, workspace_id, found, wanted, member)
+    return await find_consent(tx, workspace_id, consent_id), True
+
+
+async def settle(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, member: UUID
+) -> None:
+    """A person has read this very version and agreed to it in another way."""
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if there is not None and there.blocks(version):
+        await mark(tx, workspace_id, there, "agreed", member)
+
+
+def consent_shown(one: Consent) -> dict[str, Any]:
+    """A consent as every surface shows it."""
+    return {
+        "consent_id": str(one.id),
+        "automation_id": str(one.automation_id),
+        "connection_id": None,
+        "name": one.automation,
+        "version": one.version,
+        "agreed_version": one.agreed_version,
+        "origin": one.origin,
+        "status": one.status,
+        "additions": [entry.as_dict() for entry in one.additions],
+        "digest": one.digest.hex(),
+        "asked_at": one.created_at.isoformat(),
+        "answered_at": None if one.answered_at is None else one.answered_at.isoformat(),
+    }
+
+
+def consent_told(one: Consent | None) -> dict[str, Any] | None:
+    """The part of it that goes with the answer of whatever asked for it."""
+    if one is None:
+        return None
+    shown = consent_shown(one)
+    return {name: shown[name] for name in ("consent_id", "digest", "additions")}
+
+
+def _check_open(found: Consent, newest: Consent | None) -> None:
+    if found.status == "agreed":
+        raise Clash(
+            "Somebody has agreed to this already.",
+            code="consent_answered",
+            suggestion="Pause the automation if it is not to start.",
+        )
+    if (newest is not None and newest.id != found.id) or found.status == "overtaken":
+        open_one = newest is not None and newest.status in ("waiting", "refused")
+        way = f"Read {newest.id} instead." if newest is not None and open_one else None
+        raise Clash(
+            "The automation has changed since: this is not asked any more.",
+            code="consent_overtaken",
+            suggestion=way,
+        )
+
+
+def _changed(found: Consent) -> Clash:
+    detail = "What it would be able to do is not what was shown."
+    return Clash(
+        detail,
+        code="consent_answered" if found.status == "refused" else "consent_changed",
+        findings=[
+            Finding("/digest", detail, "consent_changed", f"It is {found.digest.hex()} now.")
+        ],
+        suggestion="Read it again, and answer with the digest that it has now: "
+        f"{found.digest.hex()}.",
+    )
+
+
+async def _tell(tx: Transaction, workspace_id: UUID, made: Consent) -> None:
+    told = [f"- {one.says}" for one in made.additions[:_MOST_TOLD]]
+    rest = len(made.additions) - len(told)
+    if rest:
+        told.append(f"- and {rest} more")
+    await leave_message(
+        tx,
+        workspace_id,
+        title=f"{made.automation[:150]} waits for your consent",
+        message="\n".join([_WHY[made.origin], *told, "It starts nothing until you agree."]),
+        level="warning",
+        automation_id=made.automation_id,
+    )
+
+
+_WHY: Final[Mapping[str, str]] = {
+    "install": "It was installed from a recipe.",
+    "upgrade": "An upgrade lets it do more than you have agreed to.",
+    "import": "It was imported from a file.",
+    "edit": "A program has changed it, and it may do more than you have agreed to.",
+    "tools": "Tools that it uses have changed.",
+}

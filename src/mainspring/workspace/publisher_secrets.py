@@ -1,0 +1,59 @@
+"""Publisher secrets in automations: who may use what belongs to the workspace.
+
+A definition names one as ``{{publisher.NAME}}``. The value is the workspace's and set by its
+admins, so only the automations of somebody who could set it may send it anywhere: whoever may
+no more than write automations would otherwise read it off a server of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Denied
+from mainspring.contracts.roles import LEAST, Permission, Role
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+PREFIX: Final = "publisher."
+_ROLE = """
+    SELECT m.role FROM members m JOIN users u ON u.id = m.user_id
+    WHERE m.workspace_id = $1 AND m.user_id = $2 AND u.disabled_at IS NULL
+"""
+_THERE = """
+    SELECT name FROM secrets
+    WHERE workspace_id = $1 AND kind = 'publisher' AND owner_id = $1 AND name = ANY($2::text[])
+"""
+
+
+def published(names: Iterable[str]) -> frozenset[str]:
+    """The names of publisher secrets among these, as the vault knows them."""
+    return frozenset(name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX))
+
+
+async def check_may_publish(tx: Transaction, workspace_id: UUID, owner_id: UUID) -> None:
+    """Refuses the workspace's secrets to an automation of somebody who could not set them."""
+    row = await tx.fetchrow(_ROLE, workspace_id, owner_id)
+    if row is not None and Role(row["role"]).may(Permission.MEMBERS):
+        return
+    least = LEAST[Permission.MEMBERS].value
+    raise Denied(
+        "Publisher secrets belong to the workspace, and only automations of those who look after "
+        "it use them.",
+        code="publisher_secret_denied",
+        suggestion=f"Let somebody with the role {least} or more install or save it.",
+    )
+
+
+async def published_there(tx: Transaction, workspace_id: UUID, names: Iterable[str]) -> set[str]:
+    """Those of these names that the workspace has, each as a definition names it."""
+    wanted = sorted(published(names))
+    rows = await tx.fetch(_THERE, workspace_id, wanted) if wanted else []
+    return {PREFIX + row["name"] for row in rows}
+
+
+def how_to_set(name: str) -> str:
+    """What somebody does who lacks one."""
+    return f"An admin adds it with `mainspring secrets set {name} --publisher`."

@@ -1,0 +1,261 @@
+"""The automations of a workflow: made from templates, attached, and set going or at rest as one.
+
+What was active when the workflow came to rest is remembered and goes on with it; what a person
+paused by hand stays paused. One that cannot be activated now, because a person has not agreed to
+it yet or because a secret is missing, is named with the reason and keeps its place in line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Denied, Fault, Finding, Problem
+from mainspring.definition.validate import validate
+from mainspring.workspace import schedules
+from mainspring.workspace.automations import create, hold_all, hold_names, ids_of
+from mainspring.workspace.schedules import Waiting
+from mainspring.workspace.states import activate, archive, pause
+from mainspring.workspace.workflows.judging import refuse
+from mainspring.workspace.workflows.templates import document_of
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.contracts.limits import Limits
+    from mainspring.contracts.registry import Vocabulary
+    from mainspring.workspace.workflows.keeping import Workflow
+
+_MOST_TRIED: Final = 1_000
+
+_TIE = """
+    INSERT INTO workflow_automations
+        (workspace_id, workflow_id, automation_id, template, resumes)
+    VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+"""
+_UNTIE = """
+    DELETE FROM workflow_automations
+    WHERE workspace_id = $1 AND workflow_id = $2 AND automation_id = $3 RETURNING automation_id
+"""
+_RESUMES = """
+    UPDATE workflow_automations SET resumes = $4
+    WHERE workspace_id = $1 AND workflow_id = $2 AND automation_id = $3
+"""
+_FOLLOW = """
+    UPDATE workflow_automations w SET resumes = true FROM automations a
+    WHERE w.workspace_id = $1 AND w.workflow_id = $2 AND w.automation_id = ANY($3::uuid[])
+        AND a.workspace_id = w.workspace_id AND a.id = w.automation_id
+        AND a.state = 'paused' AND a.acknowledged_at IS NULL
+"""
+_TIED = """
+    SELECT w.automation_id, w.template, w.resumes, a.name, a.state
+    FROM workflow_automations w JOIN automations a
+        ON a.workspace_id = w.workspace_id AND a.id = w.automation_id
+    WHERE w.workspace_id = $1 AND w.workflow_id = $2 ORDER BY w.automation_id
+"""
+_THERE = """
+    SELECT id, state FROM automations WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+"""
+_ELSEWHERE = """
+    SELECT DISTINCT automation_id FROM workflow_automations
+    WHERE workspace_id = $1 AND workflow_id <> $2 AND automation_id = ANY($3::uuid[])
+"""
+_DOCUMENT = """
+    SELECT d.document FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND a.id = $2
+"""
+
+
+class Words(Protocol):
+    """Where the words are that judge a definition; it is open once the house stands."""
+
+    @property
+    def limits(self) -> Limits: ...
+
+    async def words(self, workspace_id: UUID, document: Any) -> Vocabulary: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What workflows need of the house around them."""
+
+    words: Words
+    # Keeps on record the moments that schedules waited for and do not wait for any more.
+    record: Callable[[Transaction, Sequence[Waiting], Limits], Awaitable[None]]
+
+    @property
+    def limits(self) -> Limits:
+        return self.words.limits
+
+
+async def tied(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> list[Any]:
+    return await tx.fetch(_TIED, workspace_id, workflow_id)
+
+
+async def make_from_templates(
+    tx: Transaction, house: Around, workspace_id: UUID, owner: UUID, workflow: Workflow,
+    templates: Sequence[str], timezone: str,
+) -> None:  # fmt: skip
+    """Saves an automation for each template, paused; it goes with the workflow.
+
+    One that the workflow has already is not made a second time.
+    """
+    assert workflow.board_id is not None
+    rows = await tied(tx, workspace_id, workflow.id)
+    known = {row["template"] for row in rows if row["state"] != "archived"}
+    for template in templates:
+        if template in known:
+            continue
+        await hold_names(tx, workspace_id)
+        document = document_of(
+            template, workflow.title, str(workflow.id), str(workflow.board_id), timezone
+        )
+        document["name"] = await _free_name(tx, workspace_id, document["name"])
+        spoken = await house.words.words(workspace_id, document)
+        report = await asyncio.to_thread(validate, document, spoken, house.limits)
+        refuse([_about_zone(one) for one in report.findings], "bad_schedule")
+        saved = await create(tx, workspace_id, report.accepted(), report.grants, owner)
+        await tx.execute(_TIE, workspace_id, workflow.id, saved.automation_id, template, True)
+
+
+async def attach(
+    tx: Transaction, house: Around, workspace_id: UUID, workflow: Workflow,
+    automations: Sequence[UUID], at: str = "/automation_ids/{}",
+) -> None:  # fmt: skip
+    """Ties automations that are there to a workflow; one that is at rest takes them along."""
+    await hold_all(tx, workspace_id, automations)
+    rows = await tx.fetch(_THERE, workspace_id, list(automations))
+    states = {row["id"]: row["state"] for row in rows}
+    refuse(
+        [
+            Finding(at.format(n), f"There is no automation {one} that could be attached.",
+                    "no_automation", "One that is archived has to be restored first.")
+            for n, one in enumerate(automations)
+            if states.get(one, "archived") == "archived"
+        ],
+        "no_automation",
+    )  # fmt: skip
+    for one in automations:
+        await tx.execute(_TIE, workspace_id, workflow.id, one, None, False)
+    if workflow.status != "active":
+        await rest(tx, house, workspace_id, workflow.id, only=automations)
+
+
+async def follow(
+    tx: Transaction, workspace_id: UUID, workflow_id: UUID, automations: Sequence[UUID]
+) -> None:
+    """Automations that have never been active, and go with the workflow from its first day."""
+    await tx.execute(_FOLLOW, workspace_id, workflow_id, list(automations))
+
+
+async def detach(
+    tx: Transaction, workspace_id: UUID, workflow_id: UUID, automation_id: UUID
+) -> bool:
+    """Unties an automation, which stays as it is; whether it was tied."""
+    row = await tx.fetchrow(_UNTIE, workspace_id, workflow_id, automation_id)
+    return row is not None
+
+
+async def rest(
+    tx: Transaction, house: Around, workspace_id: UUID, workflow_id: UUID,
+    only: Collection[UUID] | None = None,
+) -> list[UUID]:  # fmt: skip
+    """Pauses what is active and remembers that it was."""
+    paused = []
+    async with _changing(tx, house, workspace_id, workflow_id) as rows:
+        for row in rows:
+            one = row["automation_id"]
+            if row["state"] == "active" and (only is None or one in only):
+                await pause(tx, workspace_id, one)
+                await tx.execute(_RESUMES, workspace_id, workflow_id, one, True)
+                paused.append(one)
+    return paused
+
+
+async def resume(
+    tx: Transaction, house: Around, workspace_id: UUID, workflow_id: UUID
+) -> tuple[list[UUID], list[dict[str, str]]]:
+    """Activates what goes with the workflow: which went, and which could not and why."""
+    going: list[UUID] = []
+    waiting = []
+    async with _changing(tx, house, workspace_id, workflow_id) as rows:
+        for row in rows:
+            if not row["resumes"] or row["state"] == "archived":
+                continue
+            problem = await _start(tx, house, workspace_id, row["automation_id"])
+            if problem is None:
+                await tx.execute(_RESUMES, workspace_id, workflow_id, row["automation_id"], False)
+                going.append(row["automation_id"])
+            else:
+                waiting.append(_told(row, problem))
+    return going, waiting
+
+
+async def _start(
+    tx: Transaction, house: Around, workspace_id: UUID, automation_id: UUID
+) -> Problem | None:
+    """Activates one, or says why not; it is refused before anything of it is written."""
+    kept = await tx.fetchrow(_DOCUMENT, workspace_id, automation_id)
+    spoken = await house.words.words(workspace_id, kept["document"])
+    try:
+        await activate(tx, workspace_id, automation_id, spoken, house.limits)
+    except (Clash, Denied) as problem:
+        return problem
+    return None
+
+
+def _told(row: Any, problem: Problem) -> dict[str, str]:
+    return {
+        "automation_id": str(row["automation_id"]),
+        "name": row["name"],
+        "code": problem.code,
+        "detail": problem.detail,
+    }
+
+
+async def put_all_away(
+    tx: Transaction, house: Around, workspace_id: UUID, workflow_id: UUID
+) -> tuple[list[str], list[str]]:
+    """Archives the automations of a workflow; those of another workflow too are left alone."""
+    async with _changing(tx, house, workspace_id, workflow_id) as rows:
+        ids = [row["automation_id"] for row in rows]
+        others = await tx.fetch(_ELSEWHERE, workspace_id, workflow_id, ids)
+        kept = {row["automation_id"] for row in others}
+        for one in ids:
+            if one not in kept:
+                await archive(tx, workspace_id, one)
+    return [str(one) for one in ids if one not in kept], [str(one) for one in ids if one in kept]
+
+
+@asynccontextmanager
+async def _changing(
+    tx: Transaction, house: Around, workspace_id: UUID, workflow_id: UUID
+) -> AsyncIterator[list[Any]]:
+    """The automations of a workflow, all of them held, and what they waited for on record."""
+    ids = [row["automation_id"] for row in await tied(tx, workspace_id, workflow_id)]
+    await hold_all(tx, workspace_id, ids)
+    before = await schedules.waiting(tx, [(workspace_id, one) for one in ids])
+    yield await tied(tx, workspace_id, workflow_id)
+    await house.record(tx, before, house.limits)
+
+
+async def _free_name(tx: Transaction, workspace_id: UUID, name: str) -> str:
+    """The name, or the first number behind it that is free; the names are held."""
+    for number in range(1, _MOST_TRIED):
+        tried = name if number == 1 else f"{name} ({number})"
+        if not await ids_of(tx, workspace_id, [tried]):
+            return tried
+    raise Fault("All names of this kind are taken.", retryable=False)
+
+
+def _about_zone(finding: Finding) -> Finding:
+    """What is wrong with a schedule was given as a time zone."""
+    if "timezone" not in finding.pointer:
+        return finding
+    return Finding("/timezone", finding.detail, finding.code, finding.suggestion)

@@ -1,0 +1,303 @@
+"""What can be done with workflows, the same for every caller.
+
+To make one, to switch it and to change who is on it is for people and the programs that act for
+them: it makes automations and sets them going. A run may look at a workflow, and report a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    CapabilityHandler,
+    capability_of,
+)
+from mainspring.contracts.roles import Permission
+from mainspring.workspace.boards.shapes import ID, KEEPS, NUMBER, READS, asked
+from mainspring.workspace.workflows import looking, making, shapes, switching
+from mainspring.workspace.workflows.keeping import MOST_LISTED
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.workspace.workflows.attached import Around
+
+_ID: Final = {"workflow_id": shapes.WORKFLOW_ID}
+_SOME: Final = {"workflow_id": shapes.SOME_WORKFLOW}
+_TIE: Final = {**_ID, "automation_id": shapes.AUTOMATION_ID}
+_SOME_TIE: Final = {**_SOME, "automation_id": shapes.SOME_AUTOMATION}
+_IDS: Final = {"type": "array", "items": ID}
+
+
+def _subject(given: Mapping[str, Any], answered: Any) -> str | None:
+    """The workflow, whichever side names it."""
+    told = answered if isinstance(answered, Mapping) else {}
+    return given.get("workflow_id") or told.get("workflow_id") or told.get("id")
+
+
+_READS: Final = replace(READS, subject=_subject)
+_KEEPS: Final = replace(KEEPS, subject=_subject, audience=Audience.PEOPLE)
+_SWITCHES: Final = replace(_KEEPS, permission=Permission.SWITCH)
+_REPORTS: Final[Annotations] = replace(KEEPS, subject=_subject)
+
+
+def workflow_capabilities(house: Around) -> tuple[Capability, ...]:
+    """Everything about workflows, with the house around them."""
+    return (
+        _create(house), _get(), _list(), _update(house), _kpi(), _status(house), _delete(house),
+        *_ties(house),
+    )  # fmt: skip
+
+
+def _create(house: Around) -> Capability:
+    async def create(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        return await making.create(ctx, house, given)
+
+    kpi = shapes.SOME_KPI
+    takes = asked(
+        {
+            **shapes.FIELDS,
+            "status": {"enum": ["draft", "active", "paused"], "default": "draft"},
+            "board_id": {
+                "description": "A board that is there; left out: one is made.",
+                **ID,
+            },
+            "make_board": {
+                "description": "false: it works without a board.",
+                "type": "boolean",
+                "default": True,
+            },
+        },
+        ["title"],
+        [
+            {"title": "Launch"},
+            {
+                "title": "Launch",
+                "charter": "Bring it to the first hundred customers.",
+                "kpis": [kpi],
+                "deadlines": [{"label": "Beta", "date": "2026-03-31"}],
+                "roster": [{"user_id": shapes.SOME_PERSON, "role": "owner"}],
+                "status": "active",
+                "templates": ["progress_scorer", "task_nudger"],
+            },
+        ],
+        ({}, "a workflow has a title"),
+        ({"title": "x", "kpis": [{"name": "n", "target": "many"}]}, "a target is a number"),
+        ({"title": "x", "kpis": [{"name": "n"}]}, "a KPI has a target"),
+        ({"title": "x", "deadlines": [{"label": "b", "date": "soon"}]}, "a day, as in 2026-03-31"),
+        ({"title": "x", "status": "archived"}, "it is put aside later"),
+        ({"title": "x", "templates": ["scorer"]}, "there is no such template"),
+        ({"title": "x", "roster": [{"user_id": shapes.SOME_PERSON}]}, "as what?"),
+    )
+    return capability_of(
+        "create_workflow",
+        "Create a workflow",
+        "Holds together numbers to reach, days, people, a board and automations. Whoever makes "
+        "it is its owner when the roster names none. As a draft it starts nothing; made active, "
+        "its automations are active too.",
+        takes, shapes.whole(waiting=True), create, _KEEPS,
+    )  # fmt: skip
+
+
+def _get() -> Capability:
+    takes = asked(
+        {
+            **_ID,
+            "standing": {
+                "description": "Also how it stands now: KPIs against the time that has passed, "
+                "days of this week and the next, tasks of its board.",
+                "type": "boolean",
+                "default": False,
+            },
+        },
+        ["workflow_id"],
+        [_SOME, {**_SOME, "standing": True}],
+        ({}, "which workflow?"),
+        ({"workflow_id": "Launch"}, "an id, not a title"),
+    )
+    return capability_of(
+        "get_workflow", "Read a workflow",
+        "Its KPIs, days, people, board and automations, and how it stands where that is asked for.",
+        takes, shapes.whole(standing=True), looking.get, _READS,
+    )  # fmt: skip
+
+
+def _list() -> Capability:
+    takes = asked(
+        {
+            "status": {"description": "Only those.", **shapes.STATUS},
+            "limit": {**NUMBER, "maximum": MOST_LISTED, "default": looking.DEFAULT_LISTED},
+            "after": {"description": "The next of the page before.", **ID},
+        },
+        [],
+        [{}, {"status": "active", "limit": 20}],
+        ({"status": "done"}, "no such status"),
+        ({"limit": 0}, "at least one"),
+    )
+    entry = {key: value for key, value in shapes.whole().items() if not key.startswith(("$", "x-"))}
+    entry.pop("examples")
+    answers = asked(
+        {
+            "workflows": {"type": "array", "items": entry},
+            "next": {"type": ["string", "null"]},
+        },
+        ["workflows", "next"],
+        [{"workflows": [shapes.SOME_TOLD], "next": None}],
+        ({"workflows": []}, "the end is said by next being null"),
+    )
+    return capability_of(
+        "list_workflows", "List workflows",
+        "In the order in which they were made. next is where the next page begins.",
+        takes, answers, looking.listed, _READS,
+    )  # fmt: skip
+
+
+def _update(house: Around) -> Capability:
+    async def update(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        return await making.update(ctx, house, given)
+
+    takes = asked(
+        {
+            **_ID,
+            **shapes.FIELDS,
+            "board_id": {
+                "description": "Another board; null: none.",
+                "type": ["string", "null"],
+                "format": "uuid",
+            },
+            "expected_version": {
+                "description": "Refuse when it has changed since this version.",
+                **NUMBER,
+            },
+        },
+        ["workflow_id"],
+        [
+            {**_SOME, "charter": "Two hundred customers.", "expected_version": 1},
+            {**_SOME, "kpis": [{**shapes.SOME_KPI, "current": 20}]},
+        ],
+        ({"title": "Launch"}, "which workflow?"),
+        (_SOME, "nothing changes"),
+        ({**_SOME, "status": "active"}, "set_workflow_status switches it"),
+        ({**_SOME, "kpis": [{"name": "n", "target": 1, "current": "2"}]}, "a number, no text"),
+        minProperties=2,
+    )
+    return capability_of(
+        "update_workflow", "Change a workflow",
+        "Changes what is given and leaves the rest. KPIs, deadlines, roster and automation_ids "
+        "are replaced as a whole; a KPI that is named without a current value keeps the one it "
+        "has. Templates are added. The roster is changed by owners of the workflow and admins.",
+        takes, shapes.whole(waiting=True), update, _KEEPS,
+    )  # fmt: skip
+
+
+def _kpi() -> Capability:
+    fields = {**_ID, "name": shapes.KPI_NAME, "current": shapes.CURRENT}
+    some = {**_SOME, "name": "Paying customers", "current": 20}
+    takes = asked(
+        fields, list(fields), [some],
+        ({**some, "current": "20"}, "a number, without quotes"),
+        (_SOME, "which KPI, and what is it now?"),
+    )  # fmt: skip
+    answers = asked(
+        {**fields, "target": {"type": "number"}}, [*fields, "target"], [{**some, "target": 100}],
+        (some, "it must say what it is to become"),
+    )  # fmt: skip
+    return capability_of(
+        "set_workflow_kpi", "Say what a KPI is now",
+        "Keeps the current value of one KPI of a workflow; the rest of it stays.",
+        takes, answers, making.set_kpi, _REPORTS,
+    )  # fmt: skip
+
+
+def _status(house: Around) -> Capability:
+    async def set_status(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        return await switching.set_status(ctx, house, given)
+
+    takes = asked(
+        {**_ID, "status": shapes.STATUS},
+        ["workflow_id", "status"],
+        [{**_SOME, "status": "paused"}],
+        ({**_SOME, "status": "stopped"}, "no such status"),
+        (_SOME, "which status?"),
+    )
+    answers = asked(
+        {
+            **_ID, "before": shapes.STATUS, "status": shapes.STATUS, "activated": _IDS,
+            "paused": _IDS, "waiting": shapes.WAITING,
+        },
+        ["workflow_id", "before", "status", "activated", "paused", "waiting"],
+        [
+            {**_SOME, "before": "active", "status": "paused",
+             "activated": [], "paused": [shapes.SOME_AUTOMATION], "waiting": []}
+        ],
+        ({"status": "paused"}, "of which workflow?"),
+    )  # fmt: skip
+    return capability_of(
+        "set_workflow_status", "Switch a workflow",
+        "active sets its automations going; draft, paused and archived set them at rest. What a "
+        "person has paused by hand stays paused, and one that waits for consent is named.",
+        takes, answers, set_status, _SWITCHES,
+    )  # fmt: skip
+
+
+def _delete(house: Around) -> Capability:
+    async def delete(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        return await switching.delete(ctx, house, given)
+
+    takes = asked(
+        {
+            **_ID,
+            "delete_board": {
+                "description": "Archive its board too.",
+                "type": "boolean",
+                "default": False,
+            },
+        },
+        ["workflow_id"],
+        [_SOME, {**_SOME, "delete_board": True}],
+        ({"title": "Launch"}, "a title may mean several"),
+    )
+    answers = asked(
+        {
+            **_ID, "deleted": {"const": True}, "automations_archived": _IDS,
+            "automations_kept": {"description": "Those of another workflow too.", **_IDS},
+            "board_id": {"type": ["string", "null"]}, "board_archived": {"type": "boolean"},
+        },
+        ["workflow_id", "deleted", "automations_archived", "automations_kept", "board_archived"],
+        [
+            {**_SOME, "deleted": True, "automations_archived": [shapes.SOME_AUTOMATION],
+             "automations_kept": [], "board_id": shapes.SOME_BOARD, "board_archived": False}
+        ],
+        ({}, "it must say which workflow"),
+    )  # fmt: skip
+    return capability_of(
+        "delete_workflow", "Delete a workflow",
+        "Its automations are archived and can be restored; its board stays unless asked otherwise.",
+        takes, answers, delete, _KEEPS,
+    )  # fmt: skip
+
+
+def _ties(house: Around) -> tuple[Capability, ...]:
+    async def attach(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        return await switching.attach_one(ctx, house, given)
+
+    return (
+        _tie("attach_automation", "Attach an automation to a workflow",
+             "It goes and rests with the workflow from here on; while that rests, so does it.",
+             attach),
+        _tie("detach_automation", "Detach an automation from a workflow",
+             "It stays as it is now, and goes its own way.", switching.detach_one),
+    )  # fmt: skip
+
+
+def _tie(name: str, label: str, words: str, handler: CapabilityHandler) -> Capability:
+    takes = asked(
+        _TIE, list(_TIE), [_SOME_TIE],
+        (_SOME, "which automation?"),
+        ({**_SOME_TIE, "automation_id": "Digest"}, "an id, not a name"),
+    )  # fmt: skip
+    return capability_of(name, label, words, takes, shapes.whole(), handler, _KEEPS)

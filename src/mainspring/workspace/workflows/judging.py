@@ -1,0 +1,128 @@
+"""What is wrong with a workflow as it is asked for: pure decisions, each told with its place.
+
+What a schema can say is said by the schema; here stands the rest: names that come twice, days
+that are none, people who are named twice, and a roster without an owner.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from mainspring.contracts.errors import Finding, Invalid
+
+Role = Literal["owner", "contributor", "observer"]
+Status = Literal["draft", "active", "paused", "archived"]
+ROLES: Final = ("owner", "contributor", "observer")
+STATUSES: Final = ("draft", "active", "paused", "archived")
+BOARD_ROLES: Final[Mapping[str, str]] = {
+    "owner": "owner",
+    "contributor": "editor",
+    "observer": "viewer",
+}
+
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_AS_IN: Final = "As in 2026-12-31."
+
+
+def read_day(text: str) -> date | None:
+    """A day as it is written here: year, month and day; None when it is none."""
+    if _DAY.fullmatch(text) is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def findings_of(given: Mapping[str, Any]) -> list[Finding]:
+    """Everything that is wrong with the fields that are given; the others are not looked at."""
+    return [
+        *_kpi_findings(given.get("kpis", [])),
+        *_deadline_findings(given.get("deadlines", [])),
+        *_roster_findings(given.get("roster", [])),
+        *_twice("/automation_ids", given.get("automation_ids", []), "automation"),
+    ]
+
+
+def _kpi_findings(kpis: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for number, kpi in enumerate(kpis):
+        at, name = f"/kpis/{number}", str(kpi["name"]).strip().casefold()
+        if name in seen:
+            detail = f"Two KPIs are called {kpi['name']!r}."
+            yield Finding(f"{at}/name", detail, "kpi_twice", "Give each a name of its own.")
+        seen.add(name)
+        for field in ("target", "current"):
+            # A template may bring a text that the schema of a call would have refused.
+            value = kpi.get(field)
+            if value is not None and not is_number(value):
+                detail = f"The {field} of a KPI is a number; this is {_kind(value)}."
+                yield Finding(
+                    f"{at}/{field}", detail, "kpi_not_numeric", "Write it without quotes, as 12.5."
+                )
+        yield from _day_findings(f"{at}/deadline", kpi.get("deadline"))
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _kind(value: object) -> str:
+    return "a text" if isinstance(value, str) else "something else"
+
+
+def _deadline_findings(deadlines: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    for number, deadline in enumerate(deadlines):
+        yield from _day_findings(f"/deadlines/{number}/date", deadline["date"])
+
+
+def _day_findings(at: str, text: Any) -> Iterator[Finding]:
+    if text is not None and read_day(str(text)) is None:
+        yield Finding(at, f"{str(text)[:50]!r} is no day.", "not_a_day", _AS_IN)
+
+
+def _roster_findings(roster: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    ids = [str(one["user_id"]).lower() for one in roster]
+    yield from _twice("/roster", ids, "person", "/user_id")
+
+
+def _twice(at: str, names: Sequence[str], kind: str, inside: str = "") -> Iterator[Finding]:
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        if name in seen:
+            detail = f"The {kind} {name} is named twice."
+            yield Finding(f"{at}/{number}{inside}", detail, f"{kind}_twice", "Name each once.")
+        seen.add(name)
+
+
+def with_owner(roster: Mapping[UUID, Role], creator: UUID) -> dict[UUID, Role]:
+    """The roster, in which whoever made the workflow is its owner when nobody else is."""
+    if "owner" in roster.values():
+        return dict(roster)
+    return {**roster, creator: "owner"}
+
+
+def strangers(roster: Sequence[Mapping[str, Any]], members: Collection[UUID]) -> list[Finding]:
+    """Those of a roster who are no members of the workspace."""
+    return [
+        Finding(
+            f"/roster/{number}/user_id",
+            f"{one['user_id']} is no member of this workspace.",
+            "not_a_member",
+            "Invite them first; list_members shows who is here.",
+        )
+        for number, one in enumerate(roster)
+        if UUID(str(one["user_id"])) not in members
+    ]
+
+
+def refuse(findings: Sequence[Finding], code: str = "workflow_invalid") -> None:
+    """Nothing is kept when anything is wrong."""
+    if findings:
+        raise Invalid(
+            f"The workflow cannot be kept: {findings[0].detail}", code=code, findings=findings
+        )

@@ -1,0 +1,47 @@
+"""Workflows read: one, with how it stands now where that is asked for, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.workspace.workflows.keeping import Workflow, find_workflow, list_all, shown
+from mainspring.workspace.workflows.standing import standing
+from mainspring.workspace.workflows.tasks import done_tasks, open_tasks
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+Arguments = Mapping[str, Any]
+DEFAULT_LISTED = 50
+
+
+async def get(ctx: CallContext, given: Arguments) -> dict[str, Any]:
+    space = ctx.actor.workspace_id
+    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]))
+    (told,) = await shown(ctx.tx, space, [workflow])
+    if given.get("standing", False):
+        told["standing"] = await _standing(ctx, workflow)
+    return told
+
+
+async def _standing(ctx: CallContext, workflow: Workflow) -> dict[str, Any]:
+    space, now = ctx.actor.workspace_id, ctx.clock.now()
+    due, done = [], []
+    if workflow.board_id is not None:
+        due = await open_tasks(ctx.tx, space, workflow.board_id, now)
+        done = await done_tasks(ctx.tx, space, workflow.board_id, now)
+    return standing(
+        str(workflow.id), workflow.kpis, workflow.deadlines, workflow.created_at, now, due, done
+    )
+
+
+async def listed(ctx: CallContext, given: Arguments) -> dict[str, Any]:
+    space, most = ctx.actor.workspace_id, int(given.get("limit", DEFAULT_LISTED))
+    after = given.get("after")
+    found = await list_all(
+        ctx.tx, space, given.get("status"), None if after is None else UUID(after), most + 1
+    )
+    told = await shown(ctx.tx, space, found[:most])
+    return {"workflows": told, "next": told[-1]["id"] if len(found) > most else None}

@@ -1,0 +1,108 @@
+"""The people of a workflow: who is on it and as what, and what that is on its board.
+
+Roles bind persons and the programs that act for them; runs have grants instead. They never give
+more than the role in the workspace does. Whoever observes changes nothing, and the roster itself
+is changed by owners of the workflow and by those who look after members here: an observer must
+not be able to make themselves an owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Denied, Finding
+from mainspring.contracts.roles import Permission
+from mainspring.workspace.workflows.judging import BOARD_ROLES, Role, refuse, strangers
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor, CallContext, Transaction
+    from mainspring.workspace.workflows.keeping import Workflow
+
+_MEMBERS = "SELECT user_id FROM members WHERE workspace_id = $1 AND user_id = ANY($2::uuid[])"
+_ROLE = """
+    SELECT role FROM workflow_members
+    WHERE workspace_id = $1 AND workflow_id = $2 AND user_id = $3
+"""
+_ROSTER = "SELECT user_id, role FROM workflow_members WHERE workspace_id = $1 AND workflow_id = $2"
+_CLEAR = "DELETE FROM workflow_members WHERE workspace_id = $1 AND workflow_id = $2"
+_ADD = """
+    INSERT INTO workflow_members (workspace_id, workflow_id, user_id, role)
+    SELECT $1, $2, g.user_id, g.role FROM unnest($3::uuid[], $4::text[]) AS g(user_id, role)
+"""
+_CLEAR_BOARD = "DELETE FROM board_members WHERE workspace_id = $1 AND workflow_id = $2"
+_ADD_BOARD = """
+    INSERT INTO board_members (workspace_id, board_id, user_id, role, workflow_id)
+    SELECT $1, $2, g.user_id, g.role, $3
+    FROM unnest($4::uuid[], $5::text[]) AS g(user_id, role)
+"""
+
+
+async def read_asked(ctx: CallContext, given: Sequence[Mapping[str, Any]]) -> dict[UUID, Role]:
+    """The roster that is asked for; everybody in it is a member of the workspace."""
+    wanted: dict[UUID, Role] = {UUID(str(one["user_id"])): one["role"] for one in given}
+    rows = await ctx.tx.fetch(_MEMBERS, ctx.actor.workspace_id, list(wanted))
+    refuse(strangers(given, {row["user_id"] for row in rows}), "not_a_member")
+    return wanted
+
+
+def check_owner_stays(roster: Mapping[UUID, Role]) -> None:
+    if "owner" not in roster.values():
+        detail = "A workflow has at least one owner; this roster has none."
+        refuse([Finding("/roster", detail, "no_owner", "Give one of them the role owner.")])
+
+
+async def roster_of(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> dict[UUID, Role]:
+    rows = await tx.fetch(_ROSTER, workspace_id, workflow_id)
+    return {row["user_id"]: row["role"] for row in rows}
+
+
+async def keep_roster(
+    tx: Transaction, workspace_id: UUID, workflow_id: UUID, board_id: UUID | None,
+    roster: Mapping[UUID, Role],
+) -> None:  # fmt: skip
+    """Writes who is on a workflow, and what they are on its board because of that."""
+    await tx.execute(_CLEAR, workspace_id, workflow_id)
+    await tx.execute(_ADD, workspace_id, workflow_id, list(roster), list(roster.values()))
+    await leave_board(tx, workspace_id, workflow_id)
+    if board_id is not None:
+        roles = [BOARD_ROLES[role] for role in roster.values()]
+        await tx.execute(_ADD_BOARD, workspace_id, board_id, workflow_id, list(roster), roles)
+
+
+async def leave_board(tx: Transaction, workspace_id: UUID, workflow_id: UUID) -> None:
+    """Takes back the roles on a board that this workflow gave."""
+    await tx.execute(_CLEAR_BOARD, workspace_id, workflow_id)
+
+
+async def check_may_change(ctx: CallContext, workflow: Workflow) -> None:
+    """Refuses whoever only observes the workflow."""
+    if await _role_of(ctx, workflow) == "observer" and not _looks_after(ctx.actor):
+        raise Denied(
+            f"You observe the workflow {workflow.title!r}; observers do not change it.",
+            code="observer",
+            suggestion="Ask an owner of the workflow to make you a contributor.",
+        )
+
+
+async def check_may_own(ctx: CallContext, workflow: Workflow, deed: str) -> None:
+    """Refuses everybody but owners of the workflow and those who look after members here."""
+    if await _role_of(ctx, workflow) == "owner" or _looks_after(ctx.actor):
+        return
+    raise Denied(
+        f"Only an owner of the workflow {workflow.title!r} {deed}.",
+        code="not_an_owner",
+        suggestion="Ask one of its owners, or an admin of the workspace.",
+    )
+
+
+async def _role_of(ctx: CallContext, workflow: Workflow) -> str | None:
+    if ctx.actor.kind == "run":
+        return None
+    row = await ctx.tx.fetchrow(_ROLE, ctx.actor.workspace_id, workflow.id, ctx.actor.id)
+    return None if row is None else str(row["role"])
+
+
+def _looks_after(actor: Actor) -> bool:
+    return actor.role is not None and actor.role.may(Permission.MEMBERS)

@@ -1,0 +1,149 @@
+"""How a workflow stands at a moment: its numbers against the time that has passed, its days, its
+tasks. Pure decisions over plain values; templates have no arithmetic of days, so it is done here.
+
+A KPI is on its way from the day the workflow was made to its own deadline, or else to the last
+one of the workflow. It slips when it has come less than half as far as the time has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Final
+
+from mainspring.workspace.workflows.judging import read_day
+
+SLIP_THRESHOLD: Final = 0.5
+NUDGE_WINDOW: Final = timedelta(hours=24)
+WEEK: Final = timedelta(days=7)
+DONE: Final = ("done", "closed", "completed")
+# A number far beyond its target says no more than this.
+_MOST: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A row of the board's tasks, as its people wrote it."""
+
+    row_id: str
+    data: Mapping[str, Any]
+    nudged: bool = False
+
+    @property
+    def due(self) -> str:
+        return str(self.data.get("due") or "")
+
+    def told(self, now: datetime) -> dict[str, Any]:
+        at = due_at(self.due)
+        return {
+            # Another due day makes it another thing to be reminded of.
+            "key": f"{self.row_id} {self.due}",
+            "title": _text(self.data.get("title")) or "A task without a title",
+            "owner": _text(self.data.get("owner")) or "nobody",
+            "due": self.due,
+            "overdue": at is not None and at < now,
+        }
+
+
+def progress_of(current: float | None, target: float) -> float:
+    """How far a number has come: 0 is nothing, 1 is all of it."""
+    reached = current or 0
+    if target == 0:
+        return 1.0 if reached == 0 and current is not None else 0.0
+    return round(min(max(reached / target, 0.0), _MOST), 4)
+
+
+def elapsed_of(began: datetime, deadline: str | None, now: datetime) -> float | None:
+    """How much of the time has passed, 0 to 1; None where there is no deadline."""
+    day = None if deadline is None else read_day(deadline)
+    if day is None:
+        return None
+    ends = datetime.combine(day, time.max, UTC)
+    if ends <= began or now >= ends:
+        return 1.0
+    return round(max((now - began) / (ends - began), 0.0), 4)
+
+
+def slips(progress: float, elapsed: float | None) -> bool:
+    return elapsed is not None and progress < elapsed * SLIP_THRESHOLD
+
+
+def scores(
+    workflow_id: str, kpis: Iterable[Mapping[str, Any]], deadlines: Sequence[Mapping[str, Any]],
+    began: datetime, now: datetime,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """A row for each KPI as the board keeps it, one a day."""
+    day = now.date().isoformat()
+    last = max((str(one["date"]) for one in deadlines), default=None)
+    found = []
+    for kpi in kpis:
+        progress = progress_of(kpi.get("current"), kpi["target"])
+        elapsed = elapsed_of(began, kpi.get("deadline") or last, now)
+        found.append(
+            {
+                "key": f"{day} {workflow_id} {kpi['name']}",
+                "day": day,
+                "kpi": kpi["name"],
+                "current": kpi.get("current"),
+                "target": kpi["target"],
+                "unit": kpi.get("unit", ""),
+                "progress": progress,
+                "elapsed": elapsed,
+                "slipping": "yes" if slips(progress, elapsed) else "no",
+            }
+        )
+    return found
+
+
+def standing(
+    workflow_id: str, kpis: Sequence[Mapping[str, Any]], deadlines: Sequence[Mapping[str, Any]],
+    began: datetime, now: datetime, due: Sequence[Task], done: Sequence[Task],
+) -> dict[str, Any]:  # fmt: skip
+    """All of it, in the words that templates are filled with."""
+    rows = scores(workflow_id, kpis, deadlines, began, now)
+    year, week, _ = now.isocalendar()
+    near = [one for one in due if _is_near(one, now)]
+    return {
+        "at": now.isoformat(),
+        "day": now.date().isoformat(),
+        "week": f"{year}-w{week:02d}",
+        "scores": rows,
+        "slipping": [row for row in rows if row["slipping"] == "yes"],
+        "deadlines_passed": _days(deadlines, now.date(), -7, -1),
+        "deadlines_coming": _days(deadlines, now.date(), 0, 7),
+        "tasks_due": [one.told(now) for one in near],
+        "tasks_to_nudge": [one.told(now) for one in near if not one.nudged],
+        "tasks_done": [one.told(now) for one in done],
+    }
+
+
+def due_at(text: str) -> datetime | None:
+    """When something is due: a day alone is due when it begins, so that one is told before."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _is_near(task: Task, now: datetime) -> bool:
+    at = due_at(task.due)
+    return at is not None and at <= now + NUDGE_WINDOW
+
+
+def _days(
+    deadlines: Sequence[Mapping[str, Any]], today: date, first: int, last: int
+) -> list[dict[str, Any]]:
+    """Deadlines by how many days there are to them."""
+    found = []
+    for one in deadlines:
+        day = read_day(str(one["date"]))
+        left = None if day is None else (day - today).days
+        if left is not None and first <= left <= last:
+            found.append({"label": one["label"], "date": one["date"], "days": left})
+    return sorted(found, key=lambda one: str(one["date"]))
+
+
+def _text(value: Any) -> str:
+    return str(value).strip()[:200] if isinstance(value, (str, int, float)) else ""

@@ -1,0 +1,134 @@
+"""The status of a workflow: one change of it is a change of all its automations.
+
+Also here: what is attached by hand, and how a workflow ends. A workflow that is put aside or
+deleted leaves its board as it is, unless somebody asks for more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from mainspring.contracts.errors import Clash, Missing
+from mainspring.contracts.outcome import Unchanged
+from mainspring.workspace.boards.finding import find_board
+from mainspring.workspace.boards.managing import archive_handler
+from mainspring.workspace.workflows import attached, roster
+from mainspring.workspace.workflows.events import tell_status
+from mainspring.workspace.workflows.keeping import (
+    change_workflow,
+    find_workflow,
+    other_on_board,
+    remove_workflow,
+)
+from mainspring.workspace.workflows.making import told
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+    from mainspring.workspace.workflows.attached import Around
+    from mainspring.workspace.workflows.keeping import Workflow
+
+Arguments = Mapping[str, Any]
+
+
+async def set_status(
+    ctx: CallContext, house: Around, given: Arguments
+) -> dict[str, Any] | Unchanged:
+    space = ctx.actor.workspace_id
+    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    await roster.check_may_change(ctx, workflow)
+    return await switch(ctx, house, workflow, given["status"])
+
+
+async def switch(
+    ctx: CallContext, house: Around, workflow: Workflow, status: str
+) -> dict[str, Any] | Unchanged:
+    """Gives a held workflow another status, and sets its automations going or at rest.
+
+    Asked for again it does what is still to be done: one that waited for consent goes on then.
+    """
+    space = ctx.actor.workspace_id
+    going: list[UUID] = []
+    paused: list[UUID] = []
+    waiting: list[dict[str, str]] = []
+    if status == "active":
+        going, waiting = await attached.resume(ctx.tx, house, space, workflow.id)
+    else:
+        paused = await attached.rest(ctx.tx, house, space, workflow.id)
+    if status != workflow.status:
+        await change_workflow(ctx.tx, space, workflow, {"status": status})
+        await tell_status(ctx, workflow, status)
+    answer = {
+        "workflow_id": str(workflow.id),
+        "before": workflow.status,
+        "status": status,
+        "activated": [str(one) for one in going],
+        "paused": [str(one) for one in paused],
+        "waiting": waiting,
+    }
+    same = status == workflow.status and not going and not paused
+    return Unchanged(answer) if same else answer
+
+
+async def delete(ctx: CallContext, house: Around, given: Arguments) -> dict[str, Any]:
+    """Takes a workflow away with its automations; these can be restored, and so can its board."""
+    space = ctx.actor.workspace_id
+    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    await roster.check_may_own(ctx, workflow, "deletes it")
+    takes_board = bool(given.get("delete_board", False)) and workflow.board_id is not None
+    if takes_board:
+        await _check_own_board(ctx, workflow)
+        await archive_handler()(ctx, {"board_id": str(workflow.board_id)})
+    archived, kept = await attached.put_all_away(ctx.tx, house, space, workflow.id)
+    await roster.leave_board(ctx.tx, space, workflow.id)
+    await remove_workflow(ctx.tx, space, workflow.id)
+    return {
+        "workflow_id": str(workflow.id),
+        "deleted": True,
+        "automations_archived": archived,
+        "automations_kept": kept,
+        "board_id": None if workflow.board_id is None else str(workflow.board_id),
+        "board_archived": takes_board,
+    }
+
+
+async def attach_one(
+    ctx: CallContext, house: Around, given: Arguments
+) -> dict[str, Any] | Unchanged:
+    space = ctx.actor.workspace_id
+    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    await roster.check_may_change(ctx, workflow)
+    wanted = UUID(given["automation_id"])
+    rows = await attached.tied(ctx.tx, space, workflow.id)
+    if any(row["automation_id"] == wanted for row in rows):
+        return Unchanged(await told(ctx, workflow.id))
+    await attached.attach(ctx.tx, house, space, workflow, [wanted], "/automation_id")
+    return await told(ctx, workflow.id)
+
+
+async def detach_one(ctx: CallContext, given: Arguments) -> dict[str, Any]:
+    """It stays as it is and goes its own way."""
+    space = ctx.actor.workspace_id
+    workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
+    await roster.check_may_change(ctx, workflow)
+    if not await attached.detach(ctx.tx, space, workflow.id, UUID(given["automation_id"])):
+        raise Missing(
+            "This automation is not attached to the workflow.",
+            code="not_attached",
+            suggestion="get_workflow shows which ones are.",
+        )
+    return await told(ctx, workflow.id)
+
+
+async def _check_own_board(ctx: CallContext, workflow: Workflow) -> None:
+    """A board on which another workflow works is not taken away from it."""
+    assert workflow.board_id is not None
+    board = await find_board(ctx, {"board_id": workflow.board_id})
+    other = await other_on_board(ctx.tx, ctx.actor.workspace_id, board.id, workflow.id)
+    if other is not None:
+        raise Clash(
+            f"The workflow {other!r} works on the board {board.name!r} too.",
+            code="board_shared",
+            suggestion="Delete the workflow alone; the board stays then.",
+        )

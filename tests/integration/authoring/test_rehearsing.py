@@ -1,0 +1,363 @@
+"""A rehearsal shows what a change would have done, and does nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+
+from mainspring.contracts.context import Actor, CallContext, StepContext
+from mainspring.contracts.errors import Denied, Invalid, Missing
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.runs.arrivals import Request
+from mainspring.runs.history import list_runs
+from mainspring.runs.retention import expire_runs
+from mainspring.wiring import build_house
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.overview import read_automation
+from tests.kit.agents import ALONE, Loss, Minds, agents_bench, calls, capability, ends, thinking
+from tests.kit.authoring import Desk
+from tests.kit.house import Bench, document, step
+from tests.kit.members import member
+from tests.kit.outside import local_server
+from tests.kit.provider import asking
+from tests.kit.scripts import script
+
+
+class Shop:
+    """A system outside with a number that changes, and a count of who asked for it."""
+
+    def __init__(self) -> None:
+        self.orders = 0
+        self.asked = 0
+
+    async def __call__(self, request: bytes, writer: asyncio.StreamWriter) -> None:
+        del request
+        self.asked += 1
+        body = json.dumps({"orders": self.orders}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+        writer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+
+Outward = tuple[Bench, Shop, str]
+
+
+@pytest_asyncio.fixture
+async def outward(bench: Bench) -> AsyncIterator[Outward]:
+    """The bench, with one loopback address that the operator has allowed."""
+    shop = Shop()
+    async with local_server(shop) as server:
+        pair = f"127.0.0.1:{server.port}"
+        settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
+        house = build_house(
+            settings, bench.house.limits, bench.house.registry, bench.house.database,
+            bench.house.workshop,
+        )  # fmt: skip
+        yield Bench(house, bench.outside), shop, pair
+        await house.gate.aclose()
+        await house.waker.aclose()
+        await house.egress.aclose()
+
+
+def _watch(pair: str, above: int, board: str, **more: Any) -> dict[str, Any]:
+    """Orders are read and noted, and somebody is told when there are more than so many."""
+    return document(
+        step("read", "http_fetch", {"url": f"http://{pair}/orders"}),
+        step("note", "append_board_rows", {
+            "board_id": board,
+            "rows": [{"orders": "{{ read.json.orders }}", "run": "{{ run.id }}"}],
+        }),
+        step("tell", "test.mail", {"mark": "{{ read.json.orders }} orders"},
+             when=f"{{{{ read.json.orders > {above} }}}}"),
+        name="orders", **more,
+    )  # fmt: skip
+
+
+COUNTS = """
+    SELECT (SELECT count(*) FROM drafts) AS drafts, (SELECT count(*) FROM events) AS events,
+        (SELECT count(*) FROM board_rows) AS rows, (SELECT count(*) FROM notifications) AS told,
+        (SELECT count(*) FROM automation_versions) AS versions,
+        (SELECT array_agg(state || version || failures) FROM automations) AS automations,
+        (SELECT sum(usd) FROM spend) AS spent
+"""
+
+
+async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outward) -> None:
+    bench, shop, pair = outward
+    desk, database = Desk(bench), bench.house.database
+    board = await desk.board("Orders")
+    saved = await bench.save(_watch(pair, 100, board))
+    one = str(saved.automation_id)
+    with pytest.raises(Invalid) as refused:
+        await desk.call("rehearse_automation", {"automation_id": one})
+    assert refused.value.code == "no_firings"
+    assert "samples" in (refused.value.suggestion or "")
+    async with bench.worker():
+        for orders in (30, 60, 130):
+            shop.orders = orders
+            made = await bench.house.dispatcher.dispatch(
+                Request(desk.space, saved.automation_id)
+            )
+            run = await bench.until(made.run_id)
+            assert run["status"] == "succeeded", run["error"]
+        # What the shop says now would hide everything.
+        shop.orders, asked = 0, shop.asked
+        before = dict(await database.fetchrow(COUNTS) or {})
+
+        same = await desk.call("rehearse_automation", {"automation_id": one})
+        assert (same["done"], same["otherwise"]) == (True, 0), same["summary"]
+        assert same["summary"] == "3 firings were rehearsed, and nothing would have gone otherwise."
+        lower = {"definition": _watch(pair, 50, board)}
+        told = await desk.call(
+            "rehearse_automation", {"automation_id": one, "candidate": lower, "last": 2}
+        )
+    assert [firing["otherwise"] for firing in told["firings"]] == [True, False]
+    first, second = told["firings"]
+    assert first["differences"] == [{
+        "kind": "added", "step": "tell", "capability": "test.mail",
+        "says": "It would have drafted test.mail, which it did not then.",
+    }]  # fmt: skip
+    assert first["now"]["deeds"][-1] == {
+        "what": "drafted", "step": "tell", "capability": "test.mail",
+        "arguments": {"mark": "60 orders"},
+    }  # fmt: skip
+    assert [deed["what"] for deed in second["then"]["deeds"]] == ["written", "drafted"]
+    assert second["then"]["deeds"] == second["now"]["deeds"], "the run is told as the one of then"
+    assert (first["now"]["recorded"], first["now"]["live"]) == (1, [])
+    assert told["summary"].startswith("1 of 2 firings would have gone otherwise: It would have")
+    assert (told["spent_usd"], told["version_in_force"]) == ("0", 1)
+    assert told["candidate"] == {"kind": "definition"}
+
+    # Nothing was asked, written, drafted, told or saved.
+    assert shop.asked == asked
+    assert dict(await database.fetchrow(COUNTS) or {}) == before
+    assert await desk.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]}) == told
+    rehearsal_id = UUID(told["rehearsal_id"])
+    async with database.acquire() as connection:
+        shown = await list_runs(connection, desk.space)
+        tried = await list_runs(connection, desk.space, rehearsal_id=rehearsal_id)
+        automation = await read_automation(connection, desk.space, saved.automation_id)
+    assert len(shown) == 3
+    assert {run["mode"] for run in shown} == {"live"}
+    assert [run["mode"] for run in tried] == ["dry_run"] * 2
+    assert automation["last_run"]["id"] == shown[0]["id"]
+    stranger = Desk(
+        bench, Visitor(Actor(new_id(), "member", FIRST_MEMBER, role=Role.OWNER))
+    )
+    with pytest.raises(Missing):
+        await stranger.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]})
+    with pytest.raises(Missing):
+        await stranger.call("rehearse_automation", {"automation_id": one})
+
+    # It goes with its runs.
+    await expire_runs(database, bench.house.clock.now() + timedelta(days=2))
+    assert await database.fetchval("SELECT count(*) FROM rehearsals") == 2
+    await database.execute("DELETE FROM calls")
+    await database.execute("DELETE FROM steps")
+    await database.execute("DELETE FROM runs WHERE rehearsal_id = $1", rehearsal_id)
+    await expire_runs(database, bench.house.clock.now() + timedelta(days=2))
+    assert await database.fetchval("SELECT count(*) FROM rehearsals") == 1
+
+
+async def test_samples_and_what_no_record_answers(outward: Outward) -> None:
+    bench, shop, pair = outward
+    desk, database = Desk(bench), bench.house.database
+    shape = {"type": "object", "properties": {"above": {"type": "integer", "default": 10}}}
+
+    def plan(path: str, condition: str) -> dict[str, Any]:
+        return document(
+            step("read", "http_fetch", {"url": f"http://{pair}/{path}"}),
+            step("nap", "delay", {"seconds": 86_400}),
+            step("tell", "test.mail", {"mark": "{{ trigger.who }} {{ run.trigger_type }}"},
+                 when=f"{{{{ read.json.orders {condition} inputs.above }}}}"),
+            name="sampled", inputs={"schema": shape},
+        )  # fmt: skip
+
+    saved = await bench.save(plan("a", ">"))
+    one = str(saved.automation_id)
+    for wrong, pointer in (
+        ({"samples": [{"inputs": {"above": 1}}, {"inputs": {"above": "x"}}]},
+         "/samples/1/inputs/above"),
+        ({"samples": [{"inputs": {"abov": 1}}]}, "/samples/0/inputs/abov"),
+        ({"samples": []}, "/samples"),
+        ({"candidate": {"version": 1, "definition": {}}}, "/candidate"),
+        ({"candidate": {"definition": {**plan("a", ">"), "plan": [step("x", "nowhere")]}}},
+         "/candidate/definition/plan/0/action"),
+    ):  # fmt: skip
+        with pytest.raises(Invalid) as refused:
+            await desk.call("rehearse_automation", {"automation_id": one, **wrong})
+        assert pointer in {finding.pointer for finding in refused.value.findings}, wrong
+    for missing in ({"version": 9}, {"proposal_id": str(new_id())}, {"consent_id": str(new_id())}):
+        with pytest.raises(Missing):
+            await desk.call("rehearse_automation", {"automation_id": one, "candidate": missing})
+    assert await database.fetchval("SELECT count(*) FROM rehearsals") == 0, "nothing stays of it"
+    assert await database.fetchval("SELECT count(*) FROM runs") == 0
+
+    shop.orders = 20
+    given = {"automation_id": one, "candidate": {"definition": plan("b", "<")}}
+    samples = [{"payload": {"who": "Ada"}}, {"inputs": {"above": 40}, "payload": {"who": "Bob"}}]
+    viewer = Desk(bench, await member(database, desk.space, Role.VIEWER))
+    operator = Desk(bench, await member(database, desk.space, Role.OPERATOR))
+    client = Desk(bench, Visitor(replace(desk.visitor.actor, kind="client")))
+    with pytest.raises(Denied):
+        await viewer.call("rehearse_automation", {"automation_id": one, "samples": samples})
+    with pytest.raises(Denied):
+        await operator.call("rehearse_automation", {**given, "samples": samples})
+    async with bench.worker():
+        alone = await operator.call(
+            "rehearse_automation", {"automation_id": one, "samples": samples}
+        )
+        told = await desk.call("rehearse_automation", {**given, "samples": samples})
+        made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
+        await bench.until(made.run_id, "waiting")
+        await database.execute("UPDATE runs SET due_at = now() WHERE id = $1", made.run_id)
+        await database.execute("UPDATE steps SET until = now() WHERE status = 'waiting'")
+        bench.house.waker.wake("mainspring_runs")
+        await bench.until(made.run_id)
+        closed = await client.call("rehearse_automation", {**given, "live_reads": False})
+        asked = shop.asked
+        wider = plan("a", ">")
+        wider["plan"].append(step("more", "test.echo", {"x": 1}))
+        wider["plan"][0]["config"]["url"] = f"http://{pair}/c"
+        unagreed = {"automation_id": one, "candidate": {"definition": wider}}
+        careful = await client.call("rehearse_automation", unagreed)
+        with pytest.raises(Denied, match="agreed"):
+            await client.call("rehearse_automation", {**unagreed, "live_reads": True})
+        assert shop.asked == asked, "what nobody agreed to reaches nobody"
+
+    assert "with nothing to compare them with" in alone["summary"]
+    assert [one["then"] for one in alone["firings"]] == [None, None]
+    marks = [
+        [deed["arguments"]["mark"] for deed in (firing[side] or {"deeds": []})["deeds"]]
+        for firing in told["firings"] for side in ("then", "now")
+    ]  # fmt: skip
+    assert marks == [["Ada manual"], [], [], ["Bob manual"]]
+    assert [one["kind"] for firing in told["firings"] for one in firing["differences"]] == [
+        "removed", "added",
+    ]  # fmt: skip
+    assert told["firings"][0]["now"]["live"] == [
+        {"step": "read", "capability": "http_fetch", "cost_usd": "0"}
+    ]
+    [firing] = closed["firings"]
+    assert (firing["now"]["status"], firing["now"]["reason"]) == ("failed", "not_recorded")
+    assert "live_reads" in (await bench.read(UUID(firing["now"]["run_id"])))["error"]["suggestion"]
+    assert firing["now"]["live"] == []
+    assert (careful["live_reads"], careful["firings"][0]["now"]["reason"]) == (
+        False, "not_recorded",
+    )  # fmt: skip
+
+
+async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record(
+    bench: Bench,
+) -> None:
+    models = Minds(script=[calls(("test_echo", {"q": 1}), ("test_mail", {"mark": "m"})), ends(7)])
+    async with agents_bench(bench, models) as one:
+        desk = Desk(one)
+        agent = thinking("test.echo", "test.mail")
+        agent["plan"].append(step("after", "test.echo", {"n": "{{ think.n }}"}))
+        saved = await one.save(agent)
+        source = (
+            "const now = Date.now(); const chance = Math.random();\n"
+            "const was = await kv.get('seen');\n"
+            "await kv.set('seen', { now, chance });\n"
+            "const is = await kv.get('seen');\n"
+            "return { was: was ?? null, is, now, chance };"
+        )
+        scripted = await one.save({**script(source), "name": "scripted"})
+        async with one.worker():
+            dispatch = one.house.dispatcher.dispatch
+            made = [
+                await dispatch(Request(desk.space, which.automation_id))
+                for which in (saved, scripted)
+            ]
+            runs = [await one.until(which.run_id) for which in made]
+            assert [run["status"] for run in runs] == ["succeeded"] * 2, [r["error"] for r in runs]
+            asked, tries = len(models.requests), sum(bench.outside.tries.values())
+            told, again = [
+                await desk.call("rehearse_automation", {"automation_id": str(which.automation_id)})
+                for which in (saved, scripted)
+            ]
+            assert len(models.requests) == asked, "no model was asked"
+            assert sum(bench.outside.tries.values()) == tries
+            agent["plan"][0]["config"]["prompt"] = "Do it better."
+            models.script = [ends(8)]
+            asks = await desk.call("rehearse_automation", {
+                "automation_id": str(saved.automation_id), "candidate": {"definition": agent},
+            })  # fmt: skip
+            shut = await desk.call("rehearse_automation", {
+                "automation_id": str(saved.automation_id), "candidate": {"definition": agent},
+                "live_reads": False,
+            })  # fmt: skip
+        assert len(models.requests) == asked + 1
+        [firing] = told["firings"]
+        assert (told["otherwise"], firing["differences"], told["spent_usd"]) == (0, [], "0")
+        assert firing["now"]["deeds"] == firing["then"]["deeds"]
+        assert [deed["capability"] for deed in firing["now"]["deeds"]] == ["test.mail"]
+        assert firing["now"]["cost_usd"] == firing["then"]["cost_usd"] == "0.0003"
+        assert again["otherwise"] == 0, again["firings"]
+        rehearsed = await one.read(UUID(again["firings"][0]["now"]["run_id"]))
+        assert rehearsed["output"] == runs[1]["output"], "the clock and the chance of then"
+        [firing] = asks["firings"]
+        assert [one["capability"] for one in firing["now"]["live"]] == ["agent.run"]
+        assert (firing["now"]["cost_usd"], firing["now"]["spent_usd"]) == ("0.00015", "0.00015")
+        assert [one["kind"] for one in firing["differences"]] == ["removed", "cost"]
+        assert shut["firings"][0]["now"]["reason"] == "not_recorded"
+        spent = await bench.house.database.fetchval("SELECT sum(usd) FROM spend")
+        assert str(spent.normalize()) == "0.00045"
+
+
+async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None:
+    """What was answered before the loss is not answered a second time."""
+    loss = Loss(bench)
+    seen: list[Any] = []
+
+    async def wait(ctx: StepContext) -> Any:
+        first = await ctx.called("test.count", {})
+        if ctx.run.id not in live and not loss.happened.is_set():
+            await loss.happen()
+        second = await ctx.called("test.count", {})
+        seen.append((first.value["n"], second.value["n"]))
+        await ctx.called("test.mail", {"mark": "done"})
+        return {"ok": True}
+
+    live: set[UUID] = set()
+    counted = itertools.count(1)
+
+    async def count(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        return {"n": next(counted)}
+
+    word = asking(wait, "test.a", uses=("test.count", "test.mail"))
+    async with agents_bench(bench, None, word, capability("test.count", count)) as one:
+        desk = Desk(one)
+        saved = await one.save(document(step("a", "test.a", max_retries=0)))
+        async with one.worker():
+            run_id = new_id()
+            live.add(run_id)
+            await one.house.dispatcher.dispatch(
+                Request(desk.space, saved.automation_id, run_id=run_id)
+            )
+            await one.until(run_id)
+        given = {"automation_id": str(saved.automation_id), "wait_seconds": 10}
+        async with one.worker(hook=loss.hook, **ALONE):
+            asked = asyncio.create_task(desk.call("rehearse_automation", given))
+            async with asyncio.timeout(20):
+                await loss.happened.wait()
+        async with one.worker():
+            told = await asked
+            if not told["done"]:
+                run = UUID(told["firings"][0]["now"]["run_id"])
+                await one.until(run)
+                told = await desk.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]})
+    assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
+    assert told["firings"][0]["now"]["recorded"] == 2
+    assert (seen[0], seen[-1], next(counted)) == ((1, 2), (1, 2), 3)

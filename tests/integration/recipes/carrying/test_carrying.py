@@ -1,0 +1,246 @@
+"""Whole workspaces as files: out, into another workspace, and out again with the same bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Denied, Invalid
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.recipes.carrying.files import MARKER, text_of, to_files
+from mainspring.recipes.carrying.carried import Carried
+from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
+from tests.kit.house import Bench, document, step
+
+Files = dict[str, str]
+DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
+HOOK = {"id": "hook", "type": "webhook"}
+COLUMNS = [{"key": "company"}, {"key": "stage", "field_type": "select", "options": ["new", "won"]}]
+SOURCE = 'export default async () => {\n  return "%s costs $$board(x)";\n};\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One workspace as a member sees it."""
+
+    bench: Bench
+    space: UUID
+    role: Role = Role.OWNER
+
+    async def call(self, capability: str, **arguments: Any) -> Any:
+        visitor = Visitor(Actor(self.space, "member", FIRST_MEMBER, role=self.role))
+        return await self.bench.house.gate.direct(visitor, capability, arguments)
+
+    async def files(self, **more: Any) -> Files:
+        found: Files = (await self.call("export_workspace", **more))["files"]
+        return found
+
+    async def bring(self, files: Mapping[str, str], **more: Any) -> dict[str, Any]:
+        found: dict[str, Any] = await self.call("import_workspace", files=dict(files), **more)
+        return found
+
+    async def count(self) -> dict[str, int]:
+        rows = await self.bench.house.database.fetch(
+            """SELECT 'automations' AS name, count(*) AS n FROM automations WHERE workspace_id = $1
+            UNION ALL SELECT 'boards', count(*) FROM boards WHERE workspace_id = $1
+            UNION ALL SELECT 'workflows', count(*) FROM workflows WHERE workspace_id = $1
+            UNION ALL SELECT 'prompts', count(*) FROM saved_prompts WHERE workspace_id = $1
+            UNION ALL SELECT 'rows', count(*) FROM board_rows WHERE workspace_id = $1""",
+            self.space,
+        )
+        return {row["name"]: row["n"] for row in rows}
+
+
+async def _places(bench: Bench) -> tuple[Place, Place]:
+    other = new_id()
+    async with bench.house.database.transaction() as tx:
+        await ensure_workspace(tx, other, "Elsewhere")
+    return Place(bench, bench.house.workspace_id), Place(bench, other)
+
+
+async def _furnish(bench: Bench, here: Place) -> None:
+    """Boards, automations that name them and each other, a workflow, a request in words."""
+    crm = await here.call(
+        "create_board", name="CRM", description="Whom we talk to.",
+        datasets=[{"name": "default", "columns": COLUMNS, "dedupe_key_field": "company"},
+                  {"name": "Notes / old", "columns": [{"key": "text"}]}],
+    )  # fmt: skip
+    await here.call("create_board", name="crm")
+    board = crm["id"]
+    await here.call("set_board_skill", board_id=board, name="score", prompt=f"Look at {board}.")
+    await here.call("set_board_form", board_id=board, name="new", fields=[{"key": "company"}])
+    await here.call("set_board_dashboard", board_id=board, html="<h1>Ünder</h1>")
+    rows = [{"company": "Acme", "stage": "won", "n": 1.5}, {"company": "Bär"}]
+    await here.call("append_board_rows", board_id=board, rows=rows)
+    read = step("read", "get_board", {"board_id": board})
+    grants = [{"capability": "get_board", "params": {"board_id": board}}]
+    reader = await bench.save(
+        document(read, name="Read CRM", triggers=[DAILY, HOOK], grants=grants)
+    )
+    script = step("main", "script", {"source": SOURCE % board})
+    await bench.save(document(script, name="CON"))
+    failed = {
+        "id": "failed", "type": "event",
+        "config": {"event_type": "automation.run.failed",
+                   "filters": {"automation_id": {"equals": str(reader.automation_id)}}},
+    }  # fmt: skip
+    answer = step("say", "transform_data", {"output": {"n": 1}})
+    await bench.save(document(answer, name="After a failure", triggers=[failed, DAILY]))
+    await here.call(
+        "create_workflow", title="Win Acme", charter="Call them.", board_id=board,
+        kpis=[{"name": "calls", "target": 10, "current": 3}],
+        deadlines=[{"label": "Signed", "date": "2026-12-31"}],
+        automation_ids=[str(reader.automation_id)], templates=["progress_scorer"],
+    )  # fmt: skip
+    await here.call("save_prompt", name="Digest", text="Every day at 9 tell me the news")
+
+
+async def test_a_workspace_comes_out_with_the_same_bytes_after_it_went_in_elsewhere(
+    bench: Bench,
+) -> None:
+    here, there = await _places(bench)
+    await _furnish(bench, here)
+
+    told = await here.call("export_workspace", rows=True)
+    files: Files = told["files"]
+
+    assert told["notes"] == []
+    assert {
+        "automations/after-a-failure.json",
+        "automations/read-crm.json",
+        "automations/x-con.json",
+        "automations/x-con/main.ts",
+        "boards/crm.json",
+        "boards/crm/dashboard.html",
+        "boards/crm/rows/default.jsonl",
+        "boards/crm-2.json",
+        "workflows/win-acme.json",
+        "prompts/digest.json",
+        MARKER,
+    } <= files.keys()
+    assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-7", "".join(files.values()))
+    assert files["automations/x-con/main.ts"] == SOURCE.replace("$$board", "$$$$board") % (
+        "$board(crm)"
+    )
+    assert all(
+        "\r" not in text and text.endswith("\n") for p, text in files.items() if p[-5:] == ".json"
+    )
+    before = await there.count()
+    assert await there.files(rows=True) == to_files(Carried())
+
+    dry = await there.bring(files, dry_run=True)
+    assert await there.count() == before
+    brought = await there.bring(files)
+
+    assert [one["what"] for one in dry["things"]] == ["made"] * len(brought["things"])
+    assert await there.files(rows=True) == files
+    automations = [one for one in brought["things"] if one["kind"] == "automation"]
+    assert len(automations) == 4
+    assert all(one["consent_id"] for one in automations)
+    states = await bench.house.database.fetch(
+        "SELECT state, paused_reason FROM automations WHERE workspace_id = $1", there.space
+    )
+    assert {(row["state"], row["paused_reason"]) for row in states} == {("paused", "consent")}
+
+    # The same again is nothing new, whatever is said about clashes.
+    counted = await there.count()
+    for way in ("refuse", "new_version", "rename"):
+        again = await there.bring(files, on_clash=way)
+        assert {one["what"] for one in again["things"]} == {"unchanged"}
+    assert await there.count() == counted
+    assert await there.files(rows=True) == files
+
+
+async def test_what_clashes_is_refused_changed_or_brought_in_beside_it(bench: Bench) -> None:
+    here, there = await _places(bench)
+    await _furnish(bench, here)
+    files = await here.files()
+    await there.bring(files)
+    board = json.loads(files["boards/crm.json"])
+    board["datasets"][0]["columns"].append({"key": "owner"})
+    flow = json.loads(files["workflows/win-acme.json"])
+    changed = {
+        **files,
+        "boards/crm.json": text_of(board),
+        "automations/x-con/main.ts": files["automations/x-con/main.ts"] + "// more\n",
+        "workflows/win-acme.json": text_of({**flow, "charter": "Write to them."}),
+        "prompts/digest.json": text_of({"name": "Digest", "text": "Every week"}),
+    }
+
+    counted = await there.count()
+    with pytest.raises(Clash) as refusal:
+        await there.bring(changed)
+    assert {one.pointer for one in refusal.value.findings} == {
+        "boards/crm.json#", "automations/x-con.json#", "workflows/win-acme.json#",
+        "prompts/digest.json#",
+    }  # fmt: skip
+    assert await there.count() == counted
+
+    told = await there.bring(changed, on_clash="new_version")
+    assert {one["path"] for one in told["things"] if one["what"] == "changed"} == {
+        "boards/crm.json", "automations/x-con.json", "workflows/win-acme.json",
+        "prompts/digest.json",
+    }  # fmt: skip
+    assert (await there.files())["prompts/digest.json"] == changed["prompts/digest.json"]
+    assert "owner" in (await there.files())["boards/crm.json"]
+
+    beside = await there.bring(files, on_clash="rename")
+    renamed = {one["renamed_from"]: one["name"] for one in beside["things"] if one["renamed_from"]}
+    assert renamed == {
+        "CRM": "CRM (2)", "CON": "CON (2)", "Win Acme": "Win Acme (2)", "Digest": "Digest (2)",
+    }  # fmt: skip
+
+
+async def test_a_folder_with_any_problem_stores_nothing_of_itself(bench: Bench) -> None:
+    here, there = await _places(bench)
+    await _furnish(bench, here)
+    files = await here.files(rows=True)
+    before = await there.count()
+
+    def with_json(path: str, **more: Any) -> Files:
+        return {**files, path: text_of({**json.loads(files[path]), **more})}
+
+    plan = json.loads(files["automations/read-crm.json"])["plan"]
+    bad = [
+        (with_json("automations/read-crm.json", plan=[{**plan[0], "action": "gett_board"}]),
+         "automations/read-crm.json#/plan/0/action"),
+        (with_json("boards/crm.json", skills=[{"name": "a"}]), "boards/crm.json#/skills/0/prompt"),
+        (with_json("workflows/win-acme.json", board="$automation(x-con)"),
+         "workflows/win-acme.json#/board"),
+        (with_json("workflows/win-acme.json", kpis=[{"name": "n", "target": "ten"}]),
+         "workflows/win-acme.json#/kpis/0/target"),
+        ({**files, "automations/x-con/main.ts": "export default ("},
+         "automations/x-con/main.ts#"),
+        ({**files, "boards/crm/rows/default.jsonl": '{"company":"A","stage":"lost"}\n'},
+         "boards/crm/rows/default.jsonl#/0/stage"),
+        ({**files, "automations/read-crm.json":
+          files["automations/read-crm.json"].replace("$board(crm)", "$board(gone)")},
+         "automations/read-crm.json#/plan/0/config/board_id"),
+    ]  # fmt: skip
+    for found, place in bad:
+        with pytest.raises(Invalid) as refusal:
+            await there.bring(found)
+        assert place in {one.pointer for one in refusal.value.findings}, (
+            place,
+            refusal.value.findings,
+        )
+        assert await there.count() == before
+
+
+async def test_whoever_may_not_edit_neither_exports_nor_imports(bench: Bench) -> None:
+    here, _ = await _places(bench)
+    viewer = Place(bench, here.space, Role.VIEWER)
+
+    with pytest.raises(Denied):
+        await viewer.files()
+    with pytest.raises(Denied):
+        await viewer.bring(to_files(Carried()))

@@ -1,0 +1,268 @@
+"""Recipes are found, installed with what they need, taken away and brought back."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
+from mainspring.contracts.roles import Role
+from mainspring.workspace.automations import ensure_workspace
+from tests.kit.boards import Boards
+from tests.kit.codex import Codex, automation, board, bundle, needs, says
+from tests.kit.house import Bench
+from tests.kit.neighbours import NEIGHBOUR
+
+ON_BOARD = {
+    "dependencies": [needs("sites", **{"as": "board"})],
+    "plan": [says("{{ install.board.id }} is {{ install.board.name }}")],
+}
+
+
+async def _refused(codex: Codex, capability: str, **arguments: object) -> Problem:
+    with pytest.raises(Problem) as refused:
+        await codex.call(capability, **arguments)
+    return refused.value
+
+
+async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    made = await Boards(bench.house).create("By hand")
+    await codex.publish(
+        board(),
+        automation("round", dependencies=[needs("sites"), needs("about")]),
+        automation("about", dependencies=[needs("round")]),
+        automation("lonely", dependencies=[needs("sites"), needs("nobody-has-it")]),
+        automation("eager", dependencies=[needs("sites", "2.0.0")]),
+    )
+    apply = "apply_starter_recipe"
+
+    typo = await _refused(codex, apply, slug="sitse")
+    assert (typo.code, typo.suggestion) == ("no_recipe", "Did you mean 'sites'?")
+    assert isinstance(typo, Missing)
+    assert typo.findings[0].pointer == "/slug"
+    both = await _refused(codex, "get_starter_recipe", slug="sites", id=str(uuid4()))
+    assert isinstance(both, Invalid)
+    assert [one.pointer for one in both.findings] == ["/slug", "/id"]
+    assert (await _refused(codex, "get_starter_recipe")).code == "one_of"
+    elsewhere = await _refused(codex, apply, slug="sites", brain_id=str(NEIGHBOUR))
+    assert elsewhere.code == "no_workspace"
+    circle = await _refused(codex, apply, slug="round")
+    assert isinstance(circle, Clash)
+    assert "round → about → round" in circle.detail
+    lonely = await _refused(codex, apply, slug="lonely")
+    assert lonely.code == "dependencies_missing"
+    assert "nobody-has-it" in lonely.detail
+    eager = await _refused(codex, apply, slug="eager")
+    assert [one.code for one in eager.findings] == ["dependency_too_old"]
+    unused = await _refused(codex, apply, slug="sites", overrides={"charter": "Win."})
+    assert unused.findings[0].pointer == "/overrides/charter"
+    for capability in ("check_recipe_upgrade", "upgrade_recipe"):
+        problem = await _refused(codex, capability, entity_id=made, entity_kind="board")
+        assert problem.code == "no_install"
+    assert (await _refused(codex, "uninstall_recipe", entity_id=made)).code == "no_install"
+    assert (await _refused(codex, "recover_recipe", entity_id=made)).code == "no_install"
+    assert (await _refused(codex, "uninstall_recipe", slug="sites")).code == "brain_needed"
+    viewer = Codex(bench.house, role=Role.VIEWER)
+    assert isinstance(await _refused(viewer, apply, slug="sites"), Denied)
+
+    assert await codex.call("list_installs") == {"installs": []}
+    boards = await Boards(bench.house).call("list_boards")
+    assert [one["name"] for one in boards["boards"]] == ["By hand"]
+
+
+async def test_recipes_are_browsed_by_kind_tag_and_words(bench: Bench) -> None:
+    codex = Codex(bench.house, role=Role.VIEWER)
+    owner = Codex(bench.house)
+    await owner.publish(
+        board("orchards", name="Orchards", description="Counting apples.", tags=["fruit"]),
+        automation("picker", description="Picks pears.", tags=["fruit"], category="gardening"),
+    )
+
+    async def slugs(**given: object) -> list[str]:
+        found = await codex.call("list_starter_recipes", **given)
+        return [one["slug"] for one in found["recipes"]]
+
+    assert await slugs(tag="fruit") == ["orchards", "picker"]
+    assert await slugs(tag="fruit", kind="board") == ["orchards"]
+    assert await slugs(category="gardening") == ["picker"]
+    assert await slugs(search="counted apple") == ["orchards"]
+    assert await slugs(search="pears OR apples", limit=1) in (["orchards"], ["picker"])
+    assert len(await slugs(limit=3)) == 3
+    assert "uptime-board" in await slugs(kind="board")
+    by_slug = await codex.call("get_starter_recipe", slug="uptime-board")
+    by_id = await codex.call("get_starter_recipe", id=by_slug["recipe"]["id"])
+    assert by_id == by_slug
+    assert by_slug["recipe"]["template"]["datasets"]
+    assert by_slug["recipe"]["origin"] == "starter"
+
+
+async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: Bench) -> None:
+    codex, boards = Codex(bench.house), Boards(bench.house)
+    await codex.publish(board(), automation(**ON_BOARD))
+    before = await codex.call("check_recipe_dependencies", slug="checker")
+    assert [one["slug"] for one in before["missing"]] == ["sites"]
+    assert before["missing"][0]["available"] == {"has_recipe": True, "latest_version": "1.0.0"}
+    assert [(one["slug"], one["way"]) for one in before["chain"]] == [
+        ("sites", "install"), ("checker", "install"),
+    ]  # fmt: skip
+
+    first = await codex.apply("checker")
+    made, sites = first["created"], first["cascade_installed"][0]
+    assert (made["state"], made["name"]) == ("paused", "Checker")
+    assert made["source_recipe_slug"] == "checker"
+    assert [one["kind"] for one in made["asks_for"]] == ["spend"]
+    kept = await bench.house.database.fetchrow(
+        "SELECT d.document FROM automations a JOIN automation_versions v "
+        "ON v.automation_id = a.id JOIN definitions d ON d.hash = v.definition_hash "
+        "WHERE a.id = $1",
+        UUID(made["id"]),
+    )
+    output = kept["document"]["plan"][0]["config"]["output"]
+    assert output == f"{sites['id']} is Sites"
+
+    # A second one is another automation, with the board that is there.
+    second = await codex.apply("checker")
+    assert second["created"]["name"] == "Checker (2)"
+    assert [one["id"] for one in second["dependencies_used"]] == [sites["id"]]
+    # Unless a board of its own is asked for by name.
+    third = await codex.apply("checker", board_name="Campaign", name="Third")
+    assert third["created"]["name"] == "Third"
+    assert [one["name"] for one in third["cascade_installed"]] == ["Campaign"]
+    assert third["cascade_installed"][0]["id"] != sites["id"]
+
+    await boards.append(sites["id"], {"site": "a.example"})
+    gone = await codex.call("uninstall_recipe", entity_id=sites["id"])
+    assert [one["name"] for one in gone["uninstalled"]] == ["Sites"]
+    assert {one["name"] for one in gone["still_needed_by"]} == {"Checker", "Checker (2)"}
+    await boards.create("Sites")
+    listed = (await codex.call("list_uninstalled"))["uninstalled"]
+    assert [(one["id"], one["source_recipe_slug"]) for one in listed] == [(sites["id"], "sites")]
+    back = await codex.call("recover_recipe", entity_id=sites["id"])
+    assert (back["name"], back["renamed_from"]) == ("Sites (2)", "Sites")
+    assert [row["site"] for row in await boards.rows(sites["id"])] == ["a.example"]
+    assert (await _refused(codex, "recover_recipe", entity_id=sites["id"])).code == (
+        "not_uninstalled"
+    )
+
+
+async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    timed = {"triggers": [{"type": "schedule", "config": {"cron": "* * * * *", "timezone": "UTC"}}]}
+    await codex.publish(board(), automation(definition=timed, **ON_BOARD))
+    first = await codex.apply("checker")
+    made, sites = first["created"], first["cascade_installed"][0]
+    database = bench.house.database
+    await database.execute("UPDATE consents SET status = 'agreed'")
+    await database.execute("UPDATE automations SET state = 'active'")
+    await database.execute("UPDATE triggers SET next_due_at = now() + interval '1 minute'")
+
+    gone = await codex.call("uninstall_recipe", entity_id=made["id"], cascade=True)
+    assert gone["cascade_count"] == 1
+    row = await database.fetchrow(
+        "SELECT a.state, t.next_due_at FROM automations a JOIN triggers t "
+        "ON t.automation_id = a.id WHERE a.id = $1",
+        UUID(made["id"]),
+    )
+    assert (row["state"], row["next_due_at"]) == ("archived", None)
+    assert (await _refused(codex, "uninstall_recipe", entity_id=made["id"])).code == "uninstalled"
+    assert (await _refused(codex, "upgrade_recipe", entity_id=made["id"],
+                           entity_kind="automation")).code == "uninstalled"  # fmt: skip
+
+    await bench.save({
+        "schema_version": "1.1", "name": "Checker", "goal": "Take the name.", "plan": [says("x")],
+    })  # fmt: skip
+    back = await codex.call("recover_recipe", entity_id=made["id"])
+    assert (back["name"], back["renamed_from"], back["state"]) == (
+        "Checker (2)", "Checker", "paused",
+    )  # fmt: skip
+    assert [one["id"] for one in back["recovered"]] == [sites["id"]]
+
+    # What a new install needs is brought back rather than made again.
+    await codex.call("uninstall_recipe", entity_id=sites["id"])
+    again = await codex.apply("checker")
+    assert [one["id"] for one in again["recovered"]] == [sites["id"]]
+
+    # After seven days nothing comes back by itself.
+    await codex.call("uninstall_recipe", entity_id=sites["id"])
+    await database.execute(
+        "UPDATE recipe_installs SET uninstalled_at = uninstalled_at - $1::interval "
+        "WHERE uninstalled_at IS NOT NULL",
+        timedelta(days=7, seconds=1),
+    )
+    late = await _refused(codex, "recover_recipe", entity_id=sites["id"])
+    assert isinstance(late, Expired)
+    assert (await codex.call("list_uninstalled"))["uninstalled"] == []
+    fresh = await codex.apply("checker")
+    assert fresh["cascade_installed"][0]["id"] != sites["id"]
+
+
+async def test_a_bundle_is_one_install_with_members_of_its_own(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    await codex.publish(
+        board(), automation(**ON_BOARD), bundle("kit", "checker", "sites", name="Kit")
+    )
+    alone = (await codex.apply("sites"))["created"]
+    one = (await codex.apply("kit"))["created"]
+    two = (await codex.apply("kit", name="Second kit"))["created"]
+    members = [{part["source_recipe_slug"]: part["id"] for part in made["members"]}
+               for made in (one, two)]  # fmt: skip
+    assert len({alone["id"], members[0]["sites"], members[1]["sites"]}) == 3
+    assert members[0]["checker"] != members[1]["checker"]
+    here = {row["id"]: row for row in (await codex.call("list_installs"))["installs"]}
+    assert here[members[0]["sites"]]["bundle"] == {"id": one["id"], "name": "Kit"}
+    assert here[alone["id"]]["bundle"] is None
+
+    gone = await codex.call("uninstall_recipe", entity_id=one["id"])
+    assert gone["cascade_count"] == 2
+    assert {row["id"] for row in gone["uninstalled"]} == {one["id"], *members[0].values()}
+    back = await codex.call("recover_recipe", entity_id=one["id"])
+    assert {row["id"] for row in back["recovered"]} == set(members[0].values())
+    kept = await codex.call("uninstall_recipe", entity_id=two["id"], cascade=False)
+    assert kept["cascade_count"] == 0
+    space = str(bench.house.workspace_id)
+    rest = await codex.call("uninstall_recipe", slug="sites", brain_id=space)
+    assert {row["id"] for row in rest["uninstalled"]} == {
+        alone["id"], members[0]["sites"], members[1]["sites"],
+    }  # fmt: skip
+
+
+async def test_two_who_install_at_once_share_what_is_needed(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    await codex.publish(board(), automation(**ON_BOARD))
+    made = await asyncio.gather(*(codex.apply("checker") for _ in range(4)))
+
+    assert sorted(one["created"]["name"] for one in made) == [
+        "Checker", "Checker (2)", "Checker (3)", "Checker (4)",
+    ]  # fmt: skip
+    boards = await Boards(bench.house).call("list_boards")
+    assert [one["name"] for one in boards["boards"]] == ["Sites"]
+
+
+async def test_a_recipe_of_another_workspace_is_seen_when_it_is_shared(bench: Bench) -> None:
+    codex, neighbour = Codex(bench.house), Codex(bench.house, NEIGHBOUR)
+    async with bench.house.database.transaction() as tx:
+        await ensure_workspace(tx, NEIGHBOUR, "Next door")
+    await neighbour.publish(board("private-thing"))
+    await neighbour.publish(board("lent-thing"), shared=True)
+    assert (await _refused(codex, "get_starter_recipe", slug="private-thing")).code == "no_recipe"
+    lent = (await codex.call("get_starter_recipe", slug="lent-thing"))["recipe"]
+    assert lent["origin"] == "shared"
+    made = (await codex.apply("lent-thing"))["created"]
+    foreign = await _refused(neighbour, "uninstall_recipe", entity_id=made["id"])
+    assert foreign.code == "no_install"
+
+    taken = await _refused(codex, "publish_recipe", package=board("lent-thing"))
+    assert taken.code == "slug_taken"
+    starter = await _refused(codex, "publish_recipe", package=board("uptime-board"))
+    assert starter.code == "slug_taken"
+    # What is not shared is nobody else's business.
+    await codex.publish(board("private-thing"))
+    await neighbour.publish(board("lent-thing", ("site", "state"), version="1.1.0"))
+    assert (await codex.check(made))["latest"] == "1.1.0"
+    await neighbour.publish(board("lent-thing", version="1.2.0"), shared=False)
+    hidden = await codex.check(made)
+    assert (hidden["latest"], hidden["has_upgrade"]) == (None, False)

@@ -1,0 +1,269 @@
+"""Upgrades keep what belongs to people here, and say what stands in their way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Problem
+from mainspring.recipes.package.signing import new_key, signed
+from tests.kit.boards import Boards
+from tests.kit.codex import Codex, automation, board, bundle, needs, says
+from tests.kit.house import Bench
+
+
+async def _refused(codex: Codex, capability: str, **arguments: Any) -> Problem:
+    with pytest.raises(Problem) as refused:
+        await codex.call(capability, **arguments)
+    return refused.value
+
+
+def _sites(version: str, *columns: str, **more: Any) -> dict[str, Any]:
+    return board("sites", columns or ("site",), version=version, **more)
+
+
+def _checker(version: str, word: str = "hello", **more: Any) -> dict[str, Any]:
+    return automation("checker", [says(word)], version=version, **more)
+
+
+async def _state(bench: Bench, automation_id: str) -> Any:
+    return await bench.house.database.fetchrow(
+        "SELECT state, paused_reason, version, name FROM automations WHERE id = $1",
+        UUID(automation_id),
+    )
+
+
+async def test_a_board_keeps_its_rows_and_what_people_added(bench: Bench) -> None:
+    codex, boards = Codex(bench.house), Boards(bench.house)
+    old = [{"name": "notes", "columns": [{"key": "text"}]}]
+    skill = {"name": "score", "prompt": "Score {{ row.site }}."}
+    await codex.publish(_sites("1.0.0", "site", "state", datasets=old, template={
+        "skills": [skill], "dashboard": "<p>one</p>"}))  # fmt: skip
+    made = (await codex.apply("sites", board_name="Ours", board_description="For us."))["created"]
+    added = await boards.append(made["id"], {"site": "a.example", "state": "up"})
+    await boards.append(made["id"], {"text": "remember"}, dataset="notes")
+    unchanged = await codex.upgrade(made)
+    assert unchanged["upgraded_from_version"] == unchanged["upgraded_to_version"] == "1.0.0"
+
+    await codex.publish(_sites("1.1.0", "site", "owner", template={
+        "skills": [{**skill, "prompt": "Score it."}], "dashboard": "<p>two</p>"}))  # fmt: skip
+    # Rows, names and datasets of their own are no changes of the recipe's.
+    await boards.call("update_board", board_id=made["id"], name="Renamed",
+                      datasets=[{"name": "mine", "columns": [{"key": "x"}]}])  # fmt: skip
+    told = await codex.check(made)
+    assert (told["installed"], told["latest"], told["has_upgrade"]) == ("1.0.0", "1.1.0", True)
+    assert (told["has_user_changes"], told["change_summary"]["yours"]) == (False, [])
+    assert told["change_summary"]["orphaned_datasets"] == ["notes"]
+    assert {one["place"] for one in told["change_summary"]["recipe"]} >= {
+        "/datasets/default/columns/owner", "/datasets/default/columns/state",
+        "/skills/score/prompt", "/dashboard",
+    }  # fmt: skip
+    listed = (await codex.call("list_installs"))["installs"][0]
+    assert (listed["update_available"], listed["latest_version"]) == (True, "1.1.0")
+    shown = await codex.call("list_starter_recipes", search="sites")
+    marked = [one["slug"] for one in shown["recipes"] if one["update_available"]]
+    assert marked == ["sites"]
+
+    done = await codex.upgrade(made)
+    assert (done["upgraded_from_version"], done["upgraded_to_version"]) == ("1.0.0", "1.1.0")
+    assert (done["orphaned_datasets"], done["name"]) == (["notes"], "Renamed")
+    now = await boards.call("get_board", board_id=made["id"])
+    columns = {one["name"]: [c["key"] for c in one["columns"]] for one in now["schema"]["datasets"]}
+    assert columns == {"default": ["site", "owner"], "notes": ["text"], "mine": ["x"]}
+    assert now["description"] == "For us."
+    [row] = await boards.rows(made["id"])
+    assert (row["row_id"], row["state"]) == (added["row_ids"][0], "up")
+    assert len(await boards.rows(made["id"], "notes")) == 1
+    dashboard = await boards.call("get_board_dashboard", board_id=made["id"])
+    assert dashboard["html"] == "<p>two</p>"
+    # A dataset that comes back is not orphaned any more, and one of people's never was.
+    await codex.publish(_sites("1.2.0", "site", "owner", datasets=old))
+    again = await codex.upgrade(made)
+    assert "orphaned_datasets" not in again
+    assert (await codex.call("list_installs"))["installs"][0]["orphaned_datasets"] == []
+
+
+async def test_what_people_changed_stands_in_the_way_unless_it_may_go(bench: Bench) -> None:
+    codex, boards = Codex(bench.house), Boards(bench.house)
+    await codex.publish(_sites("1.0.0", "site"))
+    made = (await codex.apply("sites"))["created"]
+
+    async def columns(*keys: str) -> None:
+        await boards.call("update_board", board_id=made["id"], datasets=[
+            {"name": "default", "columns": [{"key": key} for key in keys]}])  # fmt: skip
+
+    await columns("site", "mine")
+    await codex.publish(_sites("1.1.0", "site", "owner"))
+    assert (await codex.check(made))["change_summary"]["yours"] == [
+        {"place": "/datasets/default/columns/mine", "change": "added"}
+    ]
+    stands = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="board")
+    assert isinstance(stands, Clash)
+    assert (stands.code, stands.findings[0].pointer) == (
+        "user_changes", "/datasets/default/columns/mine",
+    )  # fmt: skip
+    wrong = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="workflow")
+    assert wrong.code == "other_kind"
+    # A change that the newer version makes too is none.
+    await columns("site", "owner")
+    assert (await codex.check(made))["has_user_changes"] is False
+    await columns("site", "mine")
+    forced = await codex.upgrade(made, force=True)
+    assert forced["discarded"] == [{"place": "/datasets/default/columns/mine", "change": "added"}]
+    assert (await codex.check(made))["has_user_changes"] is False
+    # Force also brings back what the version that is installed says.
+    await columns("site")
+    await codex.upgrade(made, force=True)
+    now = await boards.call("get_board", board_id=made["id"])
+    assert [one["key"] for one in now["schema"]["datasets"][0]["columns"]] == ["site", "owner"]
+
+
+async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Bench) -> None:
+    codex, database = Codex(bench.house), bench.house.database
+    capped = {"definition": {"execution": {"cost_cap_daily_usd": 2}}}
+    await codex.publish(_checker("1.0.0", **capped))
+    made = (await codex.apply("checker", name="Ours"))["created"]
+    space, own = bench.house.workspace_id, UUID(made["id"])
+    await database.execute("UPDATE consents SET status = 'agreed'")
+    await database.execute("UPDATE automations SET state = 'active', paused_reason = NULL")
+    await database.execute(
+        "INSERT INTO automation_kv (workspace_id, automation_id, key, value) "
+        "VALUES ($1, $2, 'cursor', '7'::text::jsonb)",
+        space, own,
+    )  # fmt: skip
+
+    await codex.publish(
+        _checker("1.1.0", "hi", definition={"execution": {"cost_cap_daily_usd": 1}})
+    )
+    assert (await codex.check(made))["asks_for"] == []
+    narrower = await codex.upgrade(made)
+    assert (narrower["state"], narrower["name"]) == ("active", "Ours")
+    assert (await _state(bench, made["id"]))["version"] == 2
+    kept = await database.fetchrow("SELECT value FROM automation_kv WHERE automation_id = $1", own)
+    assert kept["value"] == 7
+
+    await codex.publish(
+        board(), _checker("2.0.0", "{{ install.sites.id }}", dependencies=[needs("sites")],
+                          definition={"execution": {"cost_cap_daily_usd": 5}}),
+    )  # fmt: skip
+    told = await codex.check(made)
+    assert [one["kind"] for one in told["asks_for"]] == ["spend"]
+    assert told["change_summary"]["new_dependencies"] == ["sites"]
+    wider = await codex.upgrade(made)
+    assert wider["state"] == "paused"
+    assert [one["says"] for one in wider["asks_for"]] == [one["says"] for one in told["asks_for"]]
+    assert [one["source_recipe_slug"] for one in wider["cascade_installed"]] == ["sites"]
+    assert (await _state(bench, made["id"]))["paused_reason"] == "consent"
+    waiting = await database.fetchrow(
+        "SELECT origin FROM consents WHERE automation_id = $1 AND status = 'waiting'", own
+    )
+    assert waiting["origin"] == "upgrade"
+
+    # Somebody who changes the plan has made it theirs.
+    found = await database.fetchrow(
+        "SELECT d.document FROM automations a JOIN automation_versions v ON v.automation_id = a.id "
+        "AND v.version = a.version JOIN definitions d ON d.hash = v.definition_hash "
+        "WHERE a.id = $1", own,
+    )  # fmt: skip
+    await bench.save({**found["document"], "goal": "Something else."})
+    await codex.publish(_checker("2.1.0", "hello again"))
+    stands = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="automation")
+    assert [one.pointer for one in stands.findings] == ["/definition/goal"]
+
+
+async def test_two_upgrades_at_once_are_one(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    await codex.publish(_checker("1.0.0"))
+    made = (await codex.apply("checker"))["created"]
+    await codex.publish(_checker("1.1.0", "hi"))
+    both = await asyncio.gather(codex.upgrade(made), codex.upgrade(made))
+
+    assert sorted(one["upgraded_from_version"] for one in both) == ["1.0.0", "1.1.0"]
+    assert (await _state(bench, made["id"]))["version"] == 2
+
+
+async def test_a_new_setting_needs_a_value_and_a_failed_upgrade_changes_nothing(
+    bench: Bench,
+) -> None:
+    codex = Codex(bench.house)
+    site = {"name": "site", "type": "string", "label": "Which site"}
+    more = {"name": "word", "type": "string", "label": "Which word"}
+    await codex.publish(
+        automation("checker", [says("{{ install.settings.site }}")], settings=[site])
+    )
+    made = (await codex.apply("checker", settings={"site": "a.example"}))["created"]
+    await codex.publish(
+        automation(
+            "checker", [says("{{ install.settings.site }} {{ install.settings.word }}")],
+            settings=[site, more], version="1.1.0",
+        )
+    )  # fmt: skip
+    stands = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="automation")
+    assert (stands.code, stands.findings[0].pointer) == ("setting_needed", "/settings/word")
+    assert (await _state(bench, made["id"]))["version"] == 1
+    assert (await codex.check(made))["has_upgrade"] is True
+    await codex.upgrade(made, settings={"word": "up"})
+    assert (await codex.check(made))["has_upgrade"] is False
+    installed = await bench.house.database.fetchrow("SELECT base FROM recipe_installs")
+    assert installed["base"]["definition"]["plan"][0]["config"]["output"] == "a.example up"
+
+
+async def test_members_of_a_bundle_are_upgraded_with_it(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    await codex.publish(_sites("1.0.0"), _checker("1.0.0"), board("other"),
+                        bundle("kit", "sites", "checker", name="Kit"))  # fmt: skip
+    kit = (await codex.apply("kit"))["created"]
+    sites, checker = kit["members"]
+    await codex.publish(_sites("1.1.0", "site", "owner"), _checker("1.1.0", "hi"))
+    alone = await _refused(codex, "upgrade_recipe", entity_id=sites["id"], entity_kind="board")
+    assert alone.code == "bundled"
+    assert "'Kit'" in alone.detail
+    assert (await codex.check(sites))["bundle"]["id"] == kit["id"]
+    assert (await codex.check(kit))["has_upgrade"] is True
+    done = await codex.upgrade(kit)
+    assert [one["upgraded_to_version"] for one in done["members"]] == ["1.1.0", "1.1.0"]
+    assert (await codex.check(kit))["has_upgrade"] is False
+
+    # A member that is new comes along, one that left stands alone from then on.
+    await codex.publish(bundle("kit", "sites", "other", version="2.0.0", name="Kit"))
+    after = await codex.upgrade(kit)
+    assert [one["source_recipe_slug"] for one in after["cascade_installed"]] == ["other"]
+    assert [one["id"] for one in after["left_behind"]] == [checker["id"]]
+    here = {
+        row["source_recipe_slug"]: row for row in (await codex.call("list_installs"))["installs"]
+    }
+    assert here["other"]["bundle"]["id"] == kit["id"]
+    assert here["checker"]["bundle"] is None
+    await codex.publish(_checker("1.2.0", "hey"))
+    assert (await codex.upgrade(checker))["upgraded_to_version"] == "1.2.0"
+
+
+async def test_what_is_published_never_changes_and_has_one_key(bench: Bench) -> None:
+    codex = Codex(bench.house)
+    key, other = new_key(), new_key()
+    await codex.publish(signed(_sites("1.1.0"), key))
+    publish = "publish_recipe"
+
+    for version in ("1.1.0", "1.0.9"):
+        older = await _refused(codex, publish, package=signed(_sites(version), key))
+        assert older.code == "version_not_newer"
+    for package in (signed(_sites("1.2.0"), other), _sites("1.2.0")):
+        assert (await _refused(codex, publish, package=package)).code == "other_key"
+    kind = await _refused(codex, publish, package=signed(automation("sites", version="2.0.0"), key))
+    assert kind.code == "kind_changed"
+    changed = {**signed(_sites("1.2.0"), key), "description": "Something else."}
+    sealed = await _refused(codex, publish, package=changed)
+    assert sealed.findings[0].pointer == "/package/digest"
+    broken = await _refused(codex, publish, package={"format": "mainspring.recipe"})
+    assert broken.code == "invalid_recipe"
+    assert all(one.pointer.startswith("/package") for one in broken.findings)
+    found = await codex.call("get_starter_recipe", slug="sites")
+    assert (found["recipe"]["versions"], found["recipe"]["signed"]) == (["1.1.0"], True)
+    await codex.publish(signed(_sites("1.2.0"), key))
+    audit = await bench.house.database.fetch(
+        "SELECT subject FROM audit_log WHERE action LIKE '%publish_recipe%'"
+    )
+    assert {row["subject"] for row in audit} >= {"sites"}

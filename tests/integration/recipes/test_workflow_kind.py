@@ -1,0 +1,100 @@
+"""Workflows as the codex makes them: drafts, rebuilt without loss, put away and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.errors import Invalid
+from mainspring.gate.context import GateContext
+from mainspring.recipes.entities.workflows import WorkflowKind, normal
+from mainspring.triggers.changing import record_overtaken
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.workflows.attached import Around
+from tests.kit.boards import Boards
+from tests.kit.house import Bench, document, step
+from tests.kit.visits import visiting
+
+TEMPLATE: dict[str, Any] = {
+    "title": "Launch",
+    "charter": "A hundred customers.",
+    "kpis": [{"name": "Sales", "target": 100, "unit": "pcs"}],
+    "deadlines": [{"label": "Beta", "date": "2030-03-31"}],
+    "automations": ["task_nudger", "progress_scorer"],
+}
+
+
+@asynccontextmanager
+async def _inside(bench: Bench) -> AsyncIterator[GateContext]:
+    actor = Boards(bench.house).visitor.actor
+    async with (
+        visiting(integration="none") as ctx,
+        bench.house.database.transaction() as tx,
+    ):
+        yield replace(ctx, actor=actor, transaction=tx)
+
+
+async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) -> None:
+    desk, kind = Boards(bench.house), WorkflowKind(
+        Around(bench.house.registry.studio, record_overtaken)  # type: ignore[attr-defined]
+    )  # fmt: skip
+    mistakes: list[tuple[dict[str, Any], str]] = [
+        ({"kpis": [{"name": "n", "target": "many"}]}, "/template/kpis/0/target"),
+        ({"automations": ["scorer"]}, "/template/automations/0"),
+        ({"board": "crm"}, "/template/board"),
+    ]
+    for wrong, place in mistakes:
+        async with _inside(bench) as ctx:
+            with pytest.raises(Invalid) as refused:
+                await kind.make(ctx, {**TEMPLATE, **wrong})
+        assert place in [one.pointer for one in refused.value.findings]
+
+    own = await bench.save(document(step("echo", "transform_data", {"output": 1}), name="own"))
+    content = {**TEMPLATE, "automations": [*TEMPLATE["automations"], str(own.automation_id)]}
+    async with _inside(bench) as ctx:
+        made = await kind.make(ctx, content)
+    assert made.content == normal(content)
+    known = {"workflow_id": str(made.id)}
+    told = await desk.call("set_workflow_status", **known, status="active")
+    # What nobody has agreed to waits; what was never active goes with its workflow.
+    assert told["activated"] == [str(own.automation_id)]
+    assert {one["code"] for one in told["waiting"]} == {"consent_needed"}
+
+    await desk.call("set_workflow_kpi", **known, name="Sales", current=40)
+    newer = {**content, "charter": "Two hundred.", "roster": [],
+             "kpis": [{"name": "Sales", "target": 200}, {"name": "Calls", "target": 5}],
+             "automations": [*content["automations"], "milestone_reviewer"]}  # fmt: skip
+    async with _inside(bench) as ctx:
+        rebuilt = await kind.rebuild(ctx, made.id, newer)
+    assert rebuilt.content == normal(newer)
+    now = await desk.call("get_workflow", **known)
+    assert now["kpis"] == [
+        {"name": "Sales", "target": 200, "current": 40}, {"name": "Calls", "target": 5},
+    ]  # fmt: skip
+    assert now["roster"] == [{"user_id": str(FIRST_MEMBER), "role": "owner"}]
+    assert (now["status"], now["board_id"]) == ("active", made.told["board_id"])
+    states = {one["template"]: one["state"] for one in now["automations"]}
+    assert states == {
+        None: "active", "task_nudger": "paused", "progress_scorer": "paused",
+        "milestone_reviewer": "paused",
+    }  # fmt: skip
+    waiting = (await desk.call("set_workflow_status", **known, status="active"))["waiting"]
+    assert len(waiting) == 3
+
+    async with _inside(bench) as ctx:
+        await kind.put_away(ctx, made.id)
+        await kind.put_away(ctx, UUID(int=1))
+        assert await kind.read(ctx, UUID(int=1)) is None
+    away = await desk.call("get_workflow", **known)
+    assert away["status"] == "archived"
+    assert {one["state"] for one in away["automations"]} == {"paused"}
+    async with _inside(bench) as ctx:
+        back = await kind.bring_back(ctx, made.id)
+    assert (back.content, back.told["status"]) == (normal(newer), "paused")
+    again = await desk.call("set_workflow_status", **known, status="active")
+    assert again["activated"] == [str(own.automation_id)]

@@ -1,0 +1,108 @@
+"""Whole workspaces in folders, by commands: written, compared, changed by hand, brought back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.errors import Clash, Invalid
+from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.automations_app import _version
+from mainspring.surfaces.cli.carrying import (
+    bring_folder,
+    diff_places,
+    export_folder,
+    is_place,
+)
+from mainspring.surfaces.cli.desk import Desk
+from mainspring.surfaces.cli.moving import export
+from mainspring.surfaces.cli.screen import Screen
+from tests.kit.boards import Boards
+from tests.kit.house import Bench, document, step
+
+FETCH = step("get", "http_fetch", {"url": "https://status.example.com/"})
+GRANTS = [{"capability": "http_fetch", "params": {"hosts": ["status.example.com"]}}]
+
+
+def _answer(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+async def test_a_workspace_lives_in_a_folder(
+    bench: Bench, desk: Desk, screen: Screen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = await Boards(bench.house).create("CRM")
+    read = step("read", "get_board", {"board_id": board})
+    grants = [{"capability": "get_board", "params": {"board_id": board}}]
+    await bench.save(document(read, name="Reader", grants=grants))
+    folder, other = tmp_path / "repo", tmp_path / "other"
+
+    assert await export_folder(desk, screen, folder, rows=True) == exits.DONE
+    assert set(_answer(capsys)["written"]) == {
+        "mainspring.json", "automations/reader.json", "boards/crm.json",
+    }  # fmt: skip
+    await export_folder(desk, screen, other, rows=False)
+    capsys.readouterr()
+    for places in ((folder, None), (folder, other)):
+        named = [None if place is None else str(place) for place in places]
+        assert await diff_places(desk, screen, str(named[0]), named[1]) == exits.DONE
+        assert _answer(capsys) == {"same": True, "differences": []}
+
+    # A person changes a file: what would be different is told before anything is.
+    path = folder / "automations" / "reader.json"
+    written = json.loads(path.read_text())
+    written["plan"].append(FETCH)
+    written["grants"] += GRANTS
+    path.write_text(json.dumps(written))
+    for first, second in ((folder, None), (other, folder)):
+        last = None if second is None else str(second)
+        assert await diff_places(desk, screen, str(first), last) == exits.DIFFERENT
+        (found,) = _answer(capsys)["differences"]
+        assert (found["what"], found["path"]) == ("changed", "automations/reader.json")
+        assert "/plan/1" in {one["pointer"] for one in found["changes"]}
+        assert any("status.example.com" in one["says"] for one in found["widens"])
+    assert await diff_places(desk, Screen(), str(folder), None) == exits.DIFFERENT
+    assert "status.example.com" in capsys.readouterr().out
+
+    with pytest.raises(Clash) as refusal:
+        await bring_folder(desk, screen, str(folder), "refuse", dry_run=False)
+    assert "--on-clash" in str(refusal.value.suggestion)
+    await bring_folder(desk, screen, str(folder), "new_version", dry_run=True)
+    dry = _answer(capsys)
+    assert [one["what"] for one in dry["things"]] == ["unchanged", "changed"]
+    assert await diff_places(desk, screen, str(folder), None) == exits.DIFFERENT
+    capsys.readouterr()
+    await bring_folder(desk, Screen(), str(folder), "new_version", dry_run=False)
+    assert "agreed" in capsys.readouterr().out
+    assert await diff_places(desk, screen, str(folder), None) == exits.DONE
+    capsys.readouterr()
+
+    # One file with automations is compared with the automations alone.
+    one = tmp_path / "all.json"
+    await export(desk, screen, None, one, over=False)
+    capsys.readouterr()
+    assert await diff_places(desk, screen, str(one), str(one)) == exits.DONE
+    assert is_place(str(one))
+    assert is_place(str(folder))
+    assert not is_place("Reader")
+    assert _version("3") == 3
+
+
+async def test_a_bad_folder_is_told_by_file_and_place(
+    desk: Desk, screen: Screen, tmp_path: Path
+) -> None:
+    await export_folder(desk, screen, tmp_path / "a", rows=False)
+    bad = tmp_path / "a" / "automations" / "x.json"
+    bad.parent.mkdir()
+    bad.write_text('{"name": "X", "plan": []}')
+
+    for deed in (
+        bring_folder(desk, screen, str(tmp_path / "a"), "refuse", dry_run=False),
+        bring_folder(desk, screen, str(tmp_path / "a"), "refuse", dry_run=True),
+    ):
+        with pytest.raises(Invalid) as refusal:
+            await deed
+        assert all(one.pointer.startswith("automations/x.json#") for one in refusal.value.findings)

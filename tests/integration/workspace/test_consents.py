@@ -1,0 +1,334 @@
+"""Consent: what may do more than a person has agreed to waits, and each thing is named."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash, Denied, Invalid, Missing, Problem
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.runs.arrivals import Request
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.inbox import notifications
+from mainspring.workspace.portable import Imported, import_judged, judge_import
+from mainspring.workspace.states import activate, archive, restore
+from mainspring.workspace.triggers import list_triggers
+from mainspring.workspace.versions import rollback, version_id
+from tests.kit.authoring import Desk
+from tests.kit.house import Bench, document, step
+from tests.kit.members import member
+from tests.kit.neighbours import add_workspace
+
+NOTE = step("tell", "inbox.post_notification", {"title": "hello"})
+REMINDER = "every Monday at 9 Berlin time remind me of the invoices"
+PAY = step(
+    "pay", "http_fetch",
+    {"url": "https://api.stripe.com/v1", "headers": {"Authorization": "{{ secrets.stripe_key }}"}},
+)  # fmt: skip
+
+
+def cron(text: str) -> dict[str, Any]:
+    return {"id": "clock", "type": "schedule", "config": {"cron": text, "timezone": "UTC"}}
+
+
+def client(desk: Desk) -> Desk:
+    """The same member's program."""
+    actor = Actor(desk.space, "client", FIRST_MEMBER, new_id(), Role.OWNER)
+    return Desk(desk.bench, Visitor(actor))
+
+
+async def bring_in(bench: Bench, *documents: dict[str, Any], over: bool = True) -> list[Imported]:
+    house = bench.house
+    value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
+    judged = await judge_import(value, house.registry, house.limits)
+    async with house.database.transaction() as tx:
+        return await import_judged(
+            tx, house.workspace_id, judged, FIRST_MEMBER, house.registry, house.limits,
+            "new_version" if over else "refuse",
+        )  # fmt: skip
+
+
+async def start(bench: Bench, automation_id: UUID) -> str:
+    house = bench.house
+    async with house.database.transaction() as tx:
+        return await activate(tx, house.workspace_id, automation_id, house.registry, house.limits)
+
+
+async def fires(bench: Bench, automation_id: UUID) -> str | None:
+    """Why the schedule of an automation starts nothing; None: it starts a run."""
+    space = bench.house.workspace_id
+    async with bench.house.database.acquire() as connection:
+        (row,) = await list_triggers(connection, space, automation_id)
+    made = await bench.house.dispatcher.dispatch(
+        Request(space, automation_id, trigger_id=row["id"], trigger_type="schedule")
+    )
+    return made.reason
+
+
+async def waiting(desk: Desk) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await desk.call("list_consents", {}))["consents"]
+    return found
+
+
+def says(consent: Any) -> list[str]:
+    return [one["says"] for one in consent["additions"]]
+
+
+async def refusal(desk: Desk, capability: str, **given: Any) -> Problem:
+    with pytest.raises(Problem) as refused:
+        await desk.call(capability, given)
+    return refused.value
+
+
+async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
+    bench: Bench,
+) -> None:
+    desk, house = Desk(bench), bench.house
+    async with house.database.transaction() as tx:
+        await house.vault.put(tx, bench.drawer, "stripe_key", "a value of eight")
+    (made,) = await bring_in(bench, document(PAY, name="Pay", triggers=[cron("*/5 * * * *")]))
+    one = made.saved.automation_id
+    (asked,) = await waiting(desk)
+
+    assert (asked["origin"], asked["name"], asked["agreed_version"]) == ("import", "Pay", None)
+    assert says(asked) == [
+        "It may call http_fetch to api.stripe.com.",
+        "It uses the secret stripe_key at api.stripe.com.",
+        "It may spend 1 USD a day.",
+        "It starts every 5 minutes (288 times a day).",
+    ]
+    kept = await desk.kept(one)
+    assert (kept["state"], kept["paused_reason"]) == ("paused", "consent")
+    async with house.database.acquire() as connection:
+        (told,) = await notifications(connection, house.workspace_id)
+    assert "consent" in told["title"]
+    assert "- Pay" in told["message"]
+
+    # Nobody starts it: no person, no program, no trigger, not even a trial.
+    with pytest.raises(Clash) as refused:
+        await start(bench, one)
+    assert refused.value.code == "consent_needed"
+    assert [finding.detail for finding in refused.value.findings] == says(asked)
+    for who in (desk, client(desk)):
+        held = await refusal(who, "update_automation", automation_id=str(one), state="active")
+        assert held.code == "consent_needed"
+    assert await fires(bench, one) == "paused"
+    with pytest.raises(Clash, match="agree first"):
+        await house.dispatcher.dispatch(Request(house.workspace_id, one))
+    with pytest.raises(Clash, match="agree first"):
+        await house.dispatcher.dispatch(Request(house.workspace_id, one, mode="dry_run"))
+    # Putting it away and bringing it back is no way round.
+    async with house.database.transaction() as tx:
+        await archive(tx, house.workspace_id, one)
+        await restore(tx, house.workspace_id, one)
+    with pytest.raises(Clash, match="agree first"):
+        await house.dispatcher.dispatch(Request(house.workspace_id, one))
+
+    answer = {"consent_id": asked["consent_id"], "digest": asked["digest"], "agree": True}
+    await _check_who_may_answer(desk, answer)
+    other = {**answer, "digest": "0" * 64}
+    changed = await refusal(desk, "answer_consent", **other)
+    assert (changed.code, changed.findings[0].pointer) == ("consent_changed", "/digest")
+    assert asked["digest"] in str(changed.suggestion)
+    both = await refusal(desk, "answer_consent", **{**answer, "agree": False, "activate": True})
+    assert isinstance(both, Invalid)
+
+    done = await desk.call("answer_consent", {**answer, "activate": True})
+    assert (done["consent"]["status"], done["state"]) == ("agreed", "active")
+    assert await waiting(desk) == []
+    assert (await desk.kept(one))["paused_reason"] is None
+    assert await fires(bench, one) is None
+    again = await desk.call("answer_consent", answer)
+    assert (again["consent"]["status"], again["state"]) == ("agreed", "active")
+    late = await refusal(desk, "answer_consent", **{**answer, "agree": False})
+    assert late.code == "consent_answered"
+
+
+async def _check_who_may_answer(desk: Desk, answer: dict[str, Any]) -> None:
+    """A person who may edit here, and nobody else; and nobody learns of it elsewhere."""
+    database = desk.bench.house.database
+    program = await refusal(client(desk), "answer_consent", **answer)
+    assert (program.code, type(program)) == ("person_needed", Denied)
+    started = Actor(desk.space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
+    assistant = await refusal(Desk(desk.bench, Visitor(started)), "answer_consent", **answer)
+    assert assistant.code == "person_needed"
+    reader = Desk(desk.bench, await member(database, desk.space, Role.VIEWER))
+    assert isinstance(await refusal(reader, "answer_consent", **answer), Denied)
+    assert len(await waiting(reader)) == 1
+    elsewhere = new_id()
+    await add_workspace(database, elsewhere, "elsewhere")
+    stranger = Desk(desk.bench, await member(database, elsewhere, Role.OWNER))
+    assert await waiting(stranger) == []
+    assert isinstance(await refusal(stranger, "answer_consent", **answer), Missing)
+    look = {"consent_id": answer["consent_id"]}
+    assert isinstance(await refusal(stranger, "get_consent", **look), Missing)
+    assert (await desk.call("get_consent", look))["status"] == "waiting"
+
+
+async def test_a_file_over_what_is_there_waits_also_when_it_adds_nothing(bench: Bench) -> None:
+    desk = Desk(bench)
+    saved = await bench.save(document(NOTE, name="Note", triggers=[cron("0 9 * * *")]))
+    await start(bench, saved.automation_id)
+
+    (same,) = await bring_in(bench, document(NOTE, name="Note", triggers=[cron("0 9 * * *")]))
+    assert (same.consent, same.saved.state) == (None, "active")
+    late = step("tell", "inbox.post_notification", {"title": "bye"})
+    (made,) = await bring_in(bench, document(late, name="Note", triggers=[cron("0 9 * * 1")]))
+    assert made.consent is not None
+    assert [one.kind for one in made.consent.additions] == ["review"]
+    assert made.consent.agreed_version == 1
+    # Another file overtakes it, and is compared with what was agreed to.
+    (more,) = await bring_in(bench, document(late, name="Note", triggers=[cron("0 9,18 * * *")]))
+    assert more.consent is not None
+    (asked,) = await waiting(desk)
+    assert (asked["consent_id"], asked["agreed_version"]) == (str(more.consent.id), 1)
+    assert says(asked) == ["It now starts 2 times a day instead of once a day."]
+    stale = await refusal(
+        desk, "answer_consent", consent_id=str(made.consent.id),
+        digest=made.consent.digest.hex(), agree=True,
+    )  # fmt: skip
+    assert stale.code == "consent_overtaken"
+    assert asked["consent_id"] in str(stale.suggestion)
+    # A person's own words about it are asked about too, until it is what was agreed to.
+    await desk.call("update_automation", {"automation_id": asked["automation_id"], "intent": "x"})
+    (renewed,) = await waiting(desk)
+    assert (renewed["version"], says(renewed)) == (4, says(asked))
+    house = bench.house
+    async with house.database.transaction() as tx:
+        await rollback(
+            tx, house.workspace_id, saved.automation_id, 1, FIRST_MEMBER, house.registry,
+            house.limits,
+        )  # fmt: skip
+    assert await waiting(desk) == []
+    assert await start(bench, saved.automation_id) == "active"
+
+
+async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Bench) -> None:
+    desk = Desk(bench)
+    program = client(desk)
+    hosts = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
+    one = await desk.save(
+        source="return 1;", tool_grants=[hosts], acknowledged_http_fetch_hosts=["a.example"],
+        cost_cap_daily_usd=2,
+    )  # fmt: skip
+    # A draft that was never active is nobody's yet: whoever activates it agrees to it.
+    drafted = await program.call(
+        "update_automation", {"automation_id": one, "cost_cap_daily_usd": 3}
+    )
+    assert "consent" not in drafted
+    await desk.call("update_automation", {"automation_id": one, "state": "active"})
+
+    less = await program.call(
+        "update_automation", {"automation_id": one, "cost_cap_daily_usd": 1, "description": "x"}
+    )
+    assert (less["state"], less.get("consent")) == ("active", None)
+    mine = await desk.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 2})
+    assert (mine["state"], mine.get("consent")) == ("active", None)
+
+    wider = {"tool": "http_fetch", "params": {"hosts": ["a.example", "b.example"]}}
+    more = await program.call(
+        "update_automation",
+        {
+            "automation_id": one, "tool_grants": [wider],
+            "acknowledged_http_fetch_hosts": ["a.example", "b.example"], "state": "active",
+        },
+    )  # fmt: skip
+    assert (more["state"], "state" in more["columns_changed"]) == ("paused", True)
+    assert says(more["consent"]) == ["It may now call http_fetch to b.example."]
+    assert await fires(bench, UUID(one)) == "paused"
+    # A second change is added to the first question; one change taken back leaves the other.
+    dear = await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 5})
+    assert says(dear["consent"]) == [
+        "It may now call http_fetch to b.example.",
+        "It may now spend 5 USD a day instead of 2.",
+        "It may now spend 5 USD in one run instead of 2.",
+    ]
+    assert len(await waiting(desk)) == 1
+    cheap = await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 1})
+    assert says(cheap["consent"]) == says(more["consent"])
+
+    await _check_refusing(desk, one, cheap["consent"])
+    back = await program.call(
+        "update_automation",
+        {
+            "automation_id": one, "tool_grants": [hosts],
+            "acknowledged_http_fetch_hosts": ["a.example"],
+        },
+    )  # fmt: skip
+    assert (back["state"], back.get("consent")) == ("paused", None)
+    on = await desk.call("update_automation", {"automation_id": one, "state": "active"})
+    assert on["state"] == "active"
+
+
+async def _check_refusing(desk: Desk, one: str, consent: dict[str, Any]) -> None:
+    """What is refused stays at rest; whoever changes their mind reads it once more."""
+    given = {"consent_id": consent["consent_id"], "digest": consent["digest"]}
+    no = await desk.call("answer_consent", {**given, "agree": False})
+    assert (no["consent"]["status"], no["state"]) == ("refused", "paused")
+    assert "bring it back" in no["says"]
+    assert await waiting(desk) == []
+    for who in (desk, client(desk)):
+        held = await refusal(who, "update_automation", automation_id=one, state="active")
+        assert held.code == "consent_refused"
+    with pytest.raises(Clash, match="agree first"):
+        await desk.bench.house.dispatcher.dispatch(Request(desk.space, UUID(one)))
+    stale = await refusal(desk, "answer_consent", **given, agree=True)
+    assert stale.code == "consent_answered"
+
+
+async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
+    desk = Desk(bench)
+    one = await desk.save(source="return 1;", cost_cap_daily_usd=5)
+    wide = (await desk.kept(one))["version"]
+    await desk.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 1})
+    await desk.call("update_automation", {"automation_id": one, "state": "active"})
+    rows = await desk.bench.house.database.fetch(
+        "SELECT version FROM automation_versions WHERE automation_id = $1", UUID(one)
+    )
+    assert {row["version"] for row in rows} == {wide, wide + 1}
+    back = await client(desk).call(
+        "update_automation",
+        {"automation_id": one, "active_version_id": str(version_id(UUID(one), wide))},
+    )
+    assert back["state"] == "paused"
+    assert says(back["consent"])[0] == "It may now spend 5 USD a day instead of 1."
+    given = {"consent_id": back["consent"]["consent_id"], "digest": back["consent"]["digest"]}
+    # Two people answer at once: one of them is heard, and the other is told.
+    answers = await asyncio.gather(
+        desk.call("answer_consent", {**given, "agree": True}),
+        desk.call("answer_consent", {**given, "agree": False}),
+        return_exceptions=True,
+    )
+    (heard,) = [one for one in answers if not isinstance(one, BaseException)]
+    (told,) = [one for one in answers if isinstance(one, BaseException)]
+    assert isinstance(told, Clash)
+    assert told.code == "consent_answered"
+    (kept,) = (await desk.call("list_consents", {"status": "any"}))["consents"]
+    assert kept["status"] == heard["consent"]["status"]
+
+
+async def test_a_proposal_that_a_person_saves_is_agreed_to_with_it(bench: Bench) -> None:
+    desk = Desk(bench)
+
+    async def save(text: str, **more: Any) -> dict[str, Any]:
+        made = await desk.call("propose_automation", {"text": text, **more})
+        given = {"proposal_id": made["proposal_id"], "digest": made["digest"]}
+        saved: dict[str, Any] = await desk.call("save_proposal", given)
+        return saved
+
+    one = {"automation_id": (await save(REMINDER))["automation_id"]}
+    await desk.call("update_automation", {**one, "state": "active"})
+    wider = await client(desk).call("update_automation", {**one, "cost_cap_daily_usd": 7})
+    assert says(wider["consent"]) == ["It may now spend 7 USD a day instead of 0.5."]
+    # Everything that it may do stands in what is read and saved by its digest.
+    await save("run it every Tuesday at 10 Berlin time instead", **one)
+    assert await waiting(desk) == []
+    (kept,) = (await desk.call("list_consents", {**one, "status": "agreed"}))["consents"]
+    assert says(kept) == says(wider["consent"])
+    assert (await desk.call("update_automation", {**one, "state": "active"}))["state"] == "active"

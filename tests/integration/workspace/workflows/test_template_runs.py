@@ -1,0 +1,117 @@
+"""The automations of templates run for real: what they write, and that nothing is doubled."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from mainspring.runs.arrivals import Request
+from mainspring.workspace.inbox import notifications
+from tests.kit.boards import Boards, values
+from tests.kit.house import Bench
+
+TEMPLATES = ["progress_scorer", "task_nudger", "milestone_reviewer"]
+
+
+async def _run(bench: Bench, automation_id: str) -> dict[str, Any]:
+    made = await bench.house.dispatcher.dispatch(
+        Request(bench.house.workspace_id, UUID(automation_id))
+    )
+    run = await bench.until(made.run_id)
+    assert run["status"] == "succeeded", run
+    return run
+
+
+async def _messages(bench: Bench) -> list[str]:
+    async with bench.house.database.acquire() as tx:
+        found = await notifications(tx, bench.house.workspace_id)
+    return sorted(one["title"] for one in found)
+
+
+async def test_what_templates_write_they_write_once(bench: Bench) -> None:
+    desk, now = Boards(bench.house), datetime.now(UTC)
+    near, far = now + timedelta(hours=3), now + timedelta(days=3)
+    made = await desk.call(
+        "create_workflow",
+        title="Launch {{ run.id }}",
+        status="active",
+        templates=TEMPLATES,
+        kpis=[
+            {"name": "Sales", "target": 100, "current": 10, "unit": "pcs"},
+            {"name": "Pages", "target": 10, "current": 9},
+            {"name": "Calls", "target": 10},
+        ],
+        deadlines=[
+            {"label": "Beta", "date": (now - timedelta(days=2)).date().isoformat()},
+            {"label": "Release", "date": (now + timedelta(days=6)).date().isoformat()},
+        ],
+    )
+    # Most of its time has passed.
+    await bench.house.database.execute(
+        "UPDATE workflows SET created_at = now() - interval '60 days'"
+    )
+    board = made["board_id"]
+    ids = {one["template"]: one["automation_id"] for one in made["automations"]}
+    assert {one["state"] for one in made["automations"]} == {"active"}
+    await desk.append(
+        board,
+        {"title": "Ship it", "status": "open", "owner": "Anna", "due": near.isoformat()},
+        {"title": "Later", "status": "open", "owner": "Bert", "due": far.isoformat()},
+        {"title": "Written", "status": "done", "owner": "Cleo", "due": near.isoformat()},
+        {"title": "Someday", "status": "open"},
+        dataset="tasks",
+    )
+    async with bench.worker():
+        for _ in range(2):
+            for template in TEMPLATES:
+                await _run(bench, ids[template])
+    scored = await desk.rows(board, "progress")
+    assert values(scored, "kpi", "progress", "slipping") == [
+        ("Sales", 0.1, "yes"), ("Pages", 0.9, "no"), ("Calls", 0.0, "yes"),
+    ]  # fmt: skip
+    assert values(await desk.rows(board, "nudges"), "title", "owner") == [("Ship it", "Anna")]
+    assert await _messages(bench) == ["Anna: Ship it", "Launch {{ run.id }}: 2 KPIs slip"]
+
+    pages = (await desk.call("list_pages", type="derived"))["pages"]
+    (page,) = [await desk.call("get_page", slug=one["slug"]) for one in pages]
+    week = (await desk.call("get_workflow", workflow_id=made["id"], standing=True))["standing"]
+    assert page["title"] == f"Launch {{{{ run.id }}}}: {week['week'].upper()}"
+    for line in (
+        "- Sales: 10 of 100 pcs (slipping)", "- Pages: 9 of 10", "- Calls: not known of 10",
+        ": Beta", ": Release", "- Written (Cleo)", ": Ship it (Anna)",
+    ):  # fmt: skip
+        assert line in page["body"], (line, page["body"])
+    assert "Later" not in page["body"]
+
+    # A task that is due at another time is another thing to be reminded of.
+    (task,) = [one for one in await desk.rows(board, "tasks") if one["title"] == "Later"]
+    await desk.call(
+        "update_board_rows", board_id=board, dataset="tasks",
+        rows=[{"row_id": task["row_id"], "due": near.date().isoformat()}],
+    )  # fmt: skip
+    async with bench.worker():
+        await _run(bench, ids["task_nudger"])
+    assert "Bert: Later" in await _messages(bench)
+    assert len(await _messages(bench)) == 3
+
+
+async def test_a_draft_starts_nothing_and_works_on_a_board_that_was_there(bench: Bench) -> None:
+    desk = Boards(bench.house)
+    board = await desk.create("Ours", datasets=[{"name": "tasks", "columns": [{"key": "title"}]}])
+    made = await desk.call("create_workflow", title="Quiet", board_id=board, templates=TEMPLATES)
+    assert {one["state"] for one in made["automations"]} == {"paused"}
+    found = await desk.call("get_board", board_id=board)
+    schema = {one["name"]: one for one in found["schema"]["datasets"]}
+    assert set(schema) == {"default", "tasks", "progress", "nudges"}
+    assert [one["key"] for one in schema["tasks"]["columns"]] == ["title"]
+    await desk.append(board, {"due": "soon", "title": 5}, {"due": "2020-01-01"}, dataset="tasks")
+    ids = {one["template"]: one["automation_id"] for one in made["automations"]}
+    async with bench.worker():
+        for template in TEMPLATES:
+            await _run(bench, ids[template])
+    assert await desk.rows(board, "progress") == []
+    assert await _messages(bench) == ["nobody: A task without a title"]
+    # Templates that it has are not made again, and their board stays theirs.
+    again = await desk.call("update_workflow", workflow_id=made["id"], templates=TEMPLATES)
+    assert again["automation_ids"] == made["automation_ids"]

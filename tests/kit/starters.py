@@ -1,0 +1,225 @@
+"""A house with the codex, an outside world on loopback, and somebody who installs starters.
+
+The story of a recipe installs it by the gate, agrees as a person does, lets its trigger go off,
+and looks at what was written. All stories of a module share one house::
+
+    made = await shop.install("uptime-check", host=shop.web.pair, scheme="http")
+    await shop.fire(made)
+    assert await shop.rows(made, "uptime-board") == [...]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from mainspring.contracts.ids import new_id
+from mainspring.recipes.codex.starters import read_starters
+from mainspring.runs.arrivals import Request
+from mainspring.settings import Settings
+from mainspring.triggers.scheduler import Scheduler
+from mainspring.wiring import House, open_house
+from mainspring.workspace.automations import FIRST_MEMBER, set_state
+from mainspring.workspace.sealing import connection_drawer
+from mainspring.workspace.states import activate
+from tests.kit.api import served
+from tests.kit.boards import Boards, Row
+from tests.kit.capabilities import Outside
+from tests.kit.consenting import agree_to_all
+from tests.kit.doubles.calendar import CalendarDouble, calendar_double
+from tests.kit.doubles.feeds import MarketDouble, WebDouble, market_double, web_double
+from tests.kit.doubles.github import TOKEN as GITHUB_TOKEN
+from tests.kit.doubles.github import GitHubDouble, github_double
+from tests.kit.doubles.gmail import GmailDouble, gmail_double
+from tests.kit.doubles.google import TOKEN as GOOGLE_TOKEN
+from tests.kit.events import match_all
+from tests.kit.house import Bench
+from tests.kit.model_server import Answer, Call, ModelServer, model_server
+
+KEY: Final = "sk-a-key-that-nobody-sees-again"
+ACCOUNTS: Final = {"gmail": GOOGLE_TOKEN, "calendar": GOOGLE_TOKEN, "github": GITHUB_TOKEN}
+_DUE = "SELECT min(next_due_at) FROM triggers WHERE automation_id = $1 AND next_due_at IS NOT NULL"
+_LATEST = "SELECT id FROM runs WHERE automation_id = $1 ORDER BY id DESC LIMIT 1"
+# Without the question for consent, which no run has put there.
+_TOLD = """
+    SELECT level, title, message FROM notifications
+    WHERE automation_id = $1 AND run_id IS NOT NULL ORDER BY id
+"""
+_WRITTEN = """
+    SELECT p.slug, p.type, p.title, p.body, p.source_ref FROM pages p JOIN runs r ON r.id = p.run_id
+    WHERE r.automation_id = $1 AND p.deleted_at IS NULL AND ($2::text IS NULL OR p.source = $2)
+    ORDER BY p.id
+"""
+_SERVER_KEYS: Final = frozenset({"row_id", "_src", "_updated_at"})
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An automation that came from a recipe, with the boards that came along, by their slugs."""
+
+    id: UUID
+    boards: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Shop:
+    """The house, the doubles around it, and its owner."""
+
+    bench: Bench
+    web: WebDouble
+    github: GitHubDouble
+    gmail: GmailDouble
+    calendar: CalendarDouble
+    market: MarketDouble
+    models: ModelServer
+
+    @property
+    def house(self) -> House:
+        return self.bench.house
+
+    @property
+    def owner(self) -> Boards:
+        return Boards(self.house)
+
+    async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
+        return await self.owner.call(capability, **arguments)
+
+    async def install(self, slug: str, **settings: Any) -> Installed:
+        """Applies a starter, agrees to what it asks for, and lets its triggers go off."""
+        given = {"overrides": {"settings": settings}} if settings else {}
+        made = await self.call("apply_starter_recipe", slug=slug, **given)
+        asked = await agree_to_all(self.house.database, self.house.workspace_id)
+        automation_id = UUID(made["created"]["id"])
+        assert automation_id in {one.automation_id for one in asked}, "installs ask for consent"
+        along = [*made.get("cascade_installed", ()), *made.get("dependencies_used", ())]
+        boards = {one["source_recipe_slug"]: str(one["id"]) for one in along}
+        await self.activate(automation_id)
+        return Installed(automation_id, boards)
+
+    async def lead_to(self, slug: str, host: str, double: MarketDouble) -> None:
+        """The same recipe for a double: what it says of its host stands for that one.
+
+        The workspace publishes it under its own name, so that it is found before the starter.
+        """
+        (starter,) = read_starters().known[slug].packages
+        written = json.dumps(starter.document).replace(f"https://{host}", double.url)
+        await self.call("publish_recipe", package=json.loads(written.replace(host, double.pair)))
+
+    async def activate(self, automation_id: UUID) -> None:
+        words = await self.house.registry.of(self.house.workspace_id)
+        async with self.house.database.transaction() as tx:
+            await activate(tx, self.house.workspace_id, automation_id, words, self.house.limits)
+
+    async def fire(self, made: Installed) -> dict[str, Any]:
+        """Its schedule comes due; answers the run once it has ended well."""
+        house = self.house
+        due = await house.database.fetchval(_DUE, made.id)
+        assert await Scheduler(house.database, house.dispatcher, house.limits).once(due) == 1
+        return await self.ended(await house.database.fetchval(_LATEST, made.id))
+
+    async def run(self, made: Installed, **payload: Any) -> dict[str, Any]:
+        """Somebody runs it by hand, perhaps as if something had come."""
+        asked = Request(self.house.workspace_id, made.id, payload=payload)
+        return await self.ended((await self.house.dispatcher.dispatch(asked)).run_id)
+
+    async def told(self, made: Installed) -> dict[str, Any]:
+        """The log of events is read to its end, and one of them has started a run of it."""
+        await match_all(self.house)
+        return await self.ended(await self.house.database.fetchval(_LATEST, made.id))
+
+    async def hooked(self, made: Installed, slug: str, *bodies: Any) -> None:
+        """Its webhook is called from outside, once with each body."""
+        path = f"/api/v1/automations/{made.id}"
+        async with served(self.house) as api:
+            shown = await api.client.post(f"{path}/triggers/{slug}/token")
+            assert shown.status_code < 400, shown.text
+            known = {"Authorization": f"Bearer {shown.json()['token']}"}
+            for body in bodies:
+                sent = await api.stranger.post(f"{path}/fire", headers=known, json=body)
+                assert sent.status_code < 400, sent.text
+                await self.ended(UUID(sent.json()["run_id"]))
+
+    async def ended(self, run_id: UUID) -> dict[str, Any]:
+        run = await self.bench.until(run_id)
+        assert run["status"] == "succeeded", json.dumps(run["error"], indent=1, default=str)
+        return run
+
+    async def rows(self, made: Installed, board: str, dataset: str = "default") -> list[Row]:
+        """The rows of a board that came along, without what the server adds to them."""
+        found = await self.owner.rows(made.boards[board], dataset)
+        return [{k: v for k, v in row.items() if k not in _SERVER_KEYS} for row in found]
+
+    async def append(self, made: Installed, board: str, *rows: Mapping[str, Any]) -> None:
+        await self.owner.append(made.boards[board], *rows)
+
+    async def notices(self, made: Installed) -> list[tuple[str, str, str]]:
+        """What it has put into the inbox: level, title and message, oldest first."""
+        found = await self.house.database.fetch(_TOLD, made.id)
+        return [(row["level"], row["title"], row["message"]) for row in found]
+
+    async def pages(
+        self, made: Installed, brought_by: str | None = "automation"
+    ) -> list[dict[str, Any]]:
+        """The pages that its runs have written, oldest first; None: those from outside too."""
+        found = await self.house.database.fetch(_WRITTEN, made.id, brought_by)
+        return [dict(row) for row in found]
+
+    @staticmethod
+    def answer(value: Mapping[str, Any], when: str = "") -> Answer:
+        """The model's answer; ``when`` is a piece of the text that it is asked about."""
+        return Answer(calls=(Call("final_answer", value),), when=when)
+
+    async def put_away(self) -> None:
+        """Nothing of an earlier story goes off in the next one."""
+        found = await self.house.database.fetch("SELECT id FROM automations WHERE state = 'active'")
+        async with self.house.database.transaction() as tx:
+            for row in found:
+                await set_state(tx, self.house.workspace_id, row["id"], "paused")
+
+
+async def _connect(house: House) -> None:
+    """The owner is signed in wherever a starter may want it."""
+    space = house.workspace_id
+    for name, token in ACCOUNTS.items():
+        own = new_id()
+        await house.database.execute(
+            "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, "
+            "label, account, auth, state) "
+            "VALUES ($1, $2, $3, $4, $4, 'me@example.com', 'oauth', 'ready')",
+            space, own, FIRST_MEMBER, name,
+        )  # fmt: skip
+        await house.vault.set(connection_drawer(space, own), "token", token)
+
+
+@asynccontextmanager
+async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
+    """The whole product over a database of its own, with a worker in it, until the block ends."""
+    async with AsyncExitStack() as stack:
+        web = await stack.enter_async_context(web_double())
+        github = await stack.enter_async_context(github_double())
+        gmail = await stack.enter_async_context(gmail_double())
+        calendar = await stack.enter_async_context(calendar_double())
+        market = await stack.enter_async_context(market_double())
+        models = await stack.enter_async_context(model_server([], key=KEY))
+        settings = Settings(
+            home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0, lease_seconds=12.0,
+            heartbeat_seconds=0.5, script_warm=0,
+            egress_allow=frozenset(
+                one.pair for one in (web, github, gmail, calendar, market, models)
+            ),
+            integration_urls={
+                "github": github.url, "gmail": gmail.url, "calendar": calendar.url
+            },
+        )  # fmt: skip
+        house = await stack.enter_async_context(open_house(settings))
+        bench = Bench(house, Outside())
+        await _connect(house)
+        shop = Shop(bench, web, github, gmail, calendar, market, models)
+        await shop.call("connect_model", name="anthropic", base_url=models.url, key=KEY)
+        await stack.enter_async_context(bench.worker())
+        yield shop

@@ -1,0 +1,411 @@
+"""What an automation may do beyond another version: each addition named, narrowing never."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from mainspring.contracts.grant import Grant
+from mainspring.contracts.limits import Limits
+from mainspring.definition.authority import Authority, additions, authority_of
+
+LIMITS: Final = Limits()
+BOARD: Final = "01900000-0000-7000-8000-00000000000b"
+
+
+def cron(text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "schedule", "config": {"cron": text, "timezone": "UTC"}, **more}
+
+
+def on(kind: str, **config: Any) -> dict[str, Any]:
+    return {"type": kind, "config": config}
+
+
+def fetch(url: str, secret: str = "stripe_key", part: str = "headers") -> dict[str, Any]:
+    held = f"{{{{ secrets.{secret} }}}}"
+    config: dict[str, Any] = {"url": url, part: {"Authorization": held}}
+    return {"step_id": "get", "action": "http_fetch", "config": config}
+
+
+def step(**config: Any) -> dict[str, Any]:
+    return {"step_id": "do", "action": "act", "config": config}
+
+
+def may(
+    *grants: Grant, triggers: tuple[Any, ...] = (), plan: tuple[Any, ...] = (),
+    pins: dict[str, str] | None = None, **execution: Any,
+) -> Authority:  # fmt: skip
+    document = {"triggers": list(triggers), "plan": list(plan), "execution": execution}
+    return authority_of(document, grants, LIMITS, pins)
+
+
+def call(**params: Any) -> Grant:
+    return Grant("board.append", params)
+
+
+def hosts(*names: str) -> Grant:
+    return Grant("http_fetch", {"hosts": list(names)})
+
+
+STRIPE: Final = "https://api.stripe.com/v1/charges"
+SIGNED: Final = on("webhook", signature={"secret": "hook_key"})
+
+# Narrow, wide, and what is said on the way from the one to the other. The way back says nothing.
+WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
+    # Grants.
+    (may(), may(call()), ["It may now call board.append."]),
+    (may(call()), may(call(), Grant("x.send")), ["It may now call x.send."]),
+    (may(call(board_id="a")), may(call()), ["It may now call board.append."]),
+    (
+        may(call(board_id="a")),
+        may(call(board_id=["a", "b"])),
+        ["It may now call board.append with board_id among a, b."],
+    ),
+    (
+        may(call(max_rows=5)),
+        may(call(max_rows=50)),
+        ["It may now call board.append with max_rows up to 50."],
+    ),
+    (
+        may(call(board_id="a", max_rows=5)),
+        may(call(board_id="a")),
+        ["It may now call board.append with board_id a."],
+    ),
+    (may(), may(call(flag=True)), ["It may now call board.append with flag true."]),
+    (may(), may(call(of={"a": 1})), ['It may now call board.append with of {"a":1}.']),
+    (
+        may(),
+        may(call(to=[f"p{n}" for n in range(7)])),
+        ["It may now call board.append with to among p0, p1, p2, p3, p4 and 2 more."],
+    ),
+    # Hosts, each by itself.
+    (may(), may(hosts("api.example.com")), ["It may now call http_fetch to api.example.com."]),
+    (
+        may(hosts("a.example")),
+        may(hosts("a.example", "b.example")),
+        ["It may now call http_fetch to b.example."],
+    ),
+    (
+        may(hosts("a.example")),
+        may(hosts("a.example", "b.example", "c.example")),
+        ["It may now call http_fetch to b.example.", "It may now call http_fetch to c.example."],
+    ),
+    (
+        may(hosts("a.example:8443")),
+        may(hosts("a.example")),
+        ["It may now call http_fetch to a.example."],
+    ),
+    (
+        may(hosts("a.example")),
+        may(hosts("a.example", "sub.a.example")),
+        ["It may now call http_fetch to sub.a.example."],
+    ),
+    (may(), may(hosts()), ["It may now call http_fetch at no host yet."]),
+    (
+        may(),
+        may(Grant("gmail.search", {"label": "x"}, lent=True)),
+        ["It may now call gmail.search with label x over the accounts of its owner."],
+    ),
+    # Secrets, with their sites and the part of what is sent.
+    (may(), may(plan=(fetch(STRIPE),)), ["It now uses the secret stripe_key at api.stripe.com."]),
+    (
+        may(plan=(fetch(STRIPE),)),
+        may(plan=(fetch(STRIPE), fetch(STRIPE, "other_key"))),
+        ["It now uses the secret other_key at api.stripe.com."],
+    ),
+    (
+        may(plan=(fetch(STRIPE),)),
+        may(plan=(fetch(STRIPE), fetch("https://evil.example/x"))),
+        ["It now uses the secret stripe_key at evil.example."],
+    ),
+    (
+        may(plan=(fetch(STRIPE),)),
+        may(plan=(fetch(STRIPE), fetch("https://api.stripe.com:444/x"))),
+        ["It now uses the secret stripe_key at api.stripe.com:444."],
+    ),
+    (
+        may(plan=(fetch(STRIPE),)),
+        may(plan=(fetch("{{ inputs.url }}"),)),
+        [
+            "It now uses the secret stripe_key in http_fetch, where the run decides where it goes."
+        ],
+    ),
+    (
+        may(plan=(fetch(STRIPE),)),
+        may(plan=(fetch(STRIPE), fetch(STRIPE, part="query"))),
+        ["It now uses the secret stripe_key at api.stripe.com."],
+    ),
+    (
+        may(triggers=(on("webhook"),)),
+        may(triggers=(on("webhook"), SIGNED)),
+        ["It now checks who calls it with the secret hook_key."],
+    ),
+    # Accounts that a step names.
+    (may(), may(plan=(step(account="work"),)), ["It now uses the account work."]),
+    (
+        may(plan=(step(account_id="a"),)),
+        may(plan=(step(account_id="a"), step(account_id="b"))),
+        ["It now uses the account b."],
+    ),
+    (may(), may(plan=(step(steps=[step(connection="c")]),)), ["It now uses the account c."]),
+    # Money, tokens and time.
+    (
+        may(cost_cap_daily_usd="1"),
+        may(cost_cap_daily_usd="5"),
+        ["It may now spend 5 USD a day instead of 1."],
+    ),
+    (may(), may(cost_cap_daily_usd=2.5), ["It may now spend 2.5 USD a day instead of 1."]),
+    (
+        may(budget_cap_usd="0.10"),
+        may(budget_cap_usd="0.2"),
+        ["It may now spend 0.2 USD in one run instead of 0.1."],
+    ),
+    (
+        may(max_llm_tokens=1000),
+        may(max_llm_tokens=200_000),
+        ["It may now use 200,000 tokens in one run instead of 1,000."],
+    ),
+    (
+        may(timeout_seconds=60),
+        may(timeout_seconds=61),
+        ["It may now work 61 seconds in one run instead of 60."],
+    ),
+    (
+        may(timeout_seconds=60),
+        may(),
+        ["It may now work 600 seconds in one run instead of 60."],
+    ),
+    (
+        may(cost_cap_daily_usd=1, budget_cap_usd="0.5"),
+        may(cost_cap_daily_usd=2, budget_cap_usd="0.7"),
+        [
+            "It may now spend 2 USD a day instead of 1.",
+            "It may now spend 0.7 USD in one run instead of 0.5.",
+        ],
+    ),
+    # How often.
+    (may(), may(triggers=(cron("0 9 * * *"),)), ["It now starts once a day."]),
+    (
+        may(triggers=(cron("0 9 * * *"),)),
+        may(triggers=(cron("*/5 * * * *"),)),
+        ["It now starts every 5 minutes (288 times a day) instead of once a day."],
+    ),
+    (
+        may(triggers=(cron("0 9 * * 1-5"),)),
+        may(triggers=(cron("0 9 * * *"),)),
+        ["It now starts once a day instead of 5 times a week."],
+    ),
+    (
+        may(triggers=(cron("0 9 * * 1"),)),
+        may(triggers=(cron("0 9 * * 1,4"),)),
+        ["It now starts 2 times a week instead of once a week."],
+    ),
+    (
+        may(triggers=(cron("0 9 1 * *"),)),
+        may(triggers=(cron("0 9 * * 1"),)),
+        ["It now starts once a week instead of once a month."],
+    ),
+    (
+        may(triggers=(cron("0 0 29 2 *"),)),
+        may(triggers=(cron("@yearly"),)),
+        ["It now starts once a year instead of less than once a year."],
+    ),
+    (
+        may(triggers=(cron("0 9 * * *"),)),
+        may(triggers=(cron("0 9 * * *"), cron("0 18 * * *"))),
+        ["It now starts 2 times a day instead of once a day."],
+    ),
+    (
+        may(triggers=(cron("0 9 * * *", enabled=False),)),
+        may(triggers=(cron("0 9 * * *"),)),
+        ["It now starts once a day."],
+    ),
+    (
+        may(triggers=(cron("@daily"),)),
+        may(triggers=(cron("@hourly"),)),
+        ["It now starts every hour at minute 0 (24 times a day) instead of once a day."],
+    ),
+    (
+        may(triggers=(cron("0 9 * * *"),)),
+        may(triggers=(cron("not to be read"),)),
+        ["It now starts 1,440 times a day instead of once a day."],
+    ),
+    # What else starts it.
+    (
+        may(),
+        may(triggers=(on("webhook"),)),
+        ["It now starts by a webhook, for everybody who knows the address."],
+    ),
+    (
+        may(),
+        may(triggers=(SIGNED,)),
+        [
+            "It now checks who calls it with the secret hook_key.",
+            "It now starts by a webhook, for everybody who can sign its calls.",
+        ],
+    ),
+    (
+        may(triggers=(SIGNED,)),
+        may(triggers=(SIGNED, on("webhook"))),
+        ["Calls of its webhook need no signature any more."],
+    ),
+    (
+        may(),
+        may(triggers=(on("event", event_type="drive.file_added"),)),
+        ["It now starts with all events of the type drive.file_added."],
+    ),
+    (
+        may(triggers=(on("event", event_type="a.b", filters={"n": {"gte": 5}}),)),
+        may(triggers=(on("event", event_type="a.b"),)),
+        ["It now starts with all events of the type a.b."],
+    ),
+    (
+        may(triggers=(on("event", event_type="a.b"),)),
+        may(triggers=(on("event", event_type="a.b"), on("event", event_type="a.c"))),
+        ["It now starts with all events of the type a.c."],
+    ),
+    (
+        may(),
+        may(triggers=(on("board_change", board_id=BOARD),)),
+        [f"It now starts when the board {BOARD} changes."],
+    ),
+    (
+        may(triggers=(on("board_change", board_id=BOARD, change=["rows_appended"]),)),
+        may(triggers=(on("board_change", board_id=BOARD, change=["rows_appended", "x"]),)),
+        [f"It now starts when the board {BOARD} changes, with conditions."],
+    ),
+    (
+        may(triggers=(on("page_ingested", page_type="email"),)),
+        may(triggers=(on("page_ingested"),)),
+        ["It now starts when a page is written."],
+    ),
+    (may(), may(triggers=(on("moon"),)), ["It now starts by a trigger of the type moon."]),
+    # What goes without a person, and who is asked.
+    (
+        may(write_policy="always_draft"),
+        may(write_policy="auto_confirm_safe"),
+        ["It may now send safe writes without asking a person."],
+    ),
+    (may(), may(write_policy="everything"), ["It may now write by everything."]),
+    (may(), may(model="openai:big"), ["It now asks the model openai:big."]),
+    (may(), may(plan=(step(model="m-2"),)), ["It now asks the model m-2."]),
+    (
+        may(model="m-1"),
+        may(model="m-1", plan=(step(steps=[step(model="m-3")]),)),
+        ["It now asks the model m-3."],
+    ),
+    # Several at once, in one order.
+    (
+        may(hosts("a.example"), triggers=(cron("0 9 * * *"),)),
+        may(
+            hosts("a.example", "api.stripe.com"), plan=(fetch(STRIPE),), cost_cap_daily_usd=5,
+            triggers=(cron("*/5 * * * *"),), write_policy="auto_confirm_safe", model="m",
+        ),
+        [
+            "It may now call http_fetch to api.stripe.com.",
+            "It now uses the secret stripe_key at api.stripe.com.",
+            "It may now spend 5 USD a day instead of 1.",
+            "It now starts every 5 minutes (288 times a day) instead of once a day.",
+            "It may now send safe writes without asking a person.",
+            "It now asks the model m.",
+        ],
+    ),
+]  # fmt: skip
+
+# Neither is wider than the other.
+ALIKE: Final[list[tuple[Authority, Authority]]] = [
+    (may(), may()),
+    (may(call(to=["a", "b"])), may(call(to=["b", "a"]))),
+    (may(hosts("a.example", "b.example")), may(hosts("b.example"), hosts("a.example"))),
+    (may(triggers=(cron("0 9 * * *"),)), may(triggers=(cron("30 21 * * *"),))),
+    (may(triggers=(cron("0 9,18 * * *"),)), may(triggers=(cron("0 9 * * *"), cron("0 18 * * *")))),
+    (may(cost_cap_daily_usd="1.0"), may(cost_cap_daily_usd=1)),
+    (may(plan=(fetch(STRIPE),)), may(plan=(fetch("https://api.stripe.com/v2/other"),))),
+    (may(triggers=(on("webhook"),)), may(triggers=(on("webhook", input_mapping={"a": "$.b"}),))),
+    (may(plan=(step(text="one"),)), may(plan=(step(text="two"),))),
+]
+
+# Each says something that the other does not.
+CROSSED: Final[list[tuple[Authority, Authority, str, str]]] = [
+    (may(hosts("a.example")), may(hosts("b.example")), "to b.example", "to a.example"),
+    (may(model="m-1"), may(model="m-2"), "model m-2", "model m-1"),
+    (may(call(to="a")), may(call(to="b")), "to b", "to a"),
+    (may(pins={"gh.issue": "1"}), may(pins={"gh.issue": "2"}), "gh.issue", "gh.issue"),
+    (may(cost_cap_daily_usd=2), may(budget_cap_usd=2), "in one run", "a day"),
+    (
+        may(triggers=(on("event", event_type="a.b", filters={"n": {"gte": 5}}),)),
+        may(triggers=(on("event", event_type="a.b", filters={"n": {"gte": 4}}),)),
+        "some events",
+        "some events",
+    ),
+]
+
+
+def says(before: Authority | None, after: Authority) -> list[str]:
+    return [one.says for one in additions(before, after)]
+
+
+@pytest.mark.parametrize(("narrow", "wide", "said"), WIDER)
+def test_what_is_wider_is_named_and_the_way_back_needs_nobody(
+    narrow: Authority, wide: Authority, said: list[str]
+) -> None:
+    assert says(narrow, wide) == said
+    assert says(wide, narrow) == []
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_what_is_only_different_needs_nobody(one: Authority, other: Authority) -> None:
+    assert says(one, other) == says(other, one) == []
+
+
+@pytest.mark.parametrize(("one", "other", "there", "back"), CROSSED)
+def test_what_reaches_elsewhere_is_named_in_both_directions(
+    one: Authority, other: Authority, there: str, back: str
+) -> None:
+    (forth,), (home,) = says(one, other), says(other, one)
+    assert there in forth
+    assert back in home
+
+
+def test_where_nothing_was_agreed_to_all_of_it_is_said() -> None:
+    whole = may(hosts("a.example"), triggers=(cron("0 9 * * *"),), plan=(fetch(STRIPE),))
+    assert says(None, whole) == [
+        "It may call http_fetch to a.example.",
+        "It uses the secret stripe_key at api.stripe.com.",
+        "It may spend 1 USD a day.",
+        "It starts once a day.",
+    ]
+    assert says(None, may()) == ["It may spend 1 USD a day."]
+    assert says(None, may(max_llm_tokens=300_000)) == [
+        "It may spend 1 USD a day.",
+        "It may use 300,000 tokens in one run.",
+    ]
+
+
+def test_each_addition_has_its_kind_and_its_place() -> None:
+    wide = may(
+        call(), plan=(fetch(STRIPE), step(account="work")), cost_cap_daily_usd=5, model="m",
+        triggers=(cron("@daily"), on("webhook")), write_policy="auto_confirm_safe",
+    )  # fmt: skip
+    assert [(one.kind, one.pointer) for one in additions(may(), wide)] == [
+        ("grant", "/grants"),
+        ("secret", "/plan/0/config/headers/Authorization"),
+        ("account", "/plan/1/config/account"),
+        ("spend", "/execution/cost_cap_daily_usd"),
+        ("start", "/triggers/0"),
+        ("start", "/triggers/1"),
+        ("write_policy", "/execution/write_policy"),
+        ("model", "/execution/model"),
+    ]
+
+
+def test_words_of_strangers_are_cut_and_hide_nothing() -> None:
+    (said,) = says(may(), may(Grant("x", {"to": "a\u202e\n" + "b" * 500})))
+    assert "\\u202e\\u000a" in said
+    assert len(said) < 200
+    assert said.isprintable()
+
+
+def test_the_table_is_long_enough() -> None:
+    assert len(WIDER) + len(ALIKE) + len(CROSSED) >= 60

@@ -1,0 +1,109 @@
+"""The answers of then: each once and in order, the last for good, and nothing outside unasked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.errors import Clash, Upstream
+from mainspring.gate.memory import RECORDED, Memory, in_order, reaches_out, remembered
+from mainspring.gate.turns import KeptTurn
+
+HASH = b"h"
+
+
+async def _nothing(ctx: Any, given: Any) -> None: ...
+
+
+def _capability(name: str = "look", write: Write | None = None, **hints: Any) -> Capability:
+    annotations = Annotations(**hints)
+    return Capability(name, name, {}, {}, _nothing, write, annotations)
+
+
+def _row(result: Any = None, *, attempt: int = 1, **more: Any) -> dict[str, Any]:
+    return {
+        "step": "s", "item": "", "attempt": attempt, "capability": "look", "outcome": "read",
+        "arguments_hash": HASH, "arguments": {"a": 1}, "error": None, "cost_usd": Decimal(0),
+        "at": None, "result": result, **more,
+    }  # fmt: skip
+
+
+def _memory(*rows: dict[str, Any], live: bool = True) -> Memory:
+    return Memory(live=live, answers=in_order(rows))
+
+
+def test_answers_come_in_their_order_and_the_last_stays() -> None:
+    memory = _memory(_row(1), _row(2))
+    found = [remembered(memory, _capability(), HASH, "perform") for _ in range(3)]
+    assert [one and (one.outcome, one.value) for one in found] == [
+        (RECORDED, 1), (RECORDED, 2), (RECORDED, 2),
+    ]  # fmt: skip
+    assert remembered(memory, _capability("other"), HASH, "perform") is None
+    assert remembered(memory, _capability(), b"else", "perform") is None
+    assert remembered(None, _capability(), HASH, "perform") is None
+
+
+def test_a_failure_that_was_made_good_is_not_told_again() -> None:
+    busy = Upstream("Not now.", code="busy").as_dict()
+    assert remembered(
+        _memory(_row(error=busy, outcome="failed"), _row(5, attempt=2)), _capability(), HASH,
+        "perform",
+    ).value == 5  # type: ignore[union-attr]  # fmt: skip
+    last = remembered(
+        _memory(_row(error=busy, outcome="failed")), _capability(), HASH, "perform"
+    )
+    assert last is not None
+    assert last.problem is not None
+    assert (last.problem.code, last.problem.retryable) == ("busy", False)
+
+
+def test_a_write_is_pretended_with_the_answer_of_then() -> None:
+    keeps = _capability(effect=Effect.KEEP)
+    done = remembered(_memory(_row({"id": 1}, outcome="kept")), keeps, HASH, "pretend")
+    assert done is not None
+    assert (done.outcome, done.value, done.arguments) == ("pretended", {"id": 1}, None)
+    idle = remembered(_memory(_row({"id": 1})), keeps, HASH, "pretend")
+    assert idle is not None
+    assert idle.outcome == RECORDED, "what changed nothing then is no deed now"
+    failed = _row(error=Upstream("x").as_dict(), outcome="failed")
+    assert remembered(_memory(failed), keeps, HASH, "pretend") is None
+
+    async def resolve(ctx: Any, given: Any) -> Any:
+        return given
+
+    sends = _capability(write=Write(preview=str, resolve=resolve), effect=Effect.SEND)
+    exact = remembered(_memory(_row({}, outcome="held")), sends, HASH, "pretend")
+    assert exact is not None
+    assert exact.arguments == {"a": 1}
+
+
+def test_only_what_stays_in_the_house_is_asked_where_nothing_else_may_be() -> None:
+    shut = _memory(live=False)
+    for outside in (
+        _capability("http_fetch"), _capability(asks_models=True), _capability(pin="x"),
+        _capability(opens=True), _capability(hosts=frozenset({"a.example"})),
+        _capability(price=lambda given: Decimal(1)), _capability(connected={"source": "fetch"}),
+    ):  # fmt: skip
+        assert reaches_out(outside)
+        with pytest.raises(Clash) as refused:
+            remembered(shut, outside, HASH, "perform")
+        assert (refused.value.code, refused.value.retryable) == ("not_recorded", False)
+        assert remembered(_memory(), outside, HASH, "perform") is None
+        assert remembered(shut, outside, HASH, "pretend") is None, "a write is pretended anyway"
+    assert remembered(shut, _capability("get_board"), HASH, "perform") is None
+
+
+def test_an_agent_is_known_by_its_task_and_its_own_place_comes_first() -> None:
+    def turn(material: bytes) -> dict[int, KeptTurn]:
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        return {0: KeptTurn(0, at, material, {}, 0, Decimal(0), 0)}
+
+    one, two = turn(b"m"), turn(b"m")
+    memory = Memory(talks={("a", "", "1"): one, ("b", "", "1"): two})
+    assert memory.talk(b"m", ("b", "", "1")) is two
+    assert memory.talk(b"m", ("renamed", "", "1")) is one
+    assert memory.talk(b"other", ("a", "", "1")) == {}

@@ -1,0 +1,90 @@
+"""Wishes reach the one thing that they are for, and settings are judged where they are given."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from mainspring.contracts.errors import Invalid
+from mainspring.recipes.codex.needs import Stage
+from mainspring.recipes.codex.shelf import Recipe
+from mainspring.recipes.codex.wishes import share_out
+from mainspring.recipes.entities.naming import free_name
+from mainspring.recipes.package import read_package
+from tests.kit.codex import automation, board
+
+SITE = {"name": "site", "type": "string", "label": "Which site"}
+
+
+def _stage(document: dict[str, Any]) -> Stage:
+    package, at = read_package(document), datetime(2026, 1, 1, tzinfo=UTC)
+    found = Recipe(uuid4(), "workspace", package, (str(package.version),), at, at)
+    return Stage(package.slug, uuid4(), found)
+
+
+def test_each_wish_goes_to_what_it_is_for() -> None:
+    stages = [_stage(board("sites")), _stage(automation("checker"))]
+    wishes = share_out(stages, "checker", {"board_name": "Shops", "name": "Mine"})
+
+    assert wishes == {
+        "sites": {"board_name": "Shops", "settings": {}},
+        "checker": {"name": "Mine", "settings": {}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("stages", "overrides", "place", "code"),
+    [
+        ([automation("checker")], {"board_name": "A"}, "/overrides/board_name", "override_unused"),
+        ([automation("checker")], {"roster": []}, "/overrides/roster", "override_unused"),
+        (
+            [board("a"), board("b"), automation("checker")],
+            {"board_name": "A"}, "/overrides/board_name", "override_unused",
+        ),
+        (
+            [automation("checker", settings=[SITE])],
+            {}, "/overrides/settings/site", "setting_needed",
+        ),
+        (
+            [automation("checker", settings=[SITE])],
+            {"settings": {"site": 3}}, "/overrides/settings/site", "type",
+        ),
+        (
+            [automation("checker", settings=[SITE])],
+            {"settings": {"site": "{{ secret }}"}}, "/overrides/settings/site",
+            "value_is_template",
+        ),
+        (
+            [automation("checker", settings=[{**SITE, "default": "a"}])],
+            {"settings": {"sites": "b"}}, "/overrides/settings/sites", "unknown_setting",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_at_its_place(
+    stages: list[Any], overrides: dict[str, Any], place: str, code: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        share_out([_stage(one) for one in stages], "checker", overrides)
+
+    assert [(one.pointer, one.code) for one in refused.value.findings] == [(place, code)]
+
+
+def test_settings_reach_everything_that_has_them() -> None:
+    stages = [
+        _stage(board("sites", settings=[{**SITE, "default": "a"}])),
+        _stage(automation("checker", settings=[SITE, {**SITE, "name": "more", "default": "m"}])),
+    ]
+    wishes = share_out(stages, "checker", {"settings": {"site": "b"}})
+
+    assert wishes["sites"]["settings"] == {"site": "b"}
+    assert wishes["checker"]["settings"] == {"site": "b", "more": "m"}
+
+
+def test_a_taken_name_gets_the_next_number() -> None:
+    assert free_name("A", []) == "A"
+    assert free_name("A", ["A", "A (2)"]) == "A (3)"
+    long = "x" * 200
+    assert free_name(long, [long]) == "x" * 196 + " (2)"

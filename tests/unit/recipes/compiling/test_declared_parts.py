@@ -1,0 +1,165 @@
+"""The parts of a declarative integration: templates as data, answers as written, pages in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mainspring.contracts.context import HttpResponse
+from mainspring.contracts.errors import Upstream
+from mainspring.contracts.limits import Limits
+from mainspring.gate.ingestion.declared_answers import items_of, next_link, read_answer, value_at
+from mainspring.gate.ingestion.declared_paging import asked_for, following, highest
+from mainspring.gate.ingestion.declared_reading import Standing, standing_of
+from mainspring.gate.ingestion.declared_templates import read_template
+
+LIMITS = Limits()
+HERE = "https://a.example/items?x=1"
+
+
+def rendered(template: str, item: str) -> str:
+    answer = read_answer(item.encode(), LIMITS)
+    made, findings = read_template(template, "")
+    assert findings == []
+    return made.render(answer.value, answer.spelt)
+
+
+@pytest.mark.parametrize(
+    ("template", "item", "text"),
+    [
+        ("${{price}}", '{"price": 0.10}', "$0.10"),
+        ("$${{p}}$", '{"p": 12345678901234567890.5}', "$$12345678901234567890.5$"),
+        ("{{n}}", '{"n": 1e400}', "1e400"),
+        ("{{n}}", '{"n": 123456789012345678901234567890}', "123456789012345678901234567890"),
+        ("{{ a.b }}", '{"a": {"b": -1.50E+3}}', "-1.50E+3"),
+        ("{{a}}|{{b}}|{{c}}|{{d}}", '{"a": true, "b": false, "c": null}', "true|false|null|"),
+        ("{{list.1.x}}", '{"list": [{}, {"x": "second"}]}', "second"),
+        ("{{list.9}}{{list.x}}", '{"list": [1]}', ""),
+        ("{{all}}", '{"all": {"a": [1.10, "\\u00e9", null]}}', '{"a":[1.10,"é",null]}'),
+        ("{{a}}", '{"a": "{{b}} {% x %} ${b}", "b": "never"}', "{{b}} {% x %} ${b}"),
+        ("{{@id}}/{{#text}}/{{x-y}}", '{"@id": "1", "#text": "2", "x-y": "3"}', "1/2/3"),
+        ("{one} }", "{}", "{one} }"),
+    ],
+)
+def test_values_come_out_as_they_were_written(template: str, item: str, text: str) -> None:
+    assert rendered(template, item) == text
+
+
+@pytest.mark.parametrize(
+    ("item", "lacks"),
+    [
+        ({"a": {"b": 1}}, None),
+        ({"a": {"b": 0}}, None),
+        ({"a": {"b": False}}, None),
+        ({"a": {"b": ""}}, "a.b"),
+        ({"a": {"b": None}}, "a.b"),
+        ({"a": {"b": []}}, "a.b"),
+        ({"a": 1}, "a.b"),
+        ("text", "a.b"),
+        (None, "a.b"),
+    ],
+)
+def test_an_item_is_known_by_something(item: Any, lacks: str | None) -> None:
+    template, _ = read_template("{{a.b}}", "")
+    found = template.lacks(item)
+    assert (None if found is None else str(found)) == lacks
+
+
+@pytest.mark.parametrize(
+    ("header", "there"),
+    [
+        (None, None),
+        ("", None),
+        ('<https://a.example/2>; rel="next"', "https://a.example/2"),
+        ('</2?a=b>;REL=next;title="x, y; z"', "https://a.example/2?a=b"),
+        ('<?page=1>; rel="prev", <?page=3>; rel="last next"', "https://a.example/items?page=3"),
+        ('<?page=1>; title="rel=next"', None),
+        ("<<>>;;;,,, rel=next", None),
+        ("<a>" + "; x" * 5_000, None),
+    ],
+)
+def test_links_are_read(header: str | None, there: str | None) -> None:
+    assert next_link(header, HERE) == there
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["https://b.example/", "http://a.example/", "//b.example/", "https://a.example:444/",
+     "https://me@a.example/", "javascript:x"],
+)  # fmt: skip
+def test_a_link_leads_nowhere_else(link: str) -> None:
+    with pytest.raises(Upstream) as refused:
+        next_link(f"<{link}>; rel=next", HERE)
+    assert refused.value.code == "link_elsewhere"
+
+
+def after(paging: dict[str, Any], body: str, found: int, place: Any = None, **headers: str) -> Any:
+    response = HttpResponse(200, headers, b"", HERE)
+    return following(paging, place, response, read_answer(body.encode(), LIMITS), found, LIMITS)
+
+
+def test_what_the_next_page_is() -> None:
+    cursor = {"kind": "cursor", "next": "$.meta.next", "param": "c"}
+    for body in ('{"meta": {"next": null}}', "{}", "[]", '{"meta": {"next": ""}}', "3"):
+        assert after(cursor, body, 5) is None, body
+    assert after(cursor, '{"meta": {"next": 12345678901234567890.10}}', 0) == {
+        "cursor": "12345678901234567890.10"
+    }
+    for body in ('{"meta": {"next": [1]}}', '{"meta": {"next": true}}'):
+        with pytest.raises(Upstream):
+            after(cursor, body, 5)
+    by_page = {"kind": "page", "param": "p", "start": 0}
+    assert after(by_page, "{}", 3) == {"page": 1}
+    assert after(by_page, "{}", 3, {"page": 7}) == {"page": 8}
+    assert after(by_page, "{}", 0) is None
+    sized = {**by_page, "size_param": "n", "size": 5}
+    assert after(sized, "{}", 5) == {"page": 1}
+    assert after(sized, "{}", 4) is None
+    assert after({"kind": "link"}, "{}", 1, link="<?b=2>; rel=next") == {
+        "url": "https://a.example/items?b=2"
+    }
+
+
+def test_what_a_request_asks_for() -> None:
+    given = {"paging": {"kind": "page", "param": "p", "size_param": "n", "size": 5},
+             "cursor": {"field": "$.t", "param": "since"}}  # fmt: skip
+    assert asked_for(given, None, None).params == {"p": 1, "n": 5}
+    assert asked_for(given, {"page": 4}, "9").params == {"p": 4, "n": 5, "since": "9"}
+    linked = {"paging": {"kind": "link"}, "query": {"key": "x"}}
+    asked = asked_for(linked, {"url": "https://a.example/i?b=2&key=%5Bsecret%5D&c=#f"}, "9")
+    assert (asked.url, asked.params) == ("https://a.example/i?b=2&c=", {})
+
+
+def test_the_highest_counts_as_a_number_or_as_text() -> None:
+    answer = read_answer(b'[{"t": 9}, {"t": 10.50}, {"t": true}, {"t": {}}, {}]', LIMITS)
+    assert highest(None, answer.value, answer, "$.t", LIMITS) == "10.50"
+    assert highest("11", answer.value, answer, "$.t", LIMITS) == "11"
+    dates = read_answer(b'[{"t": "2026-01-02"}, {"t": "2026-01-01"}]', LIMITS)
+    assert highest("2026", dates.value, dates, "$.t", LIMITS) == "2026-01-02"
+    assert highest("1e999999999", answer.value, answer, "$.t", LIMITS) == "1e999999999"
+
+
+def test_answers_are_bounded() -> None:
+    wild = read_answer(b'{"a": {"b": {"c": [1, 2]}}}', LIMITS)
+    assert items_of(wild, "$.a.b.c[*]", LIMITS) == [1, 2]
+    assert value_at(wild, "$.nowhere", LIMITS) is None
+    with pytest.raises(Upstream):
+        items_of(read_answer(f"[{'[1],' * 60_000}[1]]".encode(), LIMITS), "$..*", LIMITS)
+    twice = read_answer(b'\xef\xbb\xbf{"a": 1, "a": 2, "n": "\\u0000"}', LIMITS)
+    assert twice.value == {"a": 2, "n": "\0"}
+    for bad in (b"", b"{", b'{"a": 1, "a": NaN}', b"\xff", b"[" * 70 + b"]" * 70, b"9" * 500):
+        with pytest.raises(Upstream):
+            read_answer(bad, LIMITS)
+
+
+def test_where_a_reading_stands_is_kept_and_found_again() -> None:
+    middle = Standing({"page": 3}, "5", "9", {"If-None-Match": "x"}, None)
+    kept = middle.as_cursor("s")
+    assert standing_of(kept, "s", "1") == middle
+    ended = middle.ended()
+    assert ended == Standing(since="9", tags={"If-None-Match": "x"})
+    assert standing_of(ended.as_cursor("s"), "s", None) == ended
+    assert standing_of(ended.as_cursor("s"), "another", None) == Standing(since="9")
+    assert standing_of(None, "s", "1") == Standing(since="1")
+    assert middle.again() == Standing(since="5")
