@@ -19,14 +19,18 @@ from typing import Any, Final
 from uuid import UUID
 
 from mainspring.contracts.ids import new_id
+from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.recipes.codex.starters import read_starters
 from mainspring.runs.arrivals import Request
 from mainspring.settings import Settings
+from mainspring.store.database import Database
 from mainspring.triggers.scheduler import Scheduler
-from mainspring.wiring import House, open_house
+from mainspring.wiring import House, build_house, prepare
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.sealing import connection_drawer
 from mainspring.workspace.states import activate
+from tests.kit.agents import FINAL, calls
 from tests.kit.api import served
 from tests.kit.boards import Boards, Row
 from tests.kit.capabilities import Outside
@@ -39,9 +43,8 @@ from tests.kit.doubles.gmail import GmailDouble, gmail_double
 from tests.kit.doubles.google import TOKEN as GOOGLE_TOKEN
 from tests.kit.events import match_all
 from tests.kit.house import Bench
-from tests.kit.model_server import Answer, Call, ModelServer, model_server
+from tests.kit.provider import FakeModels
 
-KEY: Final = "sk-a-key-that-nobody-sees-again"
 ACCOUNTS: Final = {"gmail": GOOGLE_TOKEN, "calendar": GOOGLE_TOKEN, "github": GITHUB_TOKEN}
 _DUE = "SELECT min(next_due_at) FROM triggers WHERE automation_id = $1 AND next_due_at IS NOT NULL"
 _LATEST = "SELECT id FROM runs WHERE automation_id = $1 ORDER BY id DESC LIMIT 1"
@@ -67,6 +70,31 @@ class Installed:
 
 
 @dataclass(slots=True)
+class Readers(FakeModels):
+    """Models that answer by what they are given to read, and know nothing else.
+
+    They stand where the clients of providers would: loading one of those takes longer than all
+    stories together.
+    """
+
+    # A piece of the text that is read, and the answer to it; each is given once.
+    answers: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How often they were asked."""
+        return len(self.requests)
+
+    async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
+        read = str(request.messages)
+        known = [entry for entry in self.answers if entry[0] in read]
+        assert known, f"nobody has said what is answered to {read}"
+        self.answers.remove(known[0])
+        self.script.append(calls((FINAL, known[0][1])))
+        return await FakeModels.complete(self, request, key=key)
+
+
+@dataclass(slots=True)
 class Shop:
     """The house, the doubles around it, and its owner."""
 
@@ -76,7 +104,7 @@ class Shop:
     gmail: GmailDouble
     calendar: CalendarDouble
     market: MarketDouble
-    models: ModelServer
+    models: Readers
 
     @property
     def house(self) -> House:
@@ -101,14 +129,16 @@ class Shop:
         await self.activate(automation_id)
         return Installed(automation_id, boards)
 
-    async def lead_to(self, slug: str, host: str, double: MarketDouble) -> None:
-        """The same recipe for a double: what it says of its host stands for that one.
+    async def led_to(self, slug: str, host: str, double: MarketDouble) -> str:
+        """The same recipe with a double in place of its host, published by the workspace itself.
 
-        The workspace publishes it under its own name, so that it is found before the starter.
+        Answers its slug, which is another one: nobody publishes under the slug of a starter.
         """
         (starter,) = read_starters().known[slug].packages
         written = json.dumps(starter.document).replace(f"https://{host}", double.url)
-        await self.call("publish_recipe", package=json.loads(written.replace(host, double.pair)))
+        package = {**json.loads(written.replace(host, double.pair)), "slug": f"{slug}-here"}
+        await self.call("publish_recipe", package=package)
+        return str(package["slug"])
 
     async def activate(self, automation_id: UUID) -> None:
         words = await self.house.registry.of(self.house.workspace_id)
@@ -169,11 +199,6 @@ class Shop:
         found = await self.house.database.fetch(_WRITTEN, made.id, brought_by)
         return [dict(row) for row in found]
 
-    @staticmethod
-    def answer(value: Mapping[str, Any], when: str = "") -> Answer:
-        """The model's answer; ``when`` is a piece of the text that it is asked about."""
-        return Answer(calls=(Call("final_answer", value),), when=when)
-
     async def put_away(self) -> None:
         """Nothing of an earlier story goes off in the next one."""
         found = await self.house.database.fetch("SELECT id FROM automations WHERE state = 'active'")
@@ -197,6 +222,26 @@ async def _connect(house: House) -> None:
 
 
 @asynccontextmanager
+async def _open_house(settings: Settings, models: Readers) -> AsyncIterator[House]:
+    """The whole product, which asks these models."""
+    database = await Database.open(settings)
+    house = build_house(settings, Limits(), None, database, models=models)
+    try:
+        await prepare(house)
+        yield house
+    finally:
+        if house.workshop is not None:
+            await house.workshop.aclose()
+        await house.gate.aclose()
+        await house.waker.aclose()
+        await house.outside.aclose()
+        await house.providers.aclose()
+        await house.egress.aclose()
+        await house.blobs.aclose()
+        await database.close()
+
+
+@asynccontextmanager
 async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
     """The whole product over a database of its own, with a worker in it, until the block ends."""
     async with AsyncExitStack() as stack:
@@ -205,21 +250,19 @@ async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
         gmail = await stack.enter_async_context(gmail_double())
         calendar = await stack.enter_async_context(calendar_double())
         market = await stack.enter_async_context(market_double())
-        models = await stack.enter_async_context(model_server([], key=KEY))
         settings = Settings(
             home=home, database_url=url, poll_seconds=0.2, stop_seconds=1.0, lease_seconds=12.0,
             heartbeat_seconds=0.5, script_warm=0,
             egress_allow=frozenset(
-                one.pair for one in (web, github, gmail, calendar, market, models)
+                one.pair for one in (web, github, gmail, calendar, market)
             ),
             integration_urls={
                 "github": github.url, "gmail": gmail.url, "calendar": calendar.url
             },
         )  # fmt: skip
-        house = await stack.enter_async_context(open_house(settings))
+        models = Readers()
+        house = await stack.enter_async_context(_open_house(settings, models))
         bench = Bench(house, Outside())
         await _connect(house)
-        shop = Shop(bench, web, github, gmail, calendar, market, models)
-        await shop.call("connect_model", name="anthropic", base_url=models.url, key=KEY)
         await stack.enter_async_context(bench.worker())
-        yield shop
+        yield Shop(bench, web, github, gmail, calendar, market, models)

@@ -24,7 +24,6 @@ BRAIN: Final[Schema] = {
     "also what is meant when it is left out.",
     **ID,
 }
-ONE_OF: Final = {"oneOf": [{"required": ["slug"]}, {"required": ["id"]}]}
 
 BRIEFLY: Final = thing(
     {"id": ID, "slug": TEXT, "name": TEXT, "kind": {"enum": KINDS}, "version": TEXT},

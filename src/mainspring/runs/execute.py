@@ -247,21 +247,10 @@ class Execution:
                 return False, None
         except Problem as problem:
             self._fail(step, item, _next(before), 0, problem)
-        if self.memory is not None and step.action is not None and step.action.asks:
-            then = self.memory.steps.get((step.step_id, item))
-            if then is not None:
-                return True, self._answered_then(step, item, _next(before), then)
         if step.budget_cap_usd is None:
             return True, await self._attempts(step, scope, item, before)
         async with self._bounded(step, step.budget_cap_usd):
             return True, await self._attempts(step, scope, item, before)
-
-    def _answered_then(self, step: ProgramStep, item: str, attempt: int, then: StepThen) -> Any:
-        """What a person answered in the run that is rehearsed; nobody is asked again."""
-        if then.error is not None:
-            self._fail(step, item, attempt, 0, from_dict(dict(then.error)))
-        self._succeed(step, item, attempt, 0, then.output)
-        return then.output
 
     @asynccontextmanager
     async def _bounded(self, step: ProgramStep, cap: Decimal) -> AsyncIterator[None]:
@@ -360,10 +349,24 @@ class Execution:
         if over is not None:
             raise over
         value, text = checked(attempt, returned)
+        then = self._answered_then(step, item)
+        if then is not None:
+            value, text = then.output, None
         if isinstance(value, Wait):
             return await self._wait(step, item, number, value)
         self._succeed(step, item, number, self._since(began), value, text)
         return value
+
+    def _answered_then(self, step: ProgramStep, item: str) -> StepThen | None:
+        """What a person answered in the run that is rehearsed; nobody is asked again."""
+        if self.memory is None or step.action is None or not step.action.asks:
+            return None
+        then = self.memory.steps.get((step.step_id, item))
+        if then is not None and then.error is not None:
+            problem = from_dict(dict(then.error))
+            problem.retryable = False
+            raise problem
+        return then
 
     async def _wait(self, step: ProgramStep, item: str, number: int, wait: Wait) -> Any:
         if wait.until <= self.engine.clock.now() or self.memory is not None:

@@ -10,9 +10,7 @@ from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.rows import ClaimedRun
 
 
-def run_facts(
-    run: ClaimedRun, version: LoadedVersion, memory: Memory | None = None
-) -> RunFacts:
+def run_facts(run: ClaimedRun, version: LoadedVersion, memory: Memory | None = None) -> RunFacts:
     """The fixed namespace ``run.*`` of a claimed run.
 
     One that rehearses another is told what that one was told: which run it is, when it began

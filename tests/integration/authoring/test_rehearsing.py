@@ -19,6 +19,7 @@ from mainspring.contracts.errors import Denied, Invalid, Missing
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
+from mainspring.gate.run_tokens import find_pass
 from mainspring.runs.arrivals import Request
 from mainspring.runs.history import list_runs
 from mainspring.runs.retention import expire_runs
@@ -105,9 +106,7 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
     async with bench.worker():
         for orders in (30, 60, 130):
             shop.orders = orders
-            made = await bench.house.dispatcher.dispatch(
-                Request(desk.space, saved.automation_id)
-            )
+            made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
             run = await bench.until(made.run_id)
             assert run["status"] == "succeeded", run["error"]
         # What the shop says now would hide everything.
@@ -142,56 +141,61 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
     assert shop.asked == asked
     assert dict(await database.fetchrow(COUNTS) or {}) == before
     assert await desk.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]}) == told
-    rehearsal_id = UUID(told["rehearsal_id"])
-    async with database.acquire() as connection:
+    await _counts_for_nothing(bench, told)
+    await _goes_with_its_runs(bench, UUID(told["rehearsal_id"]))
+
+
+async def _counts_for_nothing(bench: Bench, told: Any) -> None:
+    desk, one = Desk(bench), UUID(told["automation_id"])
+    async with bench.house.database.acquire() as connection:
         shown = await list_runs(connection, desk.space)
-        tried = await list_runs(connection, desk.space, rehearsal_id=rehearsal_id)
-        automation = await read_automation(connection, desk.space, saved.automation_id)
-    assert len(shown) == 3
-    assert {run["mode"] for run in shown} == {"live"}
+        tried = await list_runs(connection, desk.space, rehearsal_id=UUID(told["rehearsal_id"]))
+        automation = await read_automation(connection, desk.space, one)
+    assert [run["mode"] for run in shown] == ["live"] * 3
     assert [run["mode"] for run in tried] == ["dry_run"] * 2
     assert automation["last_run"]["id"] == shown[0]["id"]
-    stranger = Desk(
-        bench, Visitor(Actor(new_id(), "member", FIRST_MEMBER, role=Role.OWNER))
-    )
+    stranger = Desk(bench, Visitor(Actor(new_id(), "member", FIRST_MEMBER, role=Role.OWNER)))
     with pytest.raises(Missing):
         await stranger.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]})
     with pytest.raises(Missing):
-        await stranger.call("rehearse_automation", {"automation_id": one})
+        await stranger.call("rehearse_automation", {"automation_id": told["automation_id"]})
 
-    # It goes with its runs.
-    await expire_runs(database, bench.house.clock.now() + timedelta(days=2))
+
+async def _goes_with_its_runs(bench: Bench, rehearsal_id: UUID) -> None:
+    database, later = bench.house.database, bench.house.clock.now() + timedelta(days=2)
+    await expire_runs(database, later)
     assert await database.fetchval("SELECT count(*) FROM rehearsals") == 2
-    await database.execute("DELETE FROM calls")
-    await database.execute("DELETE FROM steps")
+    for table in ("calls", "steps"):
+        await database.execute(f"DELETE FROM {table}")
     await database.execute("DELETE FROM runs WHERE rehearsal_id = $1", rehearsal_id)
-    await expire_runs(database, bench.house.clock.now() + timedelta(days=2))
+    await expire_runs(database, later)
     assert await database.fetchval("SELECT count(*) FROM rehearsals") == 1
 
 
-async def test_samples_and_what_no_record_answers(outward: Outward) -> None:
-    bench, shop, pair = outward
-    desk, database = Desk(bench), bench.house.database
+def _sampled(pair: str, path: str, condition: str, *more: Any) -> dict[str, Any]:
     shape = {"type": "object", "properties": {"above": {"type": "integer", "default": 10}}}
+    return document(
+        step("read", "http_fetch", {"url": f"http://{pair}/{path}"}),
+        step("tell", "test.mail", {"mark": "{{ trigger.who }} {{ run.trigger_type }}"},
+             when=f"{{{{ read.json.orders {condition} inputs.above }}}}"),
+        *more, name="sampled", inputs={"schema": shape},
+    )  # fmt: skip
 
-    def plan(path: str, condition: str) -> dict[str, Any]:
-        return document(
-            step("read", "http_fetch", {"url": f"http://{pair}/{path}"}),
-            step("nap", "delay", {"seconds": 86_400}),
-            step("tell", "test.mail", {"mark": "{{ trigger.who }} {{ run.trigger_type }}"},
-                 when=f"{{{{ read.json.orders {condition} inputs.above }}}}"),
-            name="sampled", inputs={"schema": shape},
-        )  # fmt: skip
 
-    saved = await bench.save(plan("a", ">"))
-    one = str(saved.automation_id)
+async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
+    outward: Outward,
+) -> None:
+    bench, _, pair = outward
+    desk, database = Desk(bench), bench.house.database
+    plan = _sampled(pair, "a", ">")
+    one = str((await bench.save(plan)).automation_id)
     for wrong, pointer in (
         ({"samples": [{"inputs": {"above": 1}}, {"inputs": {"above": "x"}}]},
          "/samples/1/inputs/above"),
         ({"samples": [{"inputs": {"abov": 1}}]}, "/samples/0/inputs/abov"),
         ({"samples": []}, "/samples"),
         ({"candidate": {"version": 1, "definition": {}}}, "/candidate"),
-        ({"candidate": {"definition": {**plan("a", ">"), "plan": [step("x", "nowhere")]}}},
+        ({"candidate": {"definition": {**plan, "plan": [step("x", "nowhere")]}}},
          "/candidate/definition/plan/0/action"),
     ):  # fmt: skip
         with pytest.raises(Invalid) as refused:
@@ -200,45 +204,42 @@ async def test_samples_and_what_no_record_answers(outward: Outward) -> None:
     for missing in ({"version": 9}, {"proposal_id": str(new_id())}, {"consent_id": str(new_id())}):
         with pytest.raises(Missing):
             await desk.call("rehearse_automation", {"automation_id": one, "candidate": missing})
-    assert await database.fetchval("SELECT count(*) FROM rehearsals") == 0, "nothing stays of it"
-    assert await database.fetchval("SELECT count(*) FROM runs") == 0
-
-    shop.orders = 20
-    given = {"automation_id": one, "candidate": {"definition": plan("b", "<")}}
-    samples = [{"payload": {"who": "Ada"}}, {"inputs": {"above": 40}, "payload": {"who": "Bob"}}]
+    given = {"automation_id": one, "samples": [{"inputs": {}}]}
     viewer = Desk(bench, await member(database, desk.space, Role.VIEWER))
+    with pytest.raises(Denied):
+        await viewer.call("rehearse_automation", given)
     operator = Desk(bench, await member(database, desk.space, Role.OPERATOR))
-    client = Desk(bench, Visitor(replace(desk.visitor.actor, kind="client")))
     with pytest.raises(Denied):
-        await viewer.call("rehearse_automation", {"automation_id": one, "samples": samples})
+        await operator.call("rehearse_automation", {**given, "candidate": {"definition": plan}})
+    # Whoever is not the owner lets the owner's secrets go nowhere else.
+    await bench.house.vault.set(bench.drawer, "token", "s3cr3t-value-42")
+    leak = step("leak", "http_fetch", {
+        "url": f"http://{pair}/", "headers": {"Authorization": "{{ secrets.token }}"},
+    })  # fmt: skip
+    editor = Desk(bench, await member(database, desk.space, Role.EDITOR))
     with pytest.raises(Denied):
-        await operator.call("rehearse_automation", {**given, "samples": samples})
-    async with bench.worker():
-        alone = await operator.call(
-            "rehearse_automation", {"automation_id": one, "samples": samples}
-        )
-        told = await desk.call("rehearse_automation", {**given, "samples": samples})
-        made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
-        await bench.until(made.run_id, "waiting")
-        await database.execute("UPDATE runs SET due_at = now() WHERE id = $1", made.run_id)
-        await database.execute("UPDATE steps SET until = now() WHERE status = 'waiting'")
-        bench.house.waker.wake("mainspring_runs")
-        await bench.until(made.run_id)
-        closed = await client.call("rehearse_automation", {**given, "live_reads": False})
-        asked = shop.asked
-        wider = plan("a", ">")
-        wider["plan"].append(step("more", "test.echo", {"x": 1}))
-        wider["plan"][0]["config"]["url"] = f"http://{pair}/c"
-        unagreed = {"automation_id": one, "candidate": {"definition": wider}}
-        careful = await client.call("rehearse_automation", unagreed)
-        with pytest.raises(Denied, match="agreed"):
-            await client.call("rehearse_automation", {**unagreed, "live_reads": True})
-        assert shop.asked == asked, "what nobody agreed to reaches nobody"
+        await editor.call("rehearse_automation", {
+            **given, "candidate": {"definition": _sampled(pair, "a", ">", leak)},
+        })  # fmt: skip
+    for table in ("rehearsals", "runs"):
+        assert await database.fetchval(f"SELECT count(*) FROM {table}") == 0
 
+
+async def test_samples_are_run_by_what_is_tried_and_by_what_is_in_force(outward: Outward) -> None:
+    bench, shop, pair = outward
+    desk, shop.orders = Desk(bench), 20
+    one = str((await bench.save(_sampled(pair, "a", ">"))).automation_id)
+    samples = [{"payload": {"who": "Ada"}}, {"inputs": {"above": 40}, "payload": {"who": "Bob"}}]
+    given = {"automation_id": one, "samples": samples}
+    operator = Desk(bench, await member(bench.house.database, desk.space, Role.OPERATOR))
+    async with bench.worker():
+        alone = await operator.call("rehearse_automation", given)
+        candidate = {"definition": _sampled(pair, "b", "<")}
+        told = await desk.call("rehearse_automation", {**given, "candidate": candidate})
     assert "with nothing to compare them with" in alone["summary"]
     assert [one["then"] for one in alone["firings"]] == [None, None]
     marks = [
-        [deed["arguments"]["mark"] for deed in (firing[side] or {"deeds": []})["deeds"]]
+        [deed["arguments"]["mark"] for deed in firing[side]["deeds"]]
         for firing in told["firings"] for side in ("then", "now")
     ]  # fmt: skip
     assert marks == [["Ada manual"], [], [], ["Bob manual"]]
@@ -248,13 +249,77 @@ async def test_samples_and_what_no_record_answers(outward: Outward) -> None:
     assert told["firings"][0]["now"]["live"] == [
         {"step": "read", "capability": "http_fetch", "cost_usd": "0"}
     ]
-    [firing] = closed["firings"]
-    assert (firing["now"]["status"], firing["now"]["reason"]) == ("failed", "not_recorded")
-    assert "live_reads" in (await bench.read(UUID(firing["now"]["run_id"])))["error"]["suggestion"]
-    assert firing["now"]["live"] == []
-    assert (careful["live_reads"], careful["firings"][0]["now"]["reason"]) == (
-        False, "not_recorded",
+
+
+async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
+    bench, shop, pair = outward
+    desk = Desk(bench)
+    client = Desk(bench, Visitor(replace(desk.visitor.actor, kind="client")))
+    saved = await bench.save(_sampled(pair, "a", ">"))
+    one = str(saved.automation_id)
+    wider = {"definition": _sampled(pair, "c", ">", step("more", "test.echo", {"x": 1}))}
+    other = {"definition": _sampled(pair, "b", ">")}
+    async with bench.worker():
+        made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
+        await bench.until(made.run_id)
+        asked = shop.asked
+        shut = await client.call(
+            "rehearse_automation", {"automation_id": one, "candidate": other, "live_reads": False}
+        )
+        careful = await client.call(
+            "rehearse_automation", {"automation_id": one, "candidate": wider}
+        )
+        with pytest.raises(Denied, match="agreed"):
+            await client.call(
+                "rehearse_automation",
+                {"automation_id": one, "candidate": wider, "live_reads": True},
+            )
+        assert shop.asked == asked
+        wanted = await desk.call(
+            "rehearse_automation", {"automation_id": one, "candidate": wider, "live_reads": True}
+        )
+        assert shop.asked == asked + 1, "a person may want it all the same"
+    for told in (shut, careful):
+        [firing] = told["firings"]
+        assert told["live_reads"] is False
+        assert (firing["now"]["status"], firing["now"]["reason"]) == ("failed", "not_recorded")
+        assert firing["now"]["live"] == []
+        run = await bench.read(UUID(firing["now"]["run_id"]))
+        assert "live_reads" in run["error"]["suggestion"]
+    assert [one["capability"] for one in wanted["firings"][0]["now"]["live"]] == ["http_fetch"]
+
+
+async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench: Bench) -> None:
+    desk, database = Desk(bench), bench.house.database
+    plan = document(
+        step("ask", "approval", {"title": "Shall we?", "on_decline": "continue"}),
+        step("mail", "test.mail", {"mark": "{{ ask.approved }} {{ run.id }}"}),
+        name="asks",
     )  # fmt: skip
+    saved = await bench.save(plan)
+    slow = {**plan, "plan": [step("nap", "delay", {"seconds": 86_400}), *plan["plan"]]}
+    given = {"automation_id": str(saved.automation_id), "candidate": {"definition": slow}}
+    async with bench.worker():
+        made = await bench.house.dispatcher.dispatch(Request(desk.space, saved.automation_id))
+        await bench.until(made.run_id, "waiting")
+        question = await database.fetchval("SELECT id FROM approvals")
+        await desk.call("answer_approval", {"approval_id": str(question), "decision": "declined"})
+        await bench.until(made.run_id)
+        await database.execute(
+            "INSERT INTO runs (workspace_id, id, automation_id, version, trigger_type, queue, "
+            "status, reason, outcome, finished_at) VALUES ($1, $2, $3, 1, 'schedule', 'fast', "
+            "'skipped', 'paused', 'failed', now())",
+            desk.space, new_id(), saved.automation_id,
+        )  # fmt: skip
+        told = await desk.call("rehearse_automation", given)
+    assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
+    asked, skipped = told["firings"]
+    question_put, deed = asked["now"]["deeds"]
+    assert question_put["capability"] == "approval.ask"
+    assert deed["arguments"] == {"mark": f"false {made.run_id}"}
+    assert (skipped["now"], skipped["then"]["status"]) == (None, "skipped")
+    assert skipped["note"] == "It was not started then: The automation is paused."
+    assert await database.fetchval("SELECT count(*) FROM approvals") == 1
 
 
 async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record(
@@ -361,3 +426,45 @@ async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None
     assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
     assert told["firings"][0]["now"]["recorded"] == 2
     assert (seen[0], seen[-1], next(counted)) == ((1, 2), (1, 2), 3)
+
+
+async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_alike(
+    bench: Bench,
+) -> None:
+    counted, houses, seen = itertools.count(1), list[Bench](), list[Any]()
+
+    async def count(ctx: CallContext, given: Mapping[str, Any]) -> Any:
+        return {"n": next(counted)}
+
+    async def work(ctx: StepContext) -> Any:
+        gate = houses[0].house.gate
+        held = await find_pass(bench.house.database, (await ctx.start()).token)
+        assert held is not None
+        visitor = Visitor(held.actor, held=held)
+        said = [(await gate.serve(visitor, "test.count", {}))["n"] for _ in range(2)]
+        seen.append((said, {grant.capability for grant in held.posture.grants}))
+        await gate.serve(visitor, "test.mail", {"mark": "m"})
+        return {"ok": True}
+
+    words = (
+        asking(work, "test.a", uses=("test.count", "test.mail")),
+        asking(work, "test.b", uses=("test.count", "test.mail", "test.echo")),
+        capability("test.count", count),
+    )
+    async with agents_bench(bench, None, *words) as one:
+        houses.append(one)
+        saved = await one.save(document(step("a", "test.a")))
+        other = {"definition": document(step("renamed", "test.b"))}
+        async with one.worker():
+            made = await one.house.dispatcher.dispatch(
+                Request(one.house.workspace_id, saved.automation_id)
+            )
+            assert (await one.until(made.run_id))["drafts"] == 1
+            told = await Desk(one).call(
+                "rehearse_automation",
+                {"automation_id": str(saved.automation_id), "candidate": other},
+            )
+    assert [said for said, _ in seen] == [[1, 2], [1, 2]]
+    assert [grants - {"test.count", "test.mail"} for _, grants in seen] == [set(), {"test.echo"}]
+    assert (told["otherwise"], next(counted)) == (0, 3), told["firings"]
+    assert await bench.house.database.fetchval("SELECT count(*) FROM drafts") == 1

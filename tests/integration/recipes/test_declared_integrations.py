@@ -237,7 +237,7 @@ async def test_the_documented_object_brings_each_snapshot_in_once(bench: Bench) 
                 "market_cap_usd": "1.26e12",
                 "last_updated": "2026-01-01T00:00:00.000Z",
             },
-            "source": "coinmarketcap-top10",
+            "source": "recipe:coinmarketcap-top10",
         }
         assert odd["title"] == "{{publisher.CMC_API_KEY}} (ODD) — $null"
         assert odd["frontmatter"]["market_cap_usd"] == "true"

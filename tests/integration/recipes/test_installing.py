@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -16,7 +17,7 @@ from tests.kit.codex import Codex, automation, board, bundle, needs, says
 from tests.kit.house import Bench
 from tests.kit.neighbours import NEIGHBOUR
 
-ON_BOARD = {
+ON_BOARD: dict[str, Any] = {
     "dependencies": [needs("sites", **{"as": "board"})],
     "plan": [says("{{ install.board.id }} is {{ install.board.name }}")],
 }
@@ -121,6 +122,7 @@ async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: B
         "WHERE a.id = $1",
         UUID(made["id"]),
     )
+    assert kept is not None
     output = kept["document"]["plan"][0]["config"]["output"]
     assert output == f"{sites['id']} is Sites"
 
@@ -167,6 +169,7 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
         "ON t.automation_id = a.id WHERE a.id = $1",
         UUID(made["id"]),
     )
+    assert row is not None
     assert (row["state"], row["next_due_at"]) == ("archived", None)
     assert (await _refused(codex, "uninstall_recipe", entity_id=made["id"])).code == "uninstalled"
     assert (await _refused(codex, "upgrade_recipe", entity_id=made["id"],

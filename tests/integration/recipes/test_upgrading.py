@@ -10,8 +10,9 @@ import pytest
 
 from mainspring.contracts.errors import Clash, Problem
 from mainspring.recipes.package.signing import new_key, signed
+from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.boards import Boards
-from tests.kit.codex import Codex, automation, board, bundle, needs, says
+from tests.kit.codex import Codex, automation, board, bundle, needs, recipe, says
 from tests.kit.house import Bench
 
 
@@ -123,7 +124,7 @@ async def test_what_people_changed_stands_in_the_way_unless_it_may_go(bench: Ben
 
 async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Bench) -> None:
     codex, database = Codex(bench.house), bench.house.database
-    capped = {"definition": {"execution": {"cost_cap_daily_usd": 2}}}
+    capped: dict[str, Any] = {"definition": {"execution": {"cost_cap_daily_usd": 2}}}
     await codex.publish(_checker("1.0.0", **capped))
     made = (await codex.apply("checker", name="Ours"))["created"]
     space, own = bench.house.workspace_id, UUID(made["id"])
@@ -143,6 +144,7 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
     assert (narrower["state"], narrower["name"]) == ("active", "Ours")
     assert (await _state(bench, made["id"]))["version"] == 2
     kept = await database.fetchrow("SELECT value FROM automation_kv WHERE automation_id = $1", own)
+    assert kept is not None
     assert kept["value"] == 7
 
     await codex.publish(
@@ -160,6 +162,7 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
     waiting = await database.fetchrow(
         "SELECT origin FROM consents WHERE automation_id = $1 AND status = 'waiting'", own
     )
+    assert waiting is not None
     assert waiting["origin"] == "upgrade"
 
     # Somebody who changes the plan has made it theirs.
@@ -168,6 +171,7 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
         "AND v.version = a.version JOIN definitions d ON d.hash = v.definition_hash "
         "WHERE a.id = $1", own,
     )  # fmt: skip
+    assert found is not None
     await bench.save({**found["document"], "goal": "Something else."})
     await codex.publish(_checker("2.1.0", "hello again"))
     stands = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="automation")
@@ -208,6 +212,7 @@ async def test_a_new_setting_needs_a_value_and_a_failed_upgrade_changes_nothing(
     await codex.upgrade(made, settings={"word": "up"})
     assert (await codex.check(made))["has_upgrade"] is False
     installed = await bench.house.database.fetchrow("SELECT base FROM recipe_installs")
+    assert installed is not None
     assert installed["base"]["definition"]["plan"][0]["config"]["output"] == "a.example up"
 
 
@@ -239,6 +244,17 @@ async def test_members_of_a_bundle_are_upgraded_with_it(bench: Bench) -> None:
     assert here["checker"]["bundle"] is None
     await codex.publish(_checker("1.2.0", "hey"))
     assert (await codex.upgrade(checker))["upgraded_to_version"] == "1.2.0"
+    # What a member needs from now on and the bundle has too is made once.
+    await codex.publish(
+        board("third"), _sites("1.2.0", "site", dependencies=[needs("third")]),
+        bundle("kit", "sites", "other", "third", version="3.0.0", name="Kit"),
+    )  # fmt: skip
+    await codex.upgrade(kit)
+    thirds = [
+        row for row in (await codex.call("list_installs"))["installs"]
+        if row["source_recipe_slug"] == "third"
+    ]  # fmt: skip
+    assert [one["bundle"]["id"] for one in thirds] == [kit["id"]]
 
 
 async def test_what_is_published_never_changes_and_has_one_key(bench: Bench) -> None:
@@ -267,3 +283,36 @@ async def test_what_is_published_never_changes_and_has_one_key(bench: Bench) -> 
         "SELECT subject FROM audit_log WHERE action LIKE '%publish_recipe%'"
     )
     assert {row["subject"] for row in audit} >= {"sites"}
+
+
+async def test_a_workflow_keeps_its_roster_and_its_title(bench: Bench) -> None:
+    codex = Codex(bench.house)
+
+    def launch(version: str, **more: Any) -> dict[str, Any]:
+        template = {
+            "title": "Launch", "charter": "Go.", "board": "sites", "automations": ["checker"],
+            **more,
+        }  # fmt: skip
+        return recipe("launch", "workflow", template, version=version,
+                      dependencies=[needs("sites"), needs("checker")])  # fmt: skip
+
+    await codex.publish(_sites("1.0.0"), _checker("1.0.0"), launch("1.0.0"))
+    roster = [{"user_id": str(FIRST_MEMBER), "role": "owner"}]
+    applied = await codex.apply("launch", title="Ours", roster=roster)
+    made = applied["created"]
+    parts = {one["kind"]: one["id"] for one in applied["cascade_installed"]}
+    assert (made["kind"], made["name"], made["board_id"]) == ("workflow", "Ours", parts["board"])
+    assert made["automation_ids"] == [parts["automation"]]
+    await codex.publish(launch("1.1.0", charter="Go further."))
+    assert (await codex.check(made))["change_summary"]["recipe"] == [
+        {"place": "/charter", "change": "changed"}
+    ]
+    done = await codex.upgrade(made)
+    assert (done["upgraded_to_version"], done["name"]) == ("1.1.0", "Ours")
+    shown = await codex.call("get_workflow", workflow_id=made["id"])
+    assert shown["charter"] == "Go further."
+    assert [one["user_id"] for one in shown["roster"]] == [str(FIRST_MEMBER)]
+    gone = await codex.call("uninstall_recipe", entity_id=made["id"], cascade=True)
+    assert gone["cascade_count"] == 2
+    back = await codex.call("recover_recipe", entity_id=made["id"])
+    assert {one["kind"] for one in back["recovered"]} == {"board", "automation"}

@@ -46,6 +46,13 @@ async def uptime_check(shop: Shop) -> None:
         ("info", f"{address} is back", "It answered with status 200."),
     ]
 
+    # It answers with what is no HTTP, and once more.
+    shop.web.script += [b"Nobody is here.\r\n\r\n"] * 2
+    await shop.fire(made)
+    assert values(await shop.rows(made, "uptime-board"), "state")[3:] == ["down"]
+    assert (await shop.notices(made))[2][:2] == alarm[:2]
+    assert shop.web.script == []
+
 
 async def price_watch(shop: Shop) -> None:
     made = await shop.install(
@@ -126,9 +133,9 @@ async def coinmarketcap_top10(shop: Shop) -> None:
     first, later = "2026-03-01T10:00:00.000Z", "2026-03-01T11:00:00.000Z"
     for number in range(12):
         shop.market.coin(f"C{number}", 100.5 + number, first, last_updated=first)
-    await shop.lead_to("coinmarketcap-top10", "pro-api.coinmarketcap.com", shop.market)
+    slug = await shop.led_to("coinmarketcap-top10", "pro-api.coinmarketcap.com", shop.market)
     await shop.call("publisher_secret_set", name="CMC_API_KEY", value=MARKET_KEY)
-    made = await shop.install("coinmarketcap-top10")
+    made = await shop.install(slug)
     await shop.fire(made)
     found = await shop.pages(made, brought_by=None)
     assert len(found) == 10

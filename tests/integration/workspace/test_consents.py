@@ -110,26 +110,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     assert "consent" in told["title"]
     assert "- Pay" in told["message"]
 
-    # Nobody starts it: no person, no program, no trigger, not even a trial.
-    with pytest.raises(Clash) as refused:
-        await start(bench, one)
-    assert refused.value.code == "consent_needed"
-    assert [finding.detail for finding in refused.value.findings] == says(asked)
-    for who in (desk, client(desk)):
-        held = await refusal(who, "update_automation", automation_id=str(one), state="active")
-        assert held.code == "consent_needed"
-    assert await fires(bench, one) == "paused"
-    with pytest.raises(Clash, match="agree first"):
-        await house.dispatcher.dispatch(Request(house.workspace_id, one))
-    with pytest.raises(Clash, match="agree first"):
-        await house.dispatcher.dispatch(Request(house.workspace_id, one, mode="dry_run"))
-    # Putting it away and bringing it back is no way round.
-    async with house.database.transaction() as tx:
-        await archive(tx, house.workspace_id, one)
-        await restore(tx, house.workspace_id, one)
-    with pytest.raises(Clash, match="agree first"):
-        await house.dispatcher.dispatch(Request(house.workspace_id, one))
-
+    await _check_nothing_starts(desk, one, asked)
     answer = {"consent_id": asked["consent_id"], "digest": asked["digest"], "agree": True}
     await _check_who_may_answer(desk, answer)
     other = {**answer, "digest": "0" * 64}
@@ -148,6 +129,29 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     assert (again["consent"]["status"], again["state"]) == ("agreed", "active")
     late = await refusal(desk, "answer_consent", **{**answer, "agree": False})
     assert late.code == "consent_answered"
+
+
+async def _check_nothing_starts(desk: Desk, one: UUID, asked: dict[str, Any]) -> None:
+    """No person, no program, no trigger, not even a trial."""
+    bench, house = desk.bench, desk.bench.house
+    with pytest.raises(Clash) as refused:
+        await start(bench, one)
+    assert refused.value.code == "consent_needed"
+    assert [finding.detail for finding in refused.value.findings] == says(asked)
+    for who in (desk, client(desk)):
+        held = await refusal(who, "update_automation", automation_id=str(one), state="active")
+        assert held.code == "consent_needed"
+    assert await fires(bench, one) == "paused"
+    with pytest.raises(Clash, match="agree first"):
+        await house.dispatcher.dispatch(Request(house.workspace_id, one))
+    with pytest.raises(Clash, match="agree first"):
+        await house.dispatcher.dispatch(Request(house.workspace_id, one, mode="dry_run"))
+    # Putting it away and bringing it back is no way round.
+    async with house.database.transaction() as tx:
+        await archive(tx, house.workspace_id, one)
+        await restore(tx, house.workspace_id, one)
+    with pytest.raises(Clash, match="agree first"):
+        await house.dispatcher.dispatch(Request(house.workspace_id, one))
 
 
 async def _check_who_may_answer(desk: Desk, answer: dict[str, Any]) -> None:

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring.authoring.kinds import Wake, as_entries, wakes_of
+from mainspring.authoring.kinds import Wake, wakes_of
 from mainspring.authoring.similarity import Compared, Likeness, shared_words
 from mainspring.contracts.errors import Upstream
 from mainspring.contracts.ids import new_id
+from mainspring.definition.trigger_kinds import as_entries
 
 SPACE = new_id()
 OTHERS = ["Log invoices to the finance board", "Feed the office cat", "Weekly revenue report"]

@@ -53,9 +53,7 @@ def test_a_failure_that_was_made_good_is_not_told_again() -> None:
         _memory(_row(error=busy, outcome="failed"), _row(5, attempt=2)), _capability(), HASH,
         "perform",
     ).value == 5  # type: ignore[union-attr]  # fmt: skip
-    last = remembered(
-        _memory(_row(error=busy, outcome="failed")), _capability(), HASH, "perform"
-    )
+    last = remembered(_memory(_row(error=busy, outcome="failed")), _capability(), HASH, "perform")
     assert last is not None
     assert last.problem is not None
     assert (last.problem.code, last.problem.retryable) == ("busy", False)

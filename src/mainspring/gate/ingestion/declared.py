@@ -68,12 +68,14 @@ def _ingest(limits: Limits, database: Database | None) -> CapabilityHandler:
         if ctx.run is None:
             raise Fault("An endpoint is read by a run alone.", retryable=False)
         space = ctx.actor.workspace_id
+        # No slug of a recipe is taken for an integration of the house.
+        source = f"recipe:{given['source']}"
         reading = DeclaredReading(
             ctx,
             given,
             read_mapping(given["mapping"]),
-            Origin(f"recipe:{given['source']}", given["source"]),
-            replace(writer_of(ctx), source=given["source"]),
+            Origin(source, source),
+            replace(writer_of(ctx), source=source),
             Walled(there(database), space),
             Bookmark(space, ctx.run.automation_id, given["op"]),
             limits,

@@ -10,6 +10,7 @@ from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.hosts import site_of
 from mainspring.definition.paths import parse_path
+from mainspring.gate.egress.headers import check_names
 from mainspring.gate.ingestion.declared_mapping import mapping_findings
 
 _LIMITS: Final = Limits()
@@ -18,6 +19,7 @@ _LIMITS: Final = Limits()
 def endpoint_findings(given: Mapping[str, Any], at: str = "") -> list[Finding]:
     """Everything that is wrong with the request of an endpoint that has the right shape."""
     found = list(_address(given, at))
+    found += _headers(given, at)
     found += _body(given, at)
     found += _paging(given, at)
     if "cursor" in given:
@@ -42,6 +44,13 @@ def _address(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
         detail = "This URL has no host that can be checked."
         way = "Write it like https://api.example.com/path, without user names and #."
         yield Finding(f"{at}/url", detail, "bad_url", way)
+
+
+def _headers(given: Mapping[str, Any], at: str) -> Iterator[Finding]:
+    try:
+        check_names(given.get("headers") or {})
+    except Invalid as problem:
+        yield Finding(f"{at}/headers", problem.detail, problem.code, problem.suggestion)
 
 
 def _body(given: Mapping[str, Any], at: str) -> Iterator[Finding]:

@@ -23,11 +23,11 @@ _WORD: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 100}
 _PATH: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 1_000}
 _TEXT: Final[Schema] = {"type": "string", "maxLength": 20_000}
 OP: Final[Schema] = {
-    "type": "string", "pattern": "^[a-z][a-z0-9_]{0,39}$",
+    "type": "string", "maxLength": 40, "pattern": "^[a-z][a-z0-9_]*$",
     "x-mainspring-says": "An op is small letters, digits and underscores, such as snapshot.",
 }  # fmt: skip
 SOURCE: Final[Schema] = {
-    "type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$",
+    "type": "string", "maxLength": 64, "pattern": "^[a-z0-9][a-z0-9-]*$",
     "x-mainspring-says": "A slug is small letters, digits and dashes, such as coinmarketcap-top10.",
 }  # fmt: skip
 METHOD: Final[Schema] = {
@@ -66,6 +66,7 @@ MAPPING: Final[Schema] = plain_object(
     ["iterate", "page_type", "source_ref_prefix", "source_ref", "title"],
 )  # fmt: skip
 _PAGES: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": MOST_PAGES}
+_COUNTING: Final = ("next", "param", "start", "size_param", "size")
 PAGING: Final[Schema] = {
     **plain_object(
         {
@@ -93,7 +94,7 @@ PAGING: Final[Schema] = {
         },
         {
             "if": {"properties": {"kind": {"const": "link"}}},
-            "then": {"properties": dict.fromkeys(("next", "param", "start", "size_param"), False)},
+            "then": {"properties": dict.fromkeys(_COUNTING, False)},
         },
     ],
 }

@@ -8,6 +8,7 @@ elsewhere. It happens in the transaction of one call.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -80,11 +81,11 @@ class Bringing:
         """What became of everything, or what would."""
         documents = [dict(one.content) for one in carried.of("automation")]
         words = await self._house.words.words(self._space, {"automations": documents})
-        coming = judged(carried, words, self._limits)
+        coming = await asyncio.to_thread(judged, carried, words, self._limits)
         await hold_names(self._ctx.tx, self._space)
         taking = Taking(self._ctx, self._limits)
         here = await taking.take()
-        planned = plan(here, taking.ids, coming, on_clash)
+        planned = await asyncio.to_thread(plan, here, taking.ids, coming, on_clash)
         self._stand_in(planned)
         automations = _going(planned, "automation")
         await self._judged(automations, words)
@@ -107,9 +108,8 @@ class Bringing:
                 self._done.left.append({"path": f"{name}.json", "why": why})
 
     def _filled(self, thing: Thing) -> dict[str, Any]:
-        found, _ = fill_all(dict(thing.content), self._done.ids.get)
-        filled: dict[str, Any] = found
-        return filled
+        found, _ = fill_all(thing.inside, self._done.ids.get)
+        return dict(thing.with_inside(found).content)
 
     async def _boards_in(self, planned: Sequence[Planned]) -> None:
         for one in _going(planned, "board"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -160,7 +161,7 @@ def _exporting(house: Around) -> CapabilityHandler:
         limits = house.limits
         words = await house.words.words(ctx.actor.workspace_id, {})
         carried = await Taking(ctx, limits).take(words, rows=bool(given.get("rows", False)))
-        files = to_files(carried)
+        files = await asyncio.to_thread(to_files, carried)
         if sum(map(len, files.values())) > limits.import_bytes:
             raise TooLarge(
                 f"The workspace is larger than {limits.import_bytes:,} bytes as files.",
@@ -174,7 +175,7 @@ def _exporting(house: Around) -> CapabilityHandler:
 
 def _importing(house: Around) -> CapabilityHandler:
     async def bring(ctx: CallContext, given: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
-        carried = read_files(given["files"], house.limits)
+        carried = await asyncio.to_thread(read_files, given["files"], house.limits)
         dry_run = bool(given.get("dry_run", False))
         told = await Bringing(ctx, house).bring(
             carried, given.get("on_clash", "refuse"), dry_run=dry_run

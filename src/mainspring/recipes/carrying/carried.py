@@ -59,6 +59,14 @@ class Thing:
     def reference(self) -> Reference:
         return Reference(cast(Kind, self.kind), self.slug)
 
+    @property
+    def inside(self) -> dict[str, Any]:
+        """What references may stand in: all but the name, which is taken as it is."""
+        return {key: one for key, one in self.content.items() if key != TITLE_OF[self.kind]}
+
+    def with_inside(self, inside: Mapping[str, Any]) -> Thing:
+        return replace(self, content={**inside, TITLE_OF[self.kind]: self.name})
+
     def place(self, pointer: str) -> str:
         """Where a pointer into the content leads, as a file and a place in it."""
         for part, path in self.beside.items():
@@ -109,6 +117,9 @@ def renamed(carried: Carried) -> Carried:
                 names[replace(after, slug=before).reference] = after.reference
     return replace(
         carried,
-        things=tuple(replace(one, content=rename_all(dict(one.content), names)) for one in things),
+        things=tuple(
+            one if one.kind == "prompt" else one.with_inside(rename_all(one.inside, names))
+            for one in things
+        ),
         recipes=tuple(rename_all(dict(one), names) for one in carried.recipes),
     )

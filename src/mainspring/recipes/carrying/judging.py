@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.validate import validate
 from mainspring.recipes.carrying.carried import Carried, Thing
+from mainspring.recipes.carrying.references import mark_all, with_stand_ins
 from mainspring.recipes.entities.boards import normal
 from mainspring.recipes.package.template_schemas import template_schemas
 from mainspring.workspace.boards.datasets import check_datasets
@@ -31,7 +33,7 @@ _REFERS: Final = re.compile(r"\$(board|automation)\([A-Za-z0-9][A-Za-z0-9_-]*\)"
 
 
 def judged(carried: Carried, words: Vocabulary, limits: Limits) -> Carried:
-    """The same with boards spelled out whole, or ``Invalid`` with everything that is wrong."""
+    """The same with everything spelled out whole, or ``Invalid`` with all that is wrong."""
     findings: list[Finding] = []
     things: list[Thing] = []
     for one in carried.things:
@@ -41,8 +43,7 @@ def judged(carried: Carried, words: Vocabulary, limits: Limits) -> Carried:
         elif one.kind == "workflow":
             found = list(_of_workflow(one, words, limits))
         findings += [replace(each, pointer=one.place(each.pointer)) for each in found]
-        whole = one.kind == "board" and not found
-        things.append(replace(one, content=normal(one.content)) if whole else one)
+        things.append(one if found else _whole(one, words, limits))
     if findings:
         raise Invalid(
             "Nothing was imported: the files have problems.",
@@ -50,6 +51,20 @@ def judged(carried: Carried, words: Vocabulary, limits: Limits) -> Carried:
             findings=findings,
         )
     return replace(carried, things=tuple(things))
+
+
+def _whole(thing: Thing, words: Vocabulary, limits: Limits) -> Thing:
+    """A thing as it would be read back; a definition that does not fit is left to its judge."""
+    if thing.kind == "board":
+        return replace(thing, content=normal(thing.content))
+    if thing.kind != "automation":
+        return thing
+    document, stood_in = with_stand_ins(thing.content)
+    report = validate(document, words, limits)
+    if not report.ok:
+        return thing
+    kept = replace(thing, content=report.accepted().as_dict())
+    return thing.with_inside(mark_all(kept.inside, stood_in))
 
 
 def _of_board(board: Thing, limits: Limits) -> list[Finding]:

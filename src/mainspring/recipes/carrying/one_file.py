@@ -23,8 +23,8 @@ def read_one_file(value: Any) -> Carried:
     for place, document in enumerate(listed):
         if not isinstance(document, Mapping) or not isinstance(document.get("name"), str):
             raise _no_automations(under("", "automations", place))
-        content: dict[str, Any] = mark_all(dict(document), {})
-        things.append(Thing("automation", str(place), content))
+        thing = Thing("automation", str(place), document)
+        things.append(thing.with_inside(mark_all(thing.inside, {})))
     return Carried(tuple(thing for _, thing in named(things)))
 
 

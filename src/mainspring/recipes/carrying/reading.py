@@ -269,7 +269,7 @@ class _Reader:
         for thing in carried.things:
             if thing.kind == "prompt":
                 continue
-            _, lost = fill_all(dict(thing.content), self._known)
+            _, lost = fill_all(thing.inside, self._known)
             for one in lost:
                 detail = (
                     f"{one.text[:100]!r} is not a whole reference."

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
+from uuid import NAMESPACE_URL, uuid5
 
 from mainspring.definition.pointers import under
 
@@ -24,9 +25,12 @@ FOLDERS: Final[Mapping[Kind, str]] = {
 _WORDS: Final = "|".join(FOLDERS)
 _HEX: Final = "[0-9a-fA-F]"
 _ID: Final = rf"(?<![0-9A-Za-z_-]){_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?![0-9A-Za-z_-])"
-_MARKABLE: Final = re.compile(rf"(?P<dollars>\$*)(?:(?P<id>{_ID})|(?P<word>(?:{_WORDS})\())")
+# Dollars are taken all at once and from the first one, so that many of them cost no more.
+_MARKABLE: Final = re.compile(
+    rf"(?<!\$)(?P<dollars>\$*+)(?:(?P<id>{_ID})|(?P<word>(?:{_WORDS})\())"
+)
 _MARKED: Final = re.compile(
-    rf"(?P<dollars>\$+)(?P<kind>{_WORDS})\((?:(?P<slug>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})\))?"
+    rf"(?<!\$)(?P<dollars>\$++)(?P<kind>{_WORDS})\((?:(?P<slug>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})\))?"
 )
 ID: Final = re.compile(_ID)
 
@@ -104,6 +108,19 @@ def fill_all(value: Any, find: Callable[[Reference], str | None]) -> tuple[Any, 
         return filled(text, find, lambda shown, one: found.append(Lost(at, shown, one)))
 
     return _mapped(value, "", fill), found
+
+
+def with_stand_ins(value: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Reference]]:
+    """The value with an id for each reference, and which reference each of these ids is."""
+    stood_in: dict[str, Reference] = {}
+
+    def stand_in(reference: Reference) -> str:
+        found = str(uuid5(NAMESPACE_URL, str(reference)))
+        stood_in[found] = reference
+        return found
+
+    filled_in, _ = fill_all(dict(value), stand_in)
+    return filled_in, stood_in
 
 
 def rename_all(value: Any, names: Mapping[Reference, Reference]) -> Any:

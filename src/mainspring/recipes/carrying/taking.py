@@ -8,7 +8,6 @@ An id that stays, because what it means is not carried, is told with its place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -69,7 +68,7 @@ class Taking:
         ordered = [(UUID(own), thing) for kind in KINDS for own, thing in named(found[kind])]
         self.ids = {(thing.kind, thing.slug): own for own, thing in ordered}
         ids = {str(own): thing.reference for own, thing in ordered if thing.kind != "prompt"}
-        things = tuple(replace(thing, content=_marked(thing, ids)) for _, thing in ordered)
+        things = tuple(thing.with_inside(_marked(thing, ids)) for _, thing in ordered)
         documents = [dict(one.content) for one in found["automation"]]
         return Carried(
             things, await self._settings(), await self._recipes(ids),
@@ -176,8 +175,8 @@ def _workflow(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _marked(thing: Thing, ids: Mapping[str, Reference]) -> dict[str, Any]:
     if thing.kind == "prompt":
-        return dict(thing.content)
-    marked: dict[str, Any] = mark_all(dict(thing.content), ids)
+        return thing.inside
+    marked: dict[str, Any] = mark_all(thing.inside, ids)
     if thing.kind == "workflow":
         marked["automations"] = sorted(marked["automations"])
     return marked
@@ -194,7 +193,7 @@ def notes(carried: Carried) -> list[Finding]:
         )
         for thing in carried.things
         if thing.kind != "prompt"
-        for at, one in left_ids(dict(thing.content))
+        for at, one in left_ids(thing.inside)
     ]
     return found[:MOST_NOTES]
 

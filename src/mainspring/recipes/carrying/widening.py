@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from uuid import NAMESPACE_URL, uuid5
 
 from mainspring.contracts.errors import Finding
 from mainspring.definition.authority import Authority, additions, authority_of
 from mainspring.definition.validate import validate
 from mainspring.recipes.carrying.comparing import Widens
-from mainspring.recipes.carrying.references import Reference, fill_all, marked
+from mainspring.recipes.carrying.references import Reference, marked, with_stand_ins
 
 if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
@@ -42,12 +41,8 @@ def widens_by(words: Vocabulary, limits: Limits) -> Widens:
 def _authority(
     content: Mapping[str, Any], words: Vocabulary, limits: Limits, stood_in: dict[str, Reference]
 ) -> Authority | Finding:
-    def stand_in(reference: Reference) -> str:
-        found = str(uuid5(NAMESPACE_URL, str(reference)))
-        stood_in[found] = reference
-        return found
-
-    document, _ = fill_all(dict(content), stand_in)
+    document, used = with_stand_ins(content)
+    stood_in |= used
     report = validate(document, words, limits)
     if not report.ok:
         return report.findings[0]

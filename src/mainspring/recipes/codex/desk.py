@@ -11,7 +11,9 @@ from mainspring.contracts.errors import Fault, Finding, Missing
 from mainspring.contracts.limits import Limits
 from mainspring.recipes.codex.shelf import Shelf
 from mainspring.recipes.entities.automations import AutomationKind
-from mainspring.recipes.entities.boards import BoardKind, normal
+from mainspring.recipes.entities.boards import BoardKind
+from mainspring.recipes.entities.boards import normal as normal_board
+from mainspring.recipes.entities.workflows import normal as normal_workflow
 from mainspring.recipes.kinds import Kind
 
 if TYPE_CHECKING:
@@ -59,10 +61,10 @@ class Desk:
     ) -> Content:
         """A content as it would be read back from the thing that it makes."""
         if entity_kind == "board":
-            return normal(content)
-        if entity_kind == "automation":
-            return await self.automations.normal(ctx, content, entity_id)
-        return content
+            return normal_board(content)
+        if entity_kind == "workflow":
+            return normal_workflow(content)
+        return await self.automations.normal(ctx, content, entity_id)
 
 
 def desk_of(words: Words, limits: Limits, workflows: Kind | None = None) -> Desk:

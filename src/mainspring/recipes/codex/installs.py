@@ -60,8 +60,8 @@ _UPGRADED = """
 _TAKEN_AWAY = """
     UPDATE recipe_installs SET uninstalled_at = $3 WHERE workspace_id = $1 AND id = $2
 """
-_ALONE = """
-    UPDATE recipe_installs SET bundle_id = NULL WHERE workspace_id = $1 AND id = $2
+_BELONGS = """
+    UPDATE recipe_installs SET bundle_id = $3 WHERE workspace_id = $1 AND id = $2
 """
 _BACK = """
     UPDATE recipe_installs SET uninstalled_at = NULL, name = $3 WHERE workspace_id = $1 AND id = $2
@@ -135,9 +135,11 @@ async def mark_gone(tx: Transaction, workspace_id: UUID, install: UUID, at: date
     await tx.execute(_TAKEN_AWAY, workspace_id, install, at)
 
 
-async def leave_bundle(tx: Transaction, workspace_id: UUID, install: UUID) -> None:
-    """A member that its bundle does not have any more stands alone."""
-    await tx.execute(_ALONE, workspace_id, install)
+async def belong_to(
+    tx: Transaction, workspace_id: UUID, install: UUID, bundle: UUID | None
+) -> None:
+    """What is in a bundle is upgraded with it; what is in none stands alone."""
+    await tx.execute(_BELONGS, workspace_id, install, bundle)
 
 
 async def mark_back(tx: Transaction, workspace_id: UUID, install: UUID, name: str) -> None:

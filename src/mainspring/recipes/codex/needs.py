@@ -131,10 +131,10 @@ class Planner:
         self._own_boards = own_boards
         self.plan = Plan()
 
-    async def plan_for(self, recipe: Recipe, install: UUID | None = None) -> Plan:
+    async def plan_for(self, recipe: Recipe) -> Plan:
         """The stages to a recipe, itself the last."""
         await self._below(recipe, (recipe.slug,), _own(recipe))
-        self.plan.add(Stage(recipe.slug, install or new_id(), recipe))
+        self.plan.add(Stage(recipe.slug, new_id(), recipe))
         return self.plan
 
     async def plan_below(self, recipe: Recipe) -> Plan:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Clash
+from mainspring.recipes.codex import installs
 from mainspring.recipes.codex.applying import Work
 from mainspring.recipes.codex.desk import Desk
 from mainspring.recipes.codex.foreseeing import Outlook, dataset_names, filled
-from mainspring.recipes.codex.installs import Install, leave_bundle, mark_upgraded
+from mainspring.recipes.codex.installs import Install, belong_to, mark_upgraded
 from mainspring.recipes.codex.needs import Planner, members_of
 from mainspring.recipes.codex.wishes import share_out
 from mainspring.recipes.package import Named, Owner
@@ -62,13 +63,8 @@ async def rebuild_bundle(
     ]
     left = [one.install for one in members if one.install.slug not in wanted]
     for one in left:
-        await leave_bundle(tx, space, one.id)
-    upgraded = {
-        one.install.slug: replace(one.install, version=one.recipe.version)
-        if one.recipe is not None
-        else one.install
-        for one in members
-    }
+        await belong_to(tx, space, one.id, None)
+    upgraded = await _known_members(ctx, install, members, wanted)
     planner = Planner(desk.shelf, tx, space, ctx.clock.now(), known=upgraded)
     plan = await planner.plan_below(recipe)
     plan.check()
@@ -90,6 +86,26 @@ async def rebuild_bundle(
     if left:
         answer["left_behind"] = [one.told() for one in left]
     return answer
+
+
+async def _known_members(
+    ctx: CallContext, install: Install, members: Sequence[Outlook], wanted: Collection[str]
+) -> dict[str, Install]:
+    """The members as they are after their upgrades, by slug.
+
+    What a member brought along and the bundle has too from now on becomes a member itself.
+    """
+    space, tx = ctx.actor.workspace_id, ctx.tx
+    known: dict[str, Install] = {}
+    for one in members:
+        version = one.install.version if one.recipe is None else one.recipe.version
+        known[one.install.slug] = replace(one.install, version=version)
+    for one in members:
+        for part in await installs.members_of(tx, space, one.install.id):
+            if part.slug in wanted and part.slug not in known and part.uninstalled_at is None:
+                await belong_to(tx, space, part.id, install.id)
+                known[part.slug] = part
+    return known
 
 
 def _owner(install: Install) -> Owner:

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid, Missing
+from mainspring.contracts.errors import Finding, Invalid, Missing, Problem
 from mainspring.definition.words import nearest
 from mainspring.recipes.codex.starters import Starter, Starters, read_starters
 from mainspring.recipes.package.contents import Package
@@ -28,16 +28,18 @@ Origin = Literal["workspace", "starter", "shared"]
 
 _MOST: Final = 2_000
 _NEWEST = """
-    SELECT r.id, r.slug, r.kind, r.shared, r.workspace_id = $1 AS own, r.created_at, r.updated_at,
-        v.package, v.versions, v.digest
+    SELECT r.id, r.slug, r.workspace_id = $1 AS own, r.created_at, r.updated_at, v.digest,
+        v.versions
     FROM recipes r
     JOIN LATERAL (
-        SELECT (array_agg(n.package ORDER BY n.rank DESC))[1] AS package,
-            (array_agg(n.digest ORDER BY n.rank DESC))[1] AS digest,
+        SELECT (array_agg(n.digest ORDER BY n.rank DESC))[1] AS digest,
             array_agg(n.version ORDER BY n.rank DESC) AS versions
         FROM recipe_versions n WHERE n.workspace_id = r.workspace_id AND n.recipe_id = r.id
-    ) AS v ON v.package IS NOT NULL
+    ) AS v ON v.digest IS NOT NULL
     WHERE (r.workspace_id = $1 OR r.shared)
+"""
+_PACKAGES = """
+    SELECT DISTINCT ON (digest) digest, package FROM recipe_versions WHERE digest = ANY($1::bytea[])
 """
 _BY_SLUG = f"{_NEWEST} AND r.slug = $2 ORDER BY own DESC"
 _BY_ID = f"{_NEWEST} AND r.id = $2"
@@ -82,8 +84,9 @@ class Shelf:
 
     def __init__(self, starters: Starters | None = None) -> None:
         self._starters = starters
-        # A version never changes, so what was read once is known by its digest.
-        self._read: dict[bytes, Package] = {}
+        # A version never changes, so what was read once is known by its digest. None: it is of
+        # a format that is not read here any more.
+        self._read: dict[bytes, Package | None] = {}
 
     async def starters(self) -> Mapping[str, Starter]:
         if self._starters is None:
@@ -91,7 +94,7 @@ class Shelf:
         return self._starters.known
 
     async def by_slug(self, tx: Transaction, workspace_id: UUID, slug: str) -> Recipe | None:
-        rows = await tx.fetch(_BY_SLUG, workspace_id, slug)
+        rows = await self._rows(tx, _BY_SLUG, workspace_id, slug)
         if rows and rows[0]["own"]:
             return self._published(rows[0])
         starter = (await self.starters()).get(slug)
@@ -103,12 +106,12 @@ class Shelf:
         for starter in (await self.starters()).values():
             if starter.id == recipe_id:
                 return _from_house(starter)
-        row = await tx.fetchrow(_BY_ID, workspace_id, recipe_id)
-        return None if row is None else self._published(row)
+        rows = await self._rows(tx, _BY_ID, workspace_id, recipe_id)
+        return self._published(rows[0]) if rows else None
 
     async def all(self, tx: Transaction, workspace_id: UUID) -> list[Recipe]:
         """Each slug once, as it would be found by its slug."""
-        rows = await tx.fetch(_ALL, workspace_id)
+        rows = await self._rows(tx, _ALL, workspace_id)
         found = {row["slug"]: self._published(row) for row in rows if row["own"]}
         for slug, starter in (await self.starters()).items():
             found.setdefault(slug, _from_house(starter))
@@ -128,20 +131,23 @@ class Shelf:
             raise await self._unknown(tx, workspace_id, given)
         return found
 
+    async def _rows(self, tx: Transaction, query: str, *values: Any) -> list[Any]:
+        """What was published and can be read; a version is read once."""
+        rows = await tx.fetch(query, *values)
+        digests = {row["digest"] for row in rows}
+        if len(self._read) > _MOST:
+            self._read.clear()
+        new = [one for one in digests if one not in self._read]
+        for row in await tx.fetch(_PACKAGES, new) if new else ():
+            self._read[row["digest"]] = await asyncio.to_thread(_package, row["package"])
+        return [row for row in rows if self._read.get(row["digest"]) is not None]
+
     def _published(self, row: Any) -> Recipe:
-        package = self._read.get(row["digest"])
-        if package is None:
-            if len(self._read) >= _MOST:
-                self._read.clear()
-            package = self._read[row["digest"]] = read_package(row["package"])
-        return Recipe(
-            row["id"],
-            "workspace" if row["own"] else "shared",
-            package,
-            tuple(row["versions"]),
-            row["created_at"],
-            row["updated_at"],
-        )
+        package = self._read[row["digest"]]
+        assert package is not None
+        origin: Origin = "workspace" if row["own"] else "shared"
+        versions = tuple(row["versions"])
+        return Recipe(row["id"], origin, package, versions, row["created_at"], row["updated_at"])
 
     async def _unknown(
         self, tx: Transaction, workspace_id: UUID, given: Mapping[str, Any]
@@ -158,6 +164,13 @@ class Shelf:
             detail, code="no_recipe", suggestion=hint,
             findings=[Finding(at, detail, "no_recipe", hint)],
         )  # fmt: skip
+
+
+def _package(document: Any) -> Package | None:
+    try:
+        return read_package(document)
+    except Problem:
+        return None
 
 
 def check_one_of(given: Mapping[str, Any], *names: str) -> None:

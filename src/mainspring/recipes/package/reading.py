@@ -121,6 +121,9 @@ def _repeated(named: Iterable[tuple[str, str]]) -> Iterator[Finding]:
 
 def _settings(value: Mapping[str, Any]) -> Iterator[Finding]:
     for number, entry in enumerate(value.get("settings", ())):
+        if entry.get("required") is False and "default" not in entry:
+            detail = "A setting that may be left out has a default, or nothing can be filled in."
+            yield Finding(under("/settings", number, "default"), detail, "no_default")
         for key in ("default", "example"):
             if key not in entry:
                 continue

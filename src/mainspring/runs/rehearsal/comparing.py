@@ -244,7 +244,8 @@ def summary(firings: Sequence[Compared]) -> str:
         return f"{many - waiting} of {many} firings have been rehearsed; the rest is under way."
     alone = [one for one in firings if one.then is None]
     if len(alone) == many:
-        return f"{_firings(many)} rehearsed, with nothing to compare {'it' if many == 1 else 'them'} with."
+        them = "it" if many == 1 else "them"
+        return f"{_firings(many)} rehearsed, with nothing to compare {them} with."
     changed = [one for one in firings if one.otherwise]
     if not changed:
         return f"{_firings(many)} rehearsed, and nothing would have gone otherwise."

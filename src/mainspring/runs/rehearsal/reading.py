@@ -92,9 +92,7 @@ def _compared(firing: Firing, records: Records, words: Words) -> Compared:
     return compare(then, now, " ".join(notes) or None)
 
 
-def side(
-    run_id: UUID | None, against: UUID | None, records: Records, words: Words
-) -> Side | None:
+def side(run_id: UUID | None, against: UUID | None, records: Records, words: Words) -> Side | None:
     """One run; of one that tried things out, what it would have done."""
     row = None if run_id is None else records.runs.get(run_id)
     if run_id is None or row is None:

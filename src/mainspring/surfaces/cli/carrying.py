@@ -124,7 +124,7 @@ async def diff_places(desk: Desk, screen: Screen, first: str, second: str | None
         screen.answer({"same": not found, "differences": [one.as_dict() for one in found]})
     else:
         _show(screen, found)
-    return exits.DIFFERENT if found else exits.DONE
+    return exits.DIFFERS if found else exits.DONE
 
 
 def _show(screen: Screen, found: Sequence[Difference]) -> None:

@@ -18,7 +18,6 @@ SKIPPED: Final = 8
 DEAD: Final = 9
 UNFINISHED: Final = 10
 DIFFERS: Final = 11
-DIFFERENT: Final = 11
 INTERRUPTED: Final = 130
 
 EXITS: Final[tuple[tuple[int, str], ...]] = (
@@ -36,8 +35,7 @@ EXITS: Final[tuple[tuple[int, str], ...]] = (
     (SKIPPED, "The run was not started, for example because another one is under way."),
     (DEAD, "The run was given up after it had lost its worker too often."),
     (UNFINISHED, "The run was left unfinished; the next worker goes on with it."),
-    (DIFFERENT, "What was compared is not the same."),
-    (DIFFERS, "What was rehearsed would have gone otherwise than it did."),
+    (DIFFERS, "What was rehearsed would have gone otherwise, or what was compared differs."),
     (INTERRUPTED, "The command was interrupted before it had begun a run."),
 )
 

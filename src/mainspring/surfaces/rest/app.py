@@ -60,6 +60,7 @@ from mainspring.surfaces.rest.routes import (
     usage,
     versions,
     webhooks,
+    workflows,
     workspaces,
 )
 from mainspring.surfaces.rest.routes import pages as page_routes
@@ -71,8 +72,8 @@ from mainspring.surfaces.rooms import Rooms
 MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
     questions, boards, page_routes, audit, usage, capabilities, connections, integrations, codex,
-    secrets, session, account, members, tokens, workspaces, carrying, administration, asked_models,
-    proposals, consents, rehearsals, schemas, health,
+    workflows, secrets, session, account, members, tokens, workspaces, carrying, administration,
+    asked_models, proposals, consents, rehearsals, schemas, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]

@@ -142,7 +142,7 @@ function soon() {
   typing = setTimeout(fillRecipes, 200);
 }
 
-arrive(async (person) => {
+await arrive(async (person) => {
   who = person;
   const slug = wanted();
   if (slug) {

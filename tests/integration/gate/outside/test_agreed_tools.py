@@ -122,55 +122,6 @@ async def test_a_tool_that_is_changed_is_held_back_until_somebody_agrees_to_just
     assert (calls, len(names_of(shop.notes))) == (1, 2)
 
 
-async def test_changed_tools_are_asked_about_like_every_other_consent(shop: Toolshop) -> None:
-    one = await shop.connect("notes")
-    await shop.save(document(step("look", "notes.search_notes", {"text": "a"}), name="Reader"))
-    assert (await shop.ask("GET", "/consents"))["consents"] == []
-    shop.notes.script.tools[0] = {**LOOK, "description": "Finds notes, and tells me."}
-    shop.notes.script.tools[1] = {**SEND, "description": "Sends it to everybody."}
-    await shop.harvest(one)
-    (asked,) = (await shop.ask("GET", "/consents"))["consents"]
-    answer = {"consent_id": one, "digest": asked["digest"], "agree": True}
-    by_program = await shop.refused("POST", "/capabilities/answer_consent", answer)
-    gate = shop.house.gate
-
-    async def said(role: Role, **given: Any) -> Any:
-        who = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=role))
-        return await gate.direct(who, "answer_consent", {**answer, **given})
-
-    # What may edit may not decide about tools; and what changed again is not what was read.
-    with pytest.raises(Problem) as small:
-        await said(Role.EDITOR)
-    shop.notes.script.tools[1] = {**SEND, "description": "Sends it to me too."}
-    await shop.harvest(one)
-    with pytest.raises(Problem) as stale:
-        await said(Role.OWNER)
-    now = await shop.ask("GET", f"/consents/{one}")
-    held = await shop.refused("POST", "/capabilities/notes.search_notes", {"text": "b"})
-    done = await said(Role.OWNER, digest=now["digest"])
-    await shop.call("notes.search_notes", text="c")
-
-    assert (asked["origin"], asked["connection_id"], asked["name"]) == ("tools", one, "notes")
-    assert [entry["says"] for entry in asked["additions"]] == [
-        "The tool notes.search_notes is not what was agreed to any more. It is used by Reader.",
-        "The tool notes.send_note is not what was agreed to any more. No automation uses it.",
-    ]
-    assert by_program["code"] == "person_needed"
-    assert (small.value.status, stale.value.code) == (403, "consent_changed")
-    assert now["digest"] in str(stale.value.findings[0].suggestion)
-    assert held["code"] == "tool_held_back"
-    assert (done["consent"]["status"], done["state"]) == ("agreed", None)
-    assert {row["state"] for row in (await shop.look(one)).values()} == {"agreed"}
-    assert (await shop.ask("GET", "/consents"))["consents"] == []
-
-    shop.notes.script.tools[0] = {**LOOK, "description": "Again another."}
-    await shop.harvest(one)
-    (again,) = (await shop.ask("GET", "/consents"))["consents"]
-    no = await said(Role.OWNER, digest=again["digest"], agree=False)
-    assert no["consent"]["status"] == "refused"
-    assert (await shop.look(one))["search_notes"]["state"] == "refused"
-
-
 async def test_a_tool_that_is_changed_between_two_looks_is_called_as_it_was_agreed_to(
     shop: Toolshop,
 ) -> None:

@@ -11,12 +11,17 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
 from mainspring.surfaces.cli import Doors
 from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rooms import Rooms
 from mainspring.wiring import build_registry, rooms_of
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.agents import thinking
 from tests.kit.house import document, step
 from tests.kit.toolshop import LOOK, SEND, Toolshop
@@ -180,3 +185,52 @@ async def test_that_a_tool_only_reads_is_asked_for_anew_when_it_is_another(shop:
     assert "has to be said again" in waiting["effect_because"]
     assert (after["state"], after["effect"]) == ("agreed", "send")
     assert "said again" not in after["effect_because"]
+
+
+async def test_changed_tools_are_asked_about_like_every_other_consent(shop: Toolshop) -> None:
+    one = await shop.connect("notes")
+    await shop.save(document(step("look", "notes.search_notes", {"text": "a"}), name="Reader"))
+    assert (await shop.ask("GET", "/consents"))["consents"] == []
+    shop.notes.script.tools[0] = {**LOOK, "description": "Finds notes, and tells me."}
+    shop.notes.script.tools[1] = {**SEND, "description": "Sends it to everybody."}
+    await shop.harvest(one)
+    (asked,) = (await shop.ask("GET", "/consents"))["consents"]
+    answer = {"consent_id": one, "digest": asked["digest"], "agree": True}
+    by_program = await shop.refused("POST", "/capabilities/answer_consent", answer)
+    gate = shop.house.gate
+
+    async def said(role: Role, **given: Any) -> Any:
+        who = Visitor(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=role))
+        return await gate.direct(who, "answer_consent", {**answer, **given})
+
+    # What may edit may not decide about tools; and what changed again is not what was read.
+    with pytest.raises(Problem) as small:
+        await said(Role.EDITOR)
+    shop.notes.script.tools[1] = {**SEND, "description": "Sends it to me too."}
+    await shop.harvest(one)
+    with pytest.raises(Problem) as stale:
+        await said(Role.OWNER)
+    now = await shop.ask("GET", f"/consents/{one}")
+    held = await shop.refused("POST", "/capabilities/notes.search_notes", {"text": "b"})
+    done = await said(Role.OWNER, digest=now["digest"])
+    await shop.call("notes.search_notes", text="c")
+
+    assert (asked["origin"], asked["connection_id"], asked["name"]) == ("tools", one, "notes")
+    assert [entry["says"] for entry in asked["additions"]] == [
+        "The tool notes.search_notes is not what was agreed to any more. It is used by Reader.",
+        "The tool notes.send_note is not what was agreed to any more. No automation uses it.",
+    ]
+    assert by_program["code"] == "person_needed"
+    assert (small.value.status, stale.value.code) == (403, "consent_changed")
+    assert now["digest"] in str(stale.value.findings[0].suggestion)
+    assert held["code"] == "tool_held_back"
+    assert (done["consent"]["status"], done["state"]) == ("agreed", None)
+    assert {row["state"] for row in (await shop.look(one)).values()} == {"agreed"}
+    assert (await shop.ask("GET", "/consents"))["consents"] == []
+
+    shop.notes.script.tools[0] = {**LOOK, "description": "Again another."}
+    await shop.harvest(one)
+    (again,) = (await shop.ask("GET", "/consents"))["consents"]
+    no = await said(Role.OWNER, digest=again["digest"], agree=False)
+    assert no["consent"]["status"] == "refused"
+    assert (await shop.look(one))["search_notes"]["state"] == "refused"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from mainspring.contracts.errors import Clash, Denied, Invalid
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
-from mainspring.recipes.carrying.files import MARKER, text_of, to_files
 from mainspring.recipes.carrying.carried import Carried
+from mainspring.recipes.carrying.files import MARKER, text_of, to_files
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
+from mainspring.workspace.portable import import_judged, judge_import
 from tests.kit.house import Bench, document, step
 
 Files = dict[str, str]
@@ -244,3 +246,61 @@ async def test_whoever_may_not_edit_neither_exports_nor_imports(bench: Bench) ->
         await viewer.files()
     with pytest.raises(Denied):
         await viewer.bring(to_files(Carried()))
+
+
+async def test_a_file_that_leaves_out_what_is_usual_says_the_same_afterwards(bench: Bench) -> None:
+    _, there = await _places(bench)
+    small = document(step("say", "transform_data", {"output": {"n": 1}}), name="By hand")
+    files = {**to_files(Carried()), "automations/by-hand.json": text_of(small),
+             "boards/b.json": '{"name": "B"}'}  # fmt: skip
+    await there.bring(files)
+
+    again = await there.bring(files)
+
+    assert {one["what"] for one in again["things"]} == {"unchanged"}
+
+
+PIECES = ("CRM", "crm", "A / b", "日本", "con", "$board(crm)", "x y", "X-Y", "10 %")
+
+
+async def _furnish_by_chance(bench: Bench, place: Place, chance: random.Random) -> None:
+    boards = []
+    for name in chance.choices(PIECES, k=chance.randint(0, 4)):
+        datasets = [
+            {"name": one, "columns": chance.sample(COLUMNS, k=chance.randint(0, 2))}
+            for one in chance.sample(["default", "Two", "two", "2 / b"], k=chance.randint(0, 3))
+        ]
+        made = await place.call("create_board", name=name, datasets=datasets)
+        boards.append(made["id"])
+        rows = [{"company": chance.choice(PIECES), "n": chance.random()} for _ in range(2)]
+        await place.call("append_board_rows", board_id=made["id"], rows=rows)
+    documents = []
+    for name in chance.sample(PIECES, k=chance.randint(0, 4)):
+        text = " $$".join(chance.choices([*boards, *PIECES], k=3))
+        plan = [
+            step("main", "script", {"source": f"export default async () => {json.dumps(text)};"}),
+            step("say", "transform_data", {"output": {"of": text}}),
+        ]
+        documents.append(document(*plan, name=name, triggers=chance.choice([[], [DAILY, HOOK]])))
+    words = await bench.house.registry.of(place.space)
+    judged = await judge_import(
+        {"format": "mainspring.export", "version": 1, "automations": documents},
+        words,
+        bench.house.limits,
+    )
+    async with bench.house.database.transaction() as tx:
+        await import_judged(tx, place.space, judged, FIRST_MEMBER, words, bench.house.limits)
+    for name in chance.sample(PIECES, k=2):
+        await place.call("save_prompt", name=name, text=chance.choice(PIECES))
+
+
+async def test_any_workspace_comes_out_as_it_went_in(bench: Bench) -> None:
+    for seed in range(8):
+        _, here = await _places(bench)
+        _, there = await _places(bench)
+        await _furnish_by_chance(bench, here, random.Random(seed))
+        files = await here.files(rows=True)
+
+        await there.bring(files)
+
+        assert await there.files(rows=True) == files, seed

@@ -76,7 +76,12 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
     assert "its triggers start it" in said
     assert (await find_automation(rooms, "Counter"))["state"] == "active"
 
-    consent = made["consent"]
+    await _check_changing_ones_mind(desk, screen, made["consent"], capsys)
+
+
+async def _check_changing_ones_mind(
+    desk: Desk, screen: Screen, consent: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(Clash) as stale:
         await answer_consent(desk, screen, "Other", agree=True, digest="0" * 64)
     assert stale.value.code == "consent_changed"

@@ -59,12 +59,12 @@ async def test_a_workspace_lives_in_a_folder(
     path.write_text(json.dumps(written))
     for first, second in ((folder, None), (other, folder)):
         last = None if second is None else str(second)
-        assert await diff_places(desk, screen, str(first), last) == exits.DIFFERENT
+        assert await diff_places(desk, screen, str(first), last) == exits.DIFFERS
         (found,) = _answer(capsys)["differences"]
         assert (found["what"], found["path"]) == ("changed", "automations/reader.json")
         assert "/plan/1" in {one["pointer"] for one in found["changes"]}
         assert any("status.example.com" in one["says"] for one in found["widens"])
-    assert await diff_places(desk, Screen(), str(folder), None) == exits.DIFFERENT
+    assert await diff_places(desk, Screen(), str(folder), None) == exits.DIFFERS
     assert "status.example.com" in capsys.readouterr().out
 
     with pytest.raises(Clash) as refusal:
@@ -73,7 +73,7 @@ async def test_a_workspace_lives_in_a_folder(
     await bring_folder(desk, screen, str(folder), "new_version", dry_run=True)
     dry = _answer(capsys)
     assert [one["what"] for one in dry["things"]] == ["unchanged", "changed"]
-    assert await diff_places(desk, screen, str(folder), None) == exits.DIFFERENT
+    assert await diff_places(desk, screen, str(folder), None) == exits.DIFFERS
     capsys.readouterr()
     await bring_folder(desk, Screen(), str(folder), "new_version", dry_run=False)
     assert "agreed" in capsys.readouterr().out

@@ -77,6 +77,7 @@ PUBLIC = {
     ("GET", "/assets/proposing.js"),
     ("GET", "/assets/questions.js"),
     ("GET", "/assets/reading.js"),
+    ("GET", "/assets/rehearsal.js"),
     ("GET", "/assets/review.js"),
     ("GET", "/assets/rules.js"),
     ("GET", "/assets/runs.js"),

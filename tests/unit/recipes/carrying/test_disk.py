@@ -14,7 +14,9 @@ from mainspring.recipes.carrying.disk import read_folder, write_folder
 from mainspring.recipes.carrying.files import MARKER, to_files
 
 LIMITS = Limits()
-FILES = to_files(Carried((Thing("board", "crm", {"name": "CRM"}), Thing("prompt", "p", {"name": "P", "text": "x"}))))  # fmt: skip
+CRM = Thing("board", "crm", {"name": "CRM"})
+PROMPT = Thing("prompt", "p", {"name": "P", "text": "x"})
+FILES = to_files(Carried((CRM, PROMPT)))
 
 
 def _code(folder: Path, limits: Limits = LIMITS) -> str:

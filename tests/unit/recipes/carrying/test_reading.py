@@ -119,7 +119,7 @@ def _workspaces(draw: st.DrawFn) -> Carried:
         if kind == "automation":
             step = {"step_id": "main", "action": "script", "config": {"source": source}}
             content["plan"] = [step, {"step_id": "all", "config": {"steps": [dict(step)]}}]
-        things.append(Thing(kind, str(number), content))  # type: ignore[arg-type]
+        things.append(Thing(kind, str(number), content))
     return renamed(Carried(tuple(things)))
 
 
@@ -171,6 +171,7 @@ def test_one_file_with_automations_is_a_workspace_too() -> None:
     assert json.loads(to_files(read_one_file(export))["automations/a.json"])["goal"] == (
         "$$board(x)"
     )
-    for bad in ([], {"format": "mainspring.export"}, {"name": 7}):
+    wrong: list[Any] = [[], {"format": "mainspring.export"}, {"name": 7}]
+    for bad in wrong:
         with pytest.raises(Invalid):
             read_one_file(bad)

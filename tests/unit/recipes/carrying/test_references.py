@@ -76,5 +76,13 @@ def test_files_are_renamed_in_references_and_nowhere_else() -> None:
     assert rename_all(text, names) == "$board(customers) $$board(crm) $$$board(customers) $board(x)"
 
 
+def test_a_million_dollars_cost_no_more_than_a_million_letters() -> None:
+    text = "$" * 1_000_001 + "boar"
+
+    assert mark_all(text, IDS) == text
+    assert _back(text) == text
+    assert mark_all(f"{text}d(x)", IDS) == "$" * 1_000_001 + f"{text}d(x)"
+
+
 def test_ids_that_stay_are_told() -> None:
     assert list(left_ids({"a": f"of {OTHER}"})) == [("/a", OTHER)]

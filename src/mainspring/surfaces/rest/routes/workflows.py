@@ -1,0 +1,29 @@
+"""Workflows: what people work towards together, and the automations that help them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from mainspring.surfaces.rest.faces import Face, add_faces
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rooms import Rooms
+
+_ONE: Final = "/workflows/{workflow_id}"
+
+FACES: Final = (
+    Face("GET", "/workflows", "list_workflows", "List workflows"),
+    Face("POST", "/workflows", "create_workflow", "Make a workflow", status_code=201),
+    Face("GET", _ONE, "get_workflow", "Read a workflow"),
+    Face("PATCH", _ONE, "update_workflow", "Change a workflow"),
+    Face("DELETE", _ONE, "delete_workflow", "Delete a workflow"),
+    Face("POST", f"{_ONE}/status", "set_workflow_status", "Switch a workflow"),
+    Face("POST", f"{_ONE}/kpi", "set_workflow_kpi", "Say what a KPI is now"),
+)  # fmt: skip
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("workflows")
+    add_faces(made, rooms, FACES)
+    return made
