@@ -34,6 +34,8 @@ from tests.kit.neighbours import (
 
 # A member may see who the others are; nothing else without a workspace is theirs to read.
 SHARED = {"users"}
+# Recipes that their workspace shares.
+LENT = {"recipes", "recipe_versions"}
 REFUSED = (asyncpg.InsufficientPrivilegeError,)
 
 
@@ -79,7 +81,7 @@ async def _own_count(two: Two, table: str, workspace_id: UUID) -> int:
 async def test_every_table_of_a_workspace_has_its_wall(database: Database) -> None:
     tables = await walled_tables(database)
     rows = await database.fetch(
-        "SELECT c.relname, c.relrowsecurity, p.polroles, p.polcmd, p.polpermissive, "
+        "SELECT c.relname, c.relrowsecurity, p.polname, p.polroles, p.polcmd, p.polpermissive, "
         "pg_get_expr(p.polqual, c.oid) AS shown, pg_get_expr(p.polwithcheck, c.oid) AS taken "
         "FROM pg_class c LEFT JOIN pg_policy p ON p.polrelid = c.oid "
         "WHERE c.relname = ANY($1::text[]) AND c.relnamespace = 'public'::regnamespace",
@@ -89,6 +91,12 @@ async def test_every_table_of_a_workspace_has_its_wall(database: Database) -> No
     rule = "(workspace_id = ( SELECT inside_workspace() AS inside_workspace))"
 
     assert len(tables) > 20
+    # What a workspace shares is read by others, and by no other leave.
+    lent = [row for row in rows if row["polname"] == "shared"]
+    rows = [row for row in rows if row not in lent]
+    assert {row["relname"]: (row["polcmd"], row["taken"]) for row in lent} == dict.fromkeys(
+        LENT, (b"r", None)
+    )
     # One policy for each, and that one: a second would let in what this one keeps out.
     assert sorted(row["relname"] for row in rows) == tables
     assert [
