@@ -1,4 +1,4 @@
-"""What the codex asks of each kind of thing that a recipe makes: a board, an automation, a workflow.
+"""What the codex asks of each kind of thing that a recipe makes.
 
 An install knows its thing by kind and id only. Each kind says how one is made from a template,
 what it is now in the words of its template, how it is rebuilt, and how it is put away and
