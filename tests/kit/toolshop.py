@@ -11,10 +11,14 @@ from uuid import UUID
 
 import httpx2
 
+from mainspring.contracts.context import Actor
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
 from mainspring.settings import Settings
 from mainspring.store.database import Database
 from mainspring.wiring import House, build_house, prepare
+from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside
 from tests.kit.house import Bench
@@ -81,10 +85,12 @@ class Toolshop:
         return {one["name"]: one for one in found["tools"]}
 
     async def agree(self, connection_id: str, *names: str) -> Any:
-        """Agrees to tools as they are shown now."""
+        """Agrees to tools as they are shown now, as a person who is here themselves."""
         tools = await self.look(connection_id)
         chosen = [{"name": name, "hash": tools[name]["hash"]} for name in names]
-        return await self.ask("POST", f"/connections/{connection_id}/agree", {"tools": chosen})
+        owner = Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        given = {"connection_id": connection_id, "tools": chosen}
+        return await self.house.gate.direct(Visitor(owner), "agree_to_tools", given)
 
     async def call(self, capability: str, **arguments: Any) -> Any:
         return await self.ask("POST", f"/capabilities/{capability}", arguments)

@@ -18,7 +18,7 @@ from mainspring.contracts.capability import (
     Effect,
     capability_of,
 )
-from mainspring.contracts.errors import Clash, Finding, Invalid, Missing, Problem
+from mainspring.contracts.errors import Clash, Denied, Finding, Invalid, Missing, Problem
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.gate import connection_schemas as schemas
@@ -188,6 +188,8 @@ class _Counter:
             row = _named(found, entry["name"], f"/tools/{place}/name")
             _check_agreeable(row, entry["hash"], f"/tools/{place}")
             chosen.append(row)
+        if any(row.state == "changed" for row in chosen):
+            _check_person(ctx)
         consent = Consent(ctx.actor.id, ctx.clock.now())
         changes = [agreed(row, consent) for row in chosen if row.state != "agreed"]
         told = await _changed(ctx.tx, space, wanted, changes)
@@ -246,6 +248,16 @@ def _named(found: Mapping[str, ToolRow], name: str, pointer: str) -> ToolRow:
         detail = f"This connection has no tool called {name!r}."
         raise Missing(detail, code="no_tool", findings=[Finding(pointer, detail, "no_tool")])
     return row
+
+
+def _check_person(ctx: CallContext) -> None:
+    """What a server changed widens what was agreed to: that is a person's to say."""
+    if not ctx.actor.is_person:
+        raise Denied(
+            "A person agrees to a tool that its server has changed; a program cannot.",
+            code="person_needed",
+            suggestion="It can be read and answered with `mainspring consents list`.",
+        )
 
 
 def _check_once(names: Sequence[str], below: str = "") -> None:

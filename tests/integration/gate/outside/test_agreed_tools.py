@@ -102,8 +102,9 @@ async def test_a_tool_that_is_changed_is_held_back_until_somebody_agrees_to_just
 
     stale = await shop.refused("POST", f"/connections/{one}/agree", body(agreed_to))
     forged = await shop.refused("POST", f"/connections/{one}/agree", body("0" * 64))
+    by_program = await shop.refused("POST", f"/connections/{one}/agree", body(after["hash"]))
     calls = len(names_of(shop.notes))
-    await shop.ask("POST", f"/connections/{one}/agree", body(after["hash"]))
+    await shop.agree(one, "search_notes")
     if "outputSchema" in change:
         shop.notes.answer = lambda *_: {"content": [], "structuredContent": {"n": 1}}
     try:
@@ -119,6 +120,7 @@ async def test_a_tool_that_is_changed_is_held_back_until_somebody_agrees_to_just
     for refusal in (stale, forged):
         assert refusal["code"] == "tool_changed"
         assert refusal["errors"][0]["pointer"] == "/tools/0/hash"
+    assert (by_program["status"], by_program["code"]) == (403, "person_needed")
     assert (calls, len(names_of(shop.notes))) == (1, 2)
 
 
