@@ -13,8 +13,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from mainspring.contracts.context import Actor
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
 from mainspring.settings import Settings
 from mainspring.wiring import open_house
+from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.api import Api, served
 from tests.kit.capabilities import Outside
 from tests.kit.house import Bench, document, step
@@ -26,6 +30,8 @@ MODEL: Final = "claude-sonnet-4-6"
 # 1,000 tokens read at $3 and 100 written at $15 for a million.
 TURN: Final = Decimal("0.0045")
 RUNS, HOUSES = 20, 2
+# A person who is here themselves.
+OWNER: Final = Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER)
 
 
 def agent(name: str, *tools: str, execution: Any = None, **config: Any) -> dict[str, Any]:
@@ -186,8 +192,8 @@ async def test_an_agent_calls_the_tools_of_others_until_they_are_changed_under_i
             held_back = await house.bench.until(await house.start(made))
             told = models.requests[-1]
             echo = next(tool for tool in changed["tools"] if tool["name"] == "echo")
-            agreed = {"tools": [{"name": "echo", "hash": echo["hash"]}]}
-            await house.ask("POST", f"/connections/{one}/agree", agreed)
+            agreed = {"connection_id": one, "tools": [{"name": "echo", "hash": echo["hash"]}]}
+            await house.bench.house.gate.direct(Visitor(OWNER), "agree_to_tools", agreed)
             models.play([said(*asks), said(text="It said so again.")])
             again = await house.bench.until(await house.start(made))
 
