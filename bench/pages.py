@@ -59,6 +59,7 @@ class Hashed:
 
     name = "bench"
     dimensions = DIMENSIONS
+    outward = False
 
     async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
         del workspace_id

@@ -148,6 +148,7 @@ def test_an_install_lives_through_changes_upgrades_and_being_taken_back(
 
 def test_an_integration_is_data_and_a_bundle_moves_as_one(person: Person) -> None:
     async def story(call: Caller) -> None:
+        applied: Json = {}
         for version, newer in (("1.0.0", False), ("1.1.0", True)):
             listing = _of_kind("integration", version, newer=newer)
             sites = board(

@@ -65,6 +65,7 @@ class BagOfWords:
     ) -> None:
         self.name = name
         self.dimensions = dimensions
+        self.outward = False
         self.texts: list[str] = []
         self._means = dict(means or {})
 

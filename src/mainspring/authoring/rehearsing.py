@@ -172,7 +172,7 @@ async def _begin(
     try:
         await _dispatch(studio, plan)
     except Problem:
-        async with inside.transaction() as tx:
+        async with studio.database.transaction() as tx:
             await drop_rehearsals(tx, space, [one[0] for one in both])
         raise
 
@@ -227,7 +227,9 @@ async def _told(studio: Studio, space: UUID, rehearsal_id: UUID) -> dict[str, An
 def tell(rehearsal: Rehearsal, firings: Sequence[Compared]) -> dict[str, Any]:
     """The answer, with exactly the fields that are promised."""
     done = all(one.done for one in firings)
-    spent = sum((one.now.spent for one in firings if one.now is not None), Decimal(0))
+    # Over samples both sides are of the rehearsal, and both are paid for.
+    sides = [side for one in firings for side in (one.then, one.now) if side is not None]
+    spent = sum((side.spent for side in sides), Decimal(0))
     return {
         "rehearsal_id": str(rehearsal.id),
         "automation_id": str(rehearsal.automation_id),

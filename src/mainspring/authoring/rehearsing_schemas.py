@@ -67,7 +67,8 @@ REHEARSE: Final = asked(
         },
         "live_reads": {
             "description": "Whether what is on no record is asked outside, as in any dry run. "
-            "Left out: yes, unless it may do more than a person has agreed to.",
+            "Left out: yes, unless it may do more than a person has agreed to; only a person who "
+            "may change automations can want it then.",
             "type": "boolean",
         },
         "wait_seconds": {
@@ -167,7 +168,8 @@ _FIRING: Final[dict[str, Schema]] = {
         "type": ["object", "null"],
     },
     "now": {
-        "description": "What would have happened; null: it was not started then either.",
+        "description": "What would have happened; null: it was not started then either. Its status "
+        "is skipped where it was not rehearsed, as when the money of the day is spent.",
         **thing(_NOW, list(_NOW)),
         "type": ["object", "null"],
     },
@@ -192,7 +194,11 @@ _REHEARSED: Final[dict[str, Schema]] = {
     "done": {"description": "Whether all of it has ended.", "type": "boolean"},
     "otherwise": {"description": "How many firings would have gone otherwise.", **COUNT},
     "summary": _TEXT,
-    "spent_usd": {**_USD, "description": "What the rehearsal itself cost."},
+    "spent_usd": {
+        **_USD,
+        "description": "What the rehearsal itself cost, with the runs of the version in force "
+        "over samples.",
+    },
     "firings": {"type": "array", "items": thing(_FIRING, list(_FIRING))},
     "next_step": _TEXT,
 }

@@ -23,6 +23,7 @@ from mainspring.workspace import schedules
 from mainspring.workspace.accounts.rows import AccountRow, of_member
 from mainspring.workspace.accounts.watching import remember_watcher
 from mainspring.workspace.automations import create, hold_all, hold_names, ids_of, update
+from mainspring.workspace.consents import agreed_before, ask_if_wider, consent_told
 from mainspring.workspace.states import activate, archive
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def watching_capabilities(studio: Studio, reachable: Reachables) -> tuple[Capabi
             "Read an integration again and again\n\n"
             "Makes an automation of yours that looks for what is new on a schedule and keeps it "
             "as pages, over your own connection. It is active at once. Asked again, it changes "
-            "the schedule.",
+            "the schedule; where a program asks, reading more often waits for a person, and what "
+            "was paused stays paused.",
             _input(names, source, every=True),
             _WATCHED,
             _watch(studio, reachable),
@@ -92,15 +94,22 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
                 findings=[_about_every(one) for one in report.findings],
             )
         definition = report.accepted()
+        consent, starts = None, True
         if known is None:
             saved = await create(tx, space, definition, report.grants, ctx.actor.id)
         else:
             await hold_all(tx, space, [known])
             before = await schedules.waiting(tx, [(space, known)])
+            agreed = await agreed_before(tx, space, known, ctx.actor, in_run=ctx.run is not None)
             saved = await update(tx, space, known, definition, report.grants, ctx.actor.id)
+            lent = frozenset(grant.capability for grant in report.grants if grant.lent)
+            consent = await ask_if_wider(tx, space, known, agreed, ctx.actor, lent)
             await record_overtaken(tx, before, studio.limits)
-        words = await studio.words(space, definition.as_dict())
-        await activate(tx, space, saved.automation_id, words, studio.limits)
+            # What was paused is set going by a person; a program leaves it as it is.
+            starts = agreed is None or (consent is None and saved.state == "active")
+        if starts:
+            words = await studio.words(space, definition.as_dict())
+            await activate(tx, space, saved.automation_id, words, studio.limits)
         if account is not None:
             await remember_watcher(tx, space, account.id, saved.automation_id)
         return {
@@ -108,8 +117,9 @@ def _watch(studio: Studio, reachable: Reachables) -> CapabilityHandler:
             "automation_id": str(saved.automation_id),
             "name": name,
             "every": every,
-            "state": "active",
+            "state": "active" if starts else "paused",
             "admin_url": studio.admin_url(saved.automation_id),
+            **({} if consent is None else {"consent": consent_told(consent)}),
         }
 
     return watch
@@ -261,7 +271,11 @@ _WATCHED: Final[dict[str, Any]] = {
         "automation_id": {"type": "string", "format": "uuid"},
         "name": {"type": "string"},
         "every": {"type": "string"},
-        "state": {"const": "active"},
+        "state": {
+            "enum": ["active", "paused"],
+            "description": "paused: somebody has paused it, or has to agree to this first.",
+        },
+        "consent": {"type": "object", "description": "What waits for a person, with its digest."},
         "admin_url": {"type": "string"},
     },
     "examples": [

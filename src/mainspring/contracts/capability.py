@@ -79,6 +79,8 @@ class Annotations:
     route: Route | None = None
     # Its handler opens connections of its own choice, such as that of a board's link.
     opens: bool = False
+    # A read that asks somebody outside of the house by itself, such as a model for vectors.
+    asks_outside: bool = False
     # Arguments whose values are what the caller is connected to, in lists that are shown to each
     # caller as they are for them: the argument, and which surface (fetch, act or adapter).
     connected: Mapping[str, str] = field(default_factory=dict)
@@ -97,6 +99,9 @@ class Annotations:
     asks_models: bool = False
     # What is wrong with arguments that fit the schema, told before anything is done or held.
     judge: Callable[[Mapping[str, Any]], Sequence[Finding]] | None = None
+    # That judge looks at the arguments alone and at no value that a run puts in, so a step is
+    # judged by it when it is saved, too.
+    judges_saved: bool = False
     # What a dry run answers instead; left out: the first example of the output schema.
     stub: Callable[[Mapping[str, Any]], Any] | None = None
     # What a call was done to, for the audit log, from its arguments and its result (None when

@@ -22,6 +22,11 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
+    @property
+    def outward(self) -> bool:
+        """Whether texts leave the house to become vectors."""
+        ...
+
     async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
         """One vector of length 1 for each text of a workspace, which pays if it costs."""
         ...

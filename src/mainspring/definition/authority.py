@@ -15,14 +15,19 @@ from typing import Any, Final, Literal
 
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
+from mainspring.definition.authority_gates import open_gates
+from mainspring.definition.authority_models import Models, models_of, more_models
+from mainspring.definition.authority_pace import Pace, more_together, more_work, pace_of
 from mainspring.definition.authority_starts import Start, more_starts, starts_of
+from mainspring.definition.authority_steps import Placed, placed_steps
 from mainspring.definition.authority_words import grant_words, secret_words, shown
 from mainspring.definition.grants import missing
 from mainspring.definition.secret_use import SecretUse, secret_uses
 
 Kind = Literal[
-    "grant", "secret", "account", "spend", "start", "write_policy", "model", "tool", "review"
-]
+    "grant", "secret", "account", "spend", "start", "write_policy", "approval", "model", "tool",
+    "review",
+]  # fmt: skip
 
 # What bounds a run or a day: where it stands, what it is when it is left out, and its words.
 _BOUNDS: Final[tuple[tuple[str, Decimal, str], ...]] = (
@@ -62,8 +67,11 @@ class Authority:
     bounds: Mapping[str, Decimal] = field(default_factory=dict)
     starts: tuple[Start, ...] = ()
     write_policy: str = "always_draft"
-    # The models that it names, each with its place; none: the installation's.
-    models: Mapping[str, str] = field(default_factory=dict)
+    # The models that it asks; none: the installation's.
+    models: Models = field(default_factory=Models)
+    pace: Pace = field(default_factory=Pace)
+    # Its steps, among which those that ask a person before it goes on.
+    steps: tuple[Placed, ...] = ()
     # Of tools from outside: exactly what was agreed to there.
     pins: Mapping[str, str] = field(default_factory=dict)
 
@@ -76,14 +84,17 @@ def authority_of(
 ) -> Authority:
     """Reads a definition that has been judged before, with the grants that stand beside it."""
     execution = document.get("execution") or {}
+    steps = placed_steps(document)
     return Authority(
         grants=tuple(grants),
         secrets=secret_uses(document, limits),
-        accounts=dict(_named(document, _ACCOUNT_KEYS)),
+        accounts=dict(_accounts(steps)),
         bounds={name: _amount(execution.get(name), usual) for name, usual, _ in _BOUNDS},
         starts=starts_of(document.get("triggers") or ()),
         write_policy=str(execution.get("write_policy") or _POLICIES[0]),
-        models=dict(_models(document, execution)),
+        models=models_of(document, steps),
+        pace=pace_of(execution),
+        steps=steps,
         pins=dict(pins or {}),
     )
 
@@ -98,15 +109,22 @@ def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...
         *_of_secrets(known, after, now),
         *_of_accounts(known, after, now),
         *_of_bounds(before, after),
-        *(Addition("start", at, says) for at, says in more_starts(known.starts, after.starts, now)),
+        *_each("spend", more_work((known.pace, known.steps), (after.pace, after.steps), now)),
+        *_each("start", more_starts(known.starts, after.starts, now)),
+        *_each("start", more_together(known.pace, after.pace, now)),
         *_of_policy(known, after, now),
-        *_of_models(known, after, now),
+        *_each("approval", open_gates(known.steps, after.steps)),
+        *_each("model", more_models(known.models, after.models, now)),
     )
 
 
 def review(says: str) -> Addition:
     """Nothing is new, and a person is asked to look all the same."""
     return Addition("review", "", says)
+
+
+def _each(kind: Kind, found: Iterable[tuple[str, str]]) -> Iterator[Addition]:
+    return (Addition(kind, at, says) for at, says in found)
 
 
 def _of_grants(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
@@ -156,12 +174,6 @@ def _of_policy(before: Authority, after: Authority, now: str) -> Iterator[Additi
         yield Addition("write_policy", "/execution/write_policy", f"It may{now} {words}.")
 
 
-def _of_models(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
-    for name, pointer in after.models.items():
-        if name not in before.models:
-            yield Addition("model", pointer, f"It{now} asks the model {shown(name)}.")
-
-
 def _rank(policy: str) -> int:
     """How far a policy goes; one that is not known goes furthest."""
     return _POLICIES.index(policy) if policy in _POLICIES else len(_POLICIES)
@@ -175,29 +187,12 @@ def _spelt(amount: Decimal) -> str:
     return f"{amount.normalize():f}" if amount % 1 else f"{int(amount):,}"
 
 
-def _models(document: Mapping[str, Any], execution: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from _named(document, frozenset({"model"}))
-    if isinstance(execution.get("model"), str):
-        yield execution["model"], "/execution/model"
-
-
-def _named(document: Mapping[str, Any], keys: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """What the steps name under these keys of their configs, nested steps included."""
-    last = (document.get("execution") or {}).get("on_failure")
-    yield from _in_steps(document.get("plan"), "/plan", keys)
-    yield from _in_steps(last, "/execution/on_failure", keys)
-
-
-def _in_steps(steps: Any, at: str, keys: frozenset[str]) -> Iterator[tuple[str, str]]:
-    for place, step in enumerate(steps if isinstance(steps, list | tuple) else ()):
-        config = step.get("config") if isinstance(step, Mapping) else None
-        if not isinstance(config, Mapping):
-            continue
-        here = f"{at}/{place}/config"
-        for key in sorted(keys & config.keys()):
-            if isinstance(config[key], str):
-                yield config[key], f"{here}/{key}"
-        yield from _in_steps(config.get("steps"), f"{here}/steps", keys)
+def _accounts(steps: Iterable[Placed]) -> Iterator[tuple[str, str]]:
+    """What the steps name outright, nested steps included."""
+    for step in steps:
+        for key in sorted(_ACCOUNT_KEYS & step.config.keys()):
+            if isinstance(step.config[key], str):
+                yield step.config[key], f"{step.pointer}/config/{key}"
 
 
 _NOTHING: Final = Authority()

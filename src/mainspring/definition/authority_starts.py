@@ -21,6 +21,10 @@ from mainspring.definition.json_values import same
 
 _SCHEDULE: Final = "schedule"
 _WEBHOOK: Final = "webhook"
+# What becomes of missed moments, the least first; what it is when it is left out; how far back.
+_MISSED: Final = ("skip", "fire_once", "fire_all")
+_USUALLY: Final = "fire_once"
+_WINDOW: Final = 3_600
 # Four years hold one of each kind of day.
 _FIRST: Final = date(2024, 1, 1)
 _DAYS: Final = 1_461
@@ -61,10 +65,42 @@ def more_starts(
         at = next((s.pointer for s in scheduled if s.config.get("cron") not in known), "/triggers")
         says = f"It{now} starts {_rhythm(scheduled, rate)}"
         yield at, says + (f" instead of {_often(was)}." if was else ".")
+    yield from _made_up(before, after, rate - was, now)
     others = [one for one in after if one.type != _SCHEDULE]
     for one in others:
         if not any(_opens(known, one) for known in before):
             yield one.pointer, _door(one, before, now)
+
+
+def _made_up(
+    before: Sequence[Start], after: Sequence[Start], more: Fraction, now: str
+) -> Iterator[tuple[str, str]]:
+    """Moments that were missed, and are made up for where they were not."""
+    for rank, words in ((2, "each start"), (1, "one start")):
+        known, late = _late(before, rank), _late(after, rank)
+        rise = firings_a_day(late) - firings_a_day(known)
+        # A schedule that is new or faster has been told of, and usually makes up for one.
+        if rise > max(more, Fraction(0)) or (rise > 0 and not known and rank == len(_MISSED) - 1):
+            says = f"After a standstill it{now} makes up for {words} that it missed."
+            yield f"{late[-1].pointer}/config/misfire", says
+            return
+    known, late = _late(before, 1), _late(after, 1)
+    was = max((_window(one) for one in known), default=_WINDOW)
+    longest = max(late, key=_window, default=None)
+    if longest is not None and _window(longest) > was:
+        says = f"It{now} makes up for starts of the last {_window(longest):,} seconds"
+        yield f"{longest.pointer}/config/catch_up_seconds", f"{says} instead of {was:,}."
+
+
+def _late(starts: Iterable[Start], rank: int) -> list[Start]:
+    """The schedules that make up for at least so much."""
+    ways = ((one, one.config.get("misfire", _USUALLY)) for one in starts if one.type == _SCHEDULE)
+    return [one for one, way in ways if way not in _MISSED or _MISSED.index(way) >= rank]
+
+
+def _window(start: Start) -> int:
+    wanted = start.config.get("catch_up_seconds", _WINDOW)
+    return wanted if isinstance(wanted, int) else _WINDOW
 
 
 @lru_cache(maxsize=1_024)

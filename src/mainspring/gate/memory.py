@@ -10,7 +10,8 @@ What changes anything is pretended, as in every dry run, and answers what it ans
 id of a row, the words of a draft. So what follows from it is the same as well.
 
 What is on no record is asked of the house itself. Whether it may be asked outside is the
-rehearsal's to say.
+rehearsal's to say. What that costs is within what the automation may spend in a day, by the
+version in force as much as by what is tried.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.agency import AGENT_RUN
 from mainspring.contracts.capability import Capability
 from mainspring.contracts.errors import Clash, Problem, from_dict
+from mainspring.definition.model import Execution
 from mainspring.definition.tool_patterns import HOSTED
 from mainspring.gate.policy import Verdict
 from mainspring.gate.record import RecordedCall
@@ -40,11 +43,19 @@ NOT_RECORDED: Final = "not_recorded"
 _CHANGED_NOTHING: Final = frozenset({"read", "nothing", "unclear", RECORDED})
 
 _REHEARSAL = """
-    SELECT r.rehearses, h.live_reads, e.started_at, e.trigger_type, e.trigger_id
+    SELECT r.rehearses, r.automation_id, h.live_reads, e.started_at, e.trigger_type, e.trigger_id
     FROM runs r
     JOIN rehearsals h ON h.workspace_id = r.workspace_id AND h.id = r.rehearsal_id
     LEFT JOIN runs e ON e.workspace_id = r.workspace_id AND e.id = r.rehearses
     WHERE r.workspace_id = $1 AND r.id = $2
+"""
+_DAY_CAP = """
+    SELECT (d.document #>> '{execution,cost_cap_daily_usd}')::numeric AS usd
+    FROM automations a
+    JOIN automation_versions v ON v.workspace_id = a.workspace_id
+        AND v.automation_id = a.id AND v.version = a.version
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    WHERE a.workspace_id = $1 AND a.id = $2
 """
 # The result of a step that is one call is kept as the output of the step.
 _CALLS = """
@@ -74,6 +85,8 @@ _STEPS = """
     WHERE workspace_id = $1 AND run_id = $2 AND status IN ('succeeded', 'failed')
     ORDER BY step, item, attempt DESC
 """
+
+_USUAL: Final = Execution()
 
 Question = tuple[str, bytes]
 Place = tuple[str, str, str]
@@ -110,6 +123,8 @@ class Memory:
     # Conversations of agents by their place, each with its turns.
     talks: Mapping[Place, Mapping[int, KeptTurn]] = field(default_factory=dict)
     steps: Mapping[tuple[str, str], StepThen] = field(default_factory=dict)
+    # What the automation may spend in a day, as the version in force says.
+    day_cap: Decimal = Decimal(0)
 
     def take(self, capability: str, digest: bytes) -> RecordedCall | None:
         """The answer to a question that was asked then; None when it was not."""
@@ -185,6 +200,7 @@ def reaches_out(capability: Capability) -> bool:
         or hints.hosts
         or hints.route is not None
         or hints.pin
+        or hints.asks_outside
     )
 
 
@@ -207,8 +223,9 @@ async def read_memory(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Memo
     if row is None:
         # The rehearsal is gone; nothing may be asked in its name.
         return Memory(live=False)
+    day_cap = await day_cap_in_force(tx, workspace_id, row["automation_id"])
     if row["rehearses"] is None:
-        return Memory(live=row["live_reads"])
+        return Memory(live=row["live_reads"], day_cap=day_cap)
     earlier = (workspace_id, row["rehearses"])
     asked = await tx.fetch(_ASKED, workspace_id, run_id)
     turns: defaultdict[Place, dict[int, KeptTurn]] = defaultdict(dict)
@@ -227,7 +244,22 @@ async def read_memory(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Memo
             (one["step"], one["item"]): StepThen(one["output"], one["error"])
             for one in await tx.fetch(_STEPS, *earlier)
         },
+        day_cap,
     )
+
+
+async def day_cap_in_force(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Decimal:
+    """What an automation may spend in a day, as the version in force says."""
+    row = await tx.fetchrow(_DAY_CAP, workspace_id, automation_id)
+    if row is None:
+        return Decimal(0)
+    return _USUAL.cost_cap_daily_usd if row["usd"] is None else Decimal(row["usd"])
+
+
+def within_day(execution: Execution, cap: Decimal) -> Execution:
+    """The bounds of what is tried, which spends no more in a day than what is in force."""
+    smaller = min(execution.cost_cap_daily_usd, cap)
+    return execution.model_copy(update={"cost_cap_daily_usd": smaller})
 
 
 def in_order(rows: Iterable[Mapping[str, Any]]) -> dict[Question, list[RecordedCall]]:

@@ -28,6 +28,7 @@ from mainspring.gate.ask import Ask
 from mainspring.gate.budget import Purse
 from mainspring.gate.fence import lost
 from mainspring.gate.known import secrets_named_in
+from mainspring.gate.memory import day_cap_in_force, within_day
 from mainspring.gate.money import spent_by_step
 from mainspring.gate.policy import Posture
 from mainspring.gate.step_bounds import place_of
@@ -178,6 +179,9 @@ async def find_pass(tx: Transaction, plain: str) -> RunPass | None:
     if row is None:
         return None
     execution = _execution(row["document"])
+    if row["rehearses"]:
+        cap = await day_cap_in_force(tx, row["workspace_id"], row["automation_id"])
+        execution = within_day(execution, cap)
     named = secrets_named_in(row["document"])
     place = place_of(row["document"], row["step"])
     purse = Purse(

@@ -71,6 +71,8 @@ _ENTRY: Final[dict[str, Schema]] = {
         "type": "boolean",
     },
 }
+# What is told of one recipe beside what a list tells.
+_WHOLE: Final = ("description", "template", "digest", "versions", "installs", "may")
 _SOME_ENTRY: Final[dict[str, Any]] = {
     **SOME_BRIEFLY,
     "category": "operations",
@@ -127,12 +129,18 @@ GET_ANSWERS: Final = asked(
             "description": "The recipe as it was published, with its template, and what is known "
             "of it here.",
             "type": "object",
-            "required": [*_ENTRY, "description", "template", "digest", "versions", "installs"],
+            "required": [*_ENTRY, *_WHOLE],
             "properties": {
                 **_ENTRY,
                 "template": {"type": "object"},
                 "versions": {"type": "array", "items": TEXT},
                 "installs": {"type": "array", "items": INSTALLED},
+                "may": {
+                    "description": "What a person will be asked to agree to, in sentences: its "
+                    "own, and those of what it needs. What a setting decides stands as <name>.",
+                    "type": "array",
+                    "items": TEXT,
+                },
             },
         }
     },
@@ -146,6 +154,7 @@ GET_ANSWERS: Final = asked(
                 "digest": "sha256:" + "0" * 64,
                 "versions": ["1.0.0"],
                 "installs": [SOME_INSTALLED],
+                "may": [],
             }
         }
     ],

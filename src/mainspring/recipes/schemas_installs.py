@@ -25,7 +25,12 @@ _ENTITY: Final[Schema] = {"description": "The board, automation, workflow or bun
 _KIND: Final[Schema] = {"description": "What it is.", "enum": ENTITY_KINDS}
 _SOME: Final = {"entity_id": SOME_THING, "entity_kind": "board"}
 _PLACE: Final = thing(
-    {"place": TEXT, "change": {"enum": ["added", "removed", "changed", "reordered"]}},
+    {
+        "place": TEXT,
+        "change": {"enum": ["added", "removed", "changed", "reordered"]},
+        "was": {"description": "Of a single value: what it was, shortened.", **TEXT},
+        "becomes": {"description": "And what it is then.", **TEXT},
+    },
     ["place", "change"],
 )
 _PLACES: Final[Schema] = {"type": "array", "items": _PLACE}
@@ -149,9 +154,18 @@ UNINSTALL_TAKES: Final = asked(
             "only for bundles.",
             "type": "boolean",
         },
+        "dry_run": {
+            "description": "Only tell what would be taken away, and what here uses it.",
+            "type": "boolean",
+            "default": False,
+        },
     },
     [],
-    [{"entity_id": SOME_THING}, {"slug": "uptime-board", "brain_id": SOME_SPACE}],
+    [
+        {"entity_id": SOME_THING},
+        {"slug": "uptime-board", "brain_id": SOME_SPACE},
+        {"entity_id": SOME_THING, "dry_run": True},
+    ],
     ({"entity_id": "Uptime"}, "an id, not a name"),
     ({"slug": "Uptime"}, "a slug is in kebab-case"),
 )

@@ -18,6 +18,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
+from mainspring.gate.memory import day_cap_in_force, within_day
 from mainspring.gate.policy import narrower
 from mainspring.runs.admission import (
     DROPPED,
@@ -94,6 +95,8 @@ class _Surroundings:
     allowances: Mapping[UUID, Allowance]
     chains: Mapping[UUID, Chain]
     armed: set[UUID]
+    # Of those that are rehearsed: what the version in force lets them spend in a day.
+    day_caps: Mapping[UUID, Decimal]
 
 
 class Dispatcher:
@@ -181,6 +184,10 @@ class Dispatcher:
             {row["id"]: _allowance(row) for row in rows},
             await read_chains(tx, workspace_id, parents),
             set(rows[0]["armed"]) if rows else set(),
+            {
+                one: await day_cap_in_force(tx, workspace_id, one)
+                for one in {r.automation_id for r in requests if r.rehearsal_id is not None}
+            },
         )
 
     async def _judged(self, request: Request, around: _Surroundings) -> NewRun | Problem:
@@ -199,7 +206,7 @@ class Dispatcher:
             raise Clash(
                 "This automation is archived.",
                 code="archived",
-                suggestion="Restore it first.",
+                suggestion="Restore it first; one that was uninstalled is recovered instead.",
             )
         if _unagreed(request, row):
             raise Clash(
@@ -234,12 +241,14 @@ class Dispatcher:
         self, request: Request, row: Mapping[str, Any], loaded: LoadedVersion,
         around: _Surroundings, chain: Chain,
     ) -> Refusal | None:  # fmt: skip
+        spending = around.allowances.get(request.automation_id, Allowance())
         if request.rehearsal_id is not None:
-            # What it is given costs nothing, and what it asks beyond that pays by itself.
-            return chain.refusal(self._limits)
+            # What runs of another version usually cost says nothing about what is tried.
+            today = replace(spending, usual=None)
+            bounds = within_day(loaded.program.execution, around.day_caps[request.automation_id])
+            return chain.refusal(self._limits) or today.refusal(bounds)
         if not request.by_hand and not _awake(request, row, around):
             return PAUSED
-        spending = around.allowances.get(request.automation_id, Allowance())
         return chain.refusal(self._limits) or spending.refusal(loaded.program.execution)
 
     async def _accept(

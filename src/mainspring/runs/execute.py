@@ -22,7 +22,7 @@ from mainspring.definition.program import ProgramStep
 from mainspring.definition.templates import RunFailure, Scope, build_run_context
 from mainspring.gate.budget import Purse, StepBound
 from mainspring.gate.known import Known
-from mainspring.gate.memory import Memory, StepThen
+from mainspring.gate.memory import Memory, StepThen, within_day
 from mainspring.gate.policy import Posture
 from mainspring.runs.admission import Allowance
 from mainspring.runs.engine import Engine, LoadedVersion
@@ -90,6 +90,9 @@ class Execution:
         # Answers whether the worker's lease still lasts.
         self.holds: Callable[[], bool] = lambda: True
         execution = version.program.execution
+        if memory is not None:
+            execution = within_day(execution, memory.day_cap)
+        self._bounds = execution
         self.posture = Posture(
             version.grants, execution.write_policy, run.mode, version.created_by, execution.model
         )
@@ -170,12 +173,12 @@ class Execution:
     async def _unaffordable(self) -> End | None:
         """A day's money may have been spent while the run stood in line; it does not begin then."""
         begun = self.journal.steps or self.journal.calls
-        if not self.version.may_cost or begun or self.memory is not None:
+        # A rehearsal stands in no lane: all its runs may have been let in at once.
+        if begun or not (self.version.may_cost or self.memory is not None):
             return None
         run = self.run
         spent, all_of_it = await self.engine.gate.day_spent(run.workspace_id, run.automation_id)
-        execution = self.version.program.execution
-        refusal = Allowance(spent, space_spent=all_of_it).refusal(execution)
+        refusal = Allowance(spent, space_spent=all_of_it).refusal(self._bounds)
         if refusal is None or refusal.problem is None:
             return None
         return self._ending(

@@ -22,6 +22,7 @@ from mainspring.gate.forget import forget_calls
 from mainspring.runs.rows import FINAL
 from mainspring.store.partitions import Cut, drop_cut, ended
 from mainspring.store.turns import in_batches
+from mainspring.workspace.unused_definitions import forget_unused
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -97,7 +98,7 @@ _UNFINISHED = """
         SELECT 1 FROM runs WHERE id >= $1 AND id < $2 AND status = 'running'
     ) AS found
 """
-# One that has lost its runs has nothing left to compare.
+# One that has lost its runs has nothing left to compare. What it tried goes with it.
 _REHEARSALS = """
     DELETE FROM rehearsals h USING (
         SELECT o.workspace_id, o.id FROM rehearsals o
@@ -106,7 +107,7 @@ _REHEARSALS = """
         LIMIT $2 FOR UPDATE SKIP LOCKED
     ) AS old
     WHERE h.workspace_id = old.workspace_id AND h.id = old.id
-    RETURNING h.id
+    RETURNING h.workspace_id, h.definition_hash
 """
 _EXPIRED_KEYS = """
     DELETE FROM firings f USING (
@@ -187,7 +188,9 @@ async def _delete_old(bounds: Sequence[Bound], tx: Transaction, most: int) -> in
 
 
 async def _delete_rehearsals(before: datetime, tx: Transaction, most: int) -> int:
-    return len(await tx.fetch(_REHEARSALS, before, most))
+    gone = await tx.fetch(_REHEARSALS, before, most)
+    await forget_unused(tx, [(row["workspace_id"], row["definition_hash"]) for row in gone])
+    return len(gone)
 
 
 async def _drop_months(database: Database, now: datetime, bounds: Sequence[Bound]) -> list[str]:

@@ -20,24 +20,25 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import Addition, Authority, additions, authority_of, review
-from mainspring.definition.json_values import canonical
+from mainspring.definition.json_values import canonical, same
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 Origin = Literal["install", "upgrade", "import", "edit", "tools"]
 Status = Literal["waiting", "agreed", "refused", "overtaken"]
+Triggers = Sequence[Mapping[str, Any]]
 
 PAUSED_REASON: Final = "consent"
 NOTHING_NEW: Final = "It may do nothing new. Look it through before it starts here."
 _PURPOSE: Final = b"mainspring consent v1\0"
 # These came from elsewhere: a person looks at them once, whatever they say.
-_LOOKED_AT_ONCE: Final = frozenset({"install", "import"})
+LOOKED_AT_ONCE: Final = frozenset({"install", "import"})
 
 _COLUMNS = """
     c.id, c.automation_id, a.name AS automation, c.version, c.origin, c.additions, c.digest,
-    c.status, c.agreed_version, c.asked_kind, c.asked_by, c.answered_by, c.created_at,
-    c.answered_at
+    c.status, c.agreed_version, c.agreed_triggers, c.asked_kind, c.asked_by, c.answered_by,
+    c.created_at, c.answered_at
 """
 _FROM = """
     FROM consents c
@@ -45,8 +46,8 @@ _FROM = """
 """
 _INSERT = """
     INSERT INTO consents (workspace_id, id, automation_id, version, origin, additions, digest,
-        status, agreed_version, asked_kind, asked_by)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', $8, $9, $10)
+        status, agreed_version, agreed_triggers, asked_kind, asked_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', $8, $9, $10, $11)
 """
 _ONE = f"SELECT {_COLUMNS} {_FROM} WHERE c.workspace_id = $1 AND c.id = $2"
 _LATEST = f"""
@@ -68,6 +69,7 @@ _ANSWER = """
     UPDATE consents SET status = $3, digest = $4, answered_by = $5, answered_at = now()
     WHERE workspace_id = $1 AND id = $2
 """
+_SWITCHED = "UPDATE consents SET agreed_triggers = $3 WHERE workspace_id = $1 AND id = $2"
 _UNNAME = """
     UPDATE automations SET paused_reason = NULL
     WHERE workspace_id = $1 AND id = $2 AND paused_reason = 'consent'
@@ -94,6 +96,8 @@ class Consent:
     status: Status
     # The version that a person had agreed to when it was asked; None: none of them.
     agreed_version: int | None
+    # The triggers of that version as they were then; None: as it says itself.
+    agreed_triggers: Triggers | None
     asked_kind: str
     asked_by: UUID
     answered_by: UUID | None
@@ -147,13 +151,15 @@ async def kept_consents(
 async def keep_waiting(
     tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int, origin: Origin,
     added: Sequence[Addition], asked: tuple[str, UUID], agreed_version: int | None,
+    agreed_triggers: Triggers | None = None,
 ) -> UUID:  # fmt: skip
     """Keeps a question; one that waited before it is overtaken."""
     await overtake(tx, workspace_id, automation_id)
     made, digest = new_id(), digest_of(automation_id, version, origin, added)
     await tx.execute(
         _INSERT, workspace_id, made, automation_id, version, origin,
-        [one.as_dict() for one in added], digest, agreed_version, *asked,
+        [one.as_dict() for one in added], digest, agreed_version,
+        None if agreed_triggers is None else list(agreed_triggers), *asked,
     )  # fmt: skip
     return made
 
@@ -181,31 +187,72 @@ async def renew(
     document: Mapping[str, Any], grants: Sequence[Mapping[str, Any]],
     lent: frozenset[str] = frozenset(),
 ) -> None:  # fmt: skip
-    """Another version is in force: what is asked about the one before is asked about this."""
+    """Another version is in force: what is asked about the one before is asked about this.
+
+    What came from elsewhere is asked about until a person has answered, or until what they had
+    agreed to is back as it was.
+    """
     there = await latest_consent(tx, workspace_id, automation_id)
     if there is None or not there.blocks(before):
         return
-    agreed = await authority_then(tx, workspace_id, automation_id, there.agreed_version)
-    now = await authority_now(document, grants, lent)
-    found = additions(agreed, now)
-    if not found and (agreed is not None or there.origin not in _LOOKED_AT_ONCE):
+    then = await _agreed(tx, workspace_id, there)
+    agreed = None if then is None else await authority_now(*then)
+    found = additions(agreed, await authority_now(document, grants, lent))
+    if not found and (there.origin not in LOOKED_AT_ONCE or _is_back(then, document, grants)):
         await overtake(tx, workspace_id, automation_id)
         await tx.execute(_UNNAME, workspace_id, automation_id)
         return
+    asked = found or (review(NOTHING_NEW),)
+    if there.version == version and there.additions == asked:
+        return
     await keep_waiting(
-        tx, workspace_id, automation_id, version, there.origin,
-        found or (review(NOTHING_NEW),), (there.asked_kind, there.asked_by), there.agreed_version,
+        tx, workspace_id, automation_id, version, there.origin, asked,
+        (there.asked_kind, there.asked_by), there.agreed_version, there.agreed_triggers,
     )  # fmt: skip
 
 
-async def authority_then(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int | None
-) -> Authority | None:
-    """What a version may do; None where none was agreed to."""
-    row = None
-    if version is not None:
-        row = await tx.fetchrow(_VERSION, workspace_id, automation_id, version)
-    return None if row is None else await authority_now(row["document"], row["grants"])
+async def switched_off(tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str) -> None:
+    """A trigger is switched off while a question is open: it is not agreed to any more."""
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if there is None or there.status not in ("waiting", "refused") or not there.agreed_triggers:
+        return
+    kept = [
+        {**one, "enabled": False} if one.get("id") == slug else one for one in there.agreed_triggers
+    ]
+    await tx.execute(_SWITCHED, workspace_id, there.id, kept)
+
+
+async def authority_then(tx: Transaction, workspace_id: UUID, consent: Consent) -> Authority | None:
+    """What was agreed to before this was asked; None where nothing was."""
+    then = await _agreed(tx, workspace_id, consent)
+    return None if then is None else await authority_now(*then)
+
+
+async def _agreed(
+    tx: Transaction, workspace_id: UUID, consent: Consent
+) -> tuple[dict[str, Any], Sequence[Mapping[str, Any]]] | None:
+    """The definition that was agreed to, with its triggers as they were then, and its grants."""
+    if consent.agreed_version is None:
+        return None
+    row = await tx.fetchrow(_VERSION, workspace_id, consent.automation_id, consent.agreed_version)
+    if row is None:
+        return None
+    document = dict(row["document"])
+    if consent.agreed_triggers is not None:
+        document["triggers"] = list(consent.agreed_triggers)
+    return document, row["grants"]
+
+
+def _is_back(
+    then: tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]] | None,
+    document: Mapping[str, Any],
+    grants: Sequence[Mapping[str, Any]],
+) -> bool:
+    """Whether this is what was agreed to; which of its triggers are on has been compared."""
+    if then is None:
+        return False
+    was, now = ({k: v for k, v in one.items() if k != "triggers"} for one in (then[0], document))
+    return same(was, now) and same(list(then[1]), list(grants))
 
 
 async def authority_now(

@@ -27,8 +27,8 @@ ADDITIONS: Final[dict[str, Any]] = {
         "required": ["kind", "pointer", "says"],
         "properties": {
             "kind": {
-                "enum": ["grant", "secret", "account", "spend", "start", "write_policy", "model",
-                         "tool", "review"]
+                "enum": ["grant", "secret", "account", "spend", "start", "write_policy", "approval",
+                         "model", "tool", "review"]
             },
             "pointer": {"type": "string", "description": "Where in the definition it stands."},
             "says": {"type": "string", "description": "The sentence for the person."},

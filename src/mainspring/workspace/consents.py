@@ -8,27 +8,30 @@ they were shown, by its digest. What only takes away needs nobody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
 from mainspring.contracts.errors import Clash, Finding
 from mainspring.contracts.grant import Grant
 from mainspring.definition.authority import Addition, Authority, additions, review
-from mainspring.workspace.automations import hold, set_state
+from mainspring.workspace.automations import hold, read_grants, set_state
 from mainspring.workspace.consent_rows import (
+    LOOKED_AT_ONCE,
     NOTHING_NEW,
     PAUSED_REASON,
     Consent,
     Origin,
     Status,
+    Triggers,
     authority_now,
     authority_then,
     find_consent,
     keep_waiting,
     latest_consent,
     mark,
+    renew,
 )
 from mainspring.workspace.inbox import leave_message
 from mainspring.workspace.stored_triggers import written_back
@@ -37,11 +40,17 @@ from mainspring.workspace.triggers import list_triggers
 if TYPE_CHECKING:
     from mainspring.contracts.context import Actor, Transaction
 
+T = TypeVar("T")
+
 # More sentences than a message needs; the whole list is with the consent.
 _MOST_TOLD: Final = 20
 _IN_FORCE = """
-    SELECT a.version, a.state = 'active' OR a.acknowledged_at IS NOT NULL AS was_active,
-        v.grants, d.document
+    SELECT a.version, v.grants, d.document,
+        a.state = 'active' OR a.acknowledged_at IS NOT NULL OR EXISTS (
+            SELECT FROM consents c
+            WHERE c.workspace_id = a.workspace_id AND c.automation_id = a.id
+                AND c.status = 'agreed'
+        ) AS counts
     FROM automations a
     JOIN automation_versions v ON v.workspace_id = a.workspace_id
         AND v.automation_id = a.id AND v.version = a.version
@@ -56,9 +65,11 @@ class Agreed:
 
     version: int | None
     authority: Authority | None
-    # Whether it has ever been active. One that never was is a draft, and whoever activates it
-    # agrees to it as it is then.
-    was_active: bool = False
+    # Its triggers as they are then: one that is switched off starts nothing.
+    triggers: Triggers | None = None
+    # Whether it was ever active or agreed to. One that was neither is a draft, and whoever
+    # activates it agrees to it as it is then.
+    counts: bool = False
 
 
 async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Agreed:
@@ -71,13 +82,61 @@ async def agreed_authority(tx: Transaction, workspace_id: UUID, automation_id: U
         return Agreed(None, None)
     there = await latest_consent(tx, workspace_id, automation_id)
     if there is not None and there.blocks(row["version"]):
-        version = there.agreed_version
-        authority = await authority_then(tx, workspace_id, automation_id, version)
-        return Agreed(version, authority, row["was_active"])
+        authority = await authority_then(tx, workspace_id, there)
+        return Agreed(there.agreed_version, authority, there.agreed_triggers, row["counts"])
     # A trigger that was switched off since is not among what may start it.
     triggers = await list_triggers(tx, workspace_id, automation_id)
     document = written_back(row["document"], triggers)
-    return Agreed(row["version"], await authority_now(document, row["grants"]), row["was_active"])
+    authority = await authority_now(document, row["grants"])
+    return Agreed(row["version"], authority, document.get("triggers"), row["counts"])
+
+
+async def agreed_before(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor, *, in_run: bool = False
+) -> Agreed | None:
+    """What a change by this actor is measured by; None: a person has seen what they do."""
+    if actor.is_person and not in_run:
+        return None
+    return await agreed_authority(tx, workspace_id, automation_id)
+
+
+async def ask_if_wider(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, agreed: Agreed | None, actor: Actor,
+    lent: frozenset[str] = frozenset(),
+) -> Consent | None:  # fmt: skip
+    """What a program lets an automation do beyond what was agreed to waits for a person.
+
+    To be asked after the change, with what ``agreed_before`` said before it. Answers the question
+    that keeps the automation from starting, if there is one.
+    """
+    if agreed is None:
+        return None
+    row = await hold(tx, workspace_id, automation_id, archived=True)
+    version, kept = row["version"], row["grants"]
+    triggers = await list_triggers(tx, workspace_id, automation_id)
+    document = written_back(row["document"], triggers)
+    await renew(tx, workspace_id, automation_id, version, version, document, kept, lent)
+    there = await latest_consent(tx, workspace_id, automation_id)
+    if there is not None and there.blocks(version):
+        return there
+    if not agreed.counts:
+        return None
+    found = await additions_to(agreed, document, read_grants(kept), lent)
+    if not found:
+        return None
+    return await ask_consent(
+        tx, workspace_id, automation_id, version, "edit", found, actor, agreed=agreed
+    )
+
+
+async def change_by(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, actor: Actor,
+    work: Callable[[], Awaitable[T]], lent: frozenset[str] = frozenset(),
+) -> tuple[T, Consent | None]:  # fmt: skip
+    """Changes an automation, and asks about what that adds where no person did it."""
+    agreed = await agreed_before(tx, workspace_id, automation_id, actor)
+    made = await work()
+    return made, await ask_if_wider(tx, workspace_id, automation_id, agreed, actor, lent)
 
 
 async def additions_to(
@@ -105,13 +164,19 @@ async def ask_consent(
     """
     there = await latest_consent(tx, workspace_id, automation_id)
     waited = there is not None and there.status == "waiting"
-    base = None if agreed is None else agreed.version
-    if agreed is None and there is not None and waited:
-        base = there.agreed_version
-    await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
+    base = (None, None) if agreed is None else (agreed.version, agreed.triggers)
+    if there is not None and waited:
+        if agreed is None:
+            base = (there.agreed_version, there.agreed_triggers)
+        # What came from elsewhere is looked at, whatever else is asked by now.
+        if there.origin in LOOKED_AT_ONCE and origin not in LOOKED_AT_ONCE:
+            origin = there.origin
+    row = await hold(tx, workspace_id, automation_id, archived=True)
+    if row["state"] != "archived":
+        await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
     consent_id = await keep_waiting(
         tx, workspace_id, automation_id, version, origin, additions or (review(NOTHING_NEW),),
-        (actor.kind, actor.id), base,
+        (actor.kind, actor.id), *base,
     )  # fmt: skip
     made = await find_consent(tx, workspace_id, consent_id)
     if tell and not waited:

@@ -28,6 +28,7 @@ from mainspring.workspace.inbox import mark_read_about
 from mainspring.workspace.secret_use import check_secrets_there
 from mainspring.workspace.stored_triggers import written_back
 from mainspring.workspace.triggers import list_triggers
+from mainspring.workspace.uninstalled import check_not_uninstalled
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 _ACKNOWLEDGE = """
     UPDATE automations SET failures = 0, acknowledged_at = now()
     WHERE workspace_id = $1 AND id = $2 RETURNING state
+"""
+# A workflow remembers what it set at rest; whoever switches an automation has decided anew.
+_FORGET = """
+    UPDATE workflow_automations SET resumes = false
+    WHERE workspace_id = $1 AND automation_id = $2 AND resumes
 """
 
 
@@ -59,6 +65,7 @@ async def activate(
     await check_usable(document, automation_id, vocabulary, limits)
     await check_secrets_there(tx, workspace_id, row["created_by"], document, limits)
     await set_state(tx, workspace_id, automation_id, "active")
+    await tx.execute(_FORGET, workspace_id, automation_id)
     return "active"
 
 
@@ -85,6 +92,7 @@ async def pause(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> Sta
     row = await hold(tx, workspace_id, automation_id)
     if row["state"] != "paused":
         await set_state(tx, workspace_id, automation_id, "paused")
+    await tx.execute(_FORGET, workspace_id, automation_id)
     return "paused"
 
 
@@ -96,13 +104,20 @@ async def archive(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> S
     return "archived"
 
 
-async def restore(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> State:
-    """Brings an archived automation back, paused, if its name is still free."""
+async def restore(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, *, recovering: bool = False
+) -> State:
+    """Brings an archived automation back, paused, if its name is still free.
+
+    What was uninstalled is brought back by the codex alone, which says that it is ``recovering``.
+    """
     await hold_names(tx, workspace_id)
     row = await hold(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
         state: State = row["state"]
         return state
+    if not recovering:
+        await check_not_uninstalled(tx, workspace_id, automation_id)
     await check_name(tx, workspace_id, row["name"], automation_id)
     reason = await pause_reason(tx, workspace_id, automation_id, row["version"])
     await set_state(tx, workspace_id, automation_id, "paused", reason)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Missing
+from mainspring.workspace.consent_rows import switched_off
 from mainspring.workspace.triggers import arm, hold_triggers, list_triggers
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ async def switch(
     await hold_triggers(tx, [(workspace_id, automation_id)])
     if await tx.fetchrow(_SWITCH, workspace_id, automation_id, slug, enabled) is None:
         raise _no_trigger()
+    if not enabled:
+        await switched_off(tx, workspace_id, automation_id, slug)
     await arm(tx, workspace_id, automation_id, active=row["state"] == "active")
 
 

@@ -161,7 +161,7 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
     assert (plain["count"], plain["similarity_by"]) == (0, None)
 
     class Model:
-        name, dimensions = "a test", 2
+        name, dimensions, outward = "a test", 2, False
 
         async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
             return [[0.0, 1.0] if "cat" in text or "pets" in text else [1.0, 0.0] for text in texts]

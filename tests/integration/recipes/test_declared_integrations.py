@@ -20,6 +20,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.key_rotation import rotate
 from mainspring.workspace.secret_use import check_secrets_there
 from tests.kit.boards import Boards
+from tests.kit.codex import Codex, recipe
 from tests.kit.house import Bench
 from tests.kit.own_house import own_house
 from tests.kit.scripted import ScriptedDouble, http_answer, serving
@@ -260,6 +261,46 @@ async def test_pages_of_others_are_left_alone(bench: Bench) -> None:
         told = await here.output(await here.saved(plain(here.api.url)))
         assert [one["code"] for one in told["errors"]] == ["page_of_another"]
         assert await here.refs() == ["cmc:ETH@t1"]
+        # The name of a recipe is said by anybody; a page belongs to who brought it in.
+        here.api.answer = lambda *_: said({"data": [coin("ETH", name="Evil")]})
+        other = await here.saved({**plain(f"{here.api.url}/evil"), "name": "Another"})
+        told = await here.output(other)
+        assert [one["code"] for one in told["errors"]] == ["page_of_another"]
+        assert ["Evil" in str(page["title"]) for page in await here.pages()] == [False]
+
+
+async def test_pages_go_on_with_the_next_install_of_their_recipe(bench: Bench) -> None:
+    async with place(bench) as here:
+        codex, database = Codex(here.bench.house), here.bench.house.database
+
+        def news(version: str, **more: Any) -> dict[str, Any]:
+            template = {**plain(here.api.url, **more), "slug": "news"}
+            grants = compile_automation("integration", template, name="n", description="d")
+            return recipe(
+                "news", "integration", template, version=version, grants=grants["grants"],
+                hosts=[here.api.url.removeprefix("http://")],
+            )  # fmt: skip
+
+        async def title_after(made: dict[str, Any], title: str) -> list[str]:
+            await database.execute("UPDATE consents SET status = 'agreed'")
+            await database.execute("UPDATE automations SET state = 'active' WHERE state = 'paused'")
+            here.api.answer = lambda *_: said({"data": [coin("ETH", name=title)]})
+            await here.output(UUID(made["id"]))
+            return [str(page["title"]).split()[0] for page in await here.pages()]
+
+        await codex.publish(news("1.0.0"))
+        made = (await codex.apply("news"))["created"]
+        assert await title_after(made, "One") == ["One"]
+        await codex.publish(news("1.1.0", query={"a": "b"}))
+        await codex.upgrade(made)
+        assert await title_after(made, "Two") == ["Two"]
+        beside = (await codex.apply("news"))["created"]
+        assert await title_after(beside, "Never") == ["Two"], "two that stand do not fight"
+        await codex.call("uninstall_recipe", entity_id=made["id"])
+        await codex.call("recover_recipe", entity_id=made["id"])
+        assert await title_after(made, "Three") == ["Three"]
+        await codex.call("uninstall_recipe", entity_id=made["id"])
+        assert await title_after(beside, "Four") == ["Four"]
 
 
 async def test_page_after_page_in_all_three_ways(bench: Bench) -> None:
@@ -336,9 +377,11 @@ async def test_a_reading_that_breaks_off_goes_on_and_writes_nothing_twice(bench:
         await here.output(automation)
         assert tries[0] == "1 since 100.0", "the highest counts once the last page is kept"
 
-        gone = ['{"shape": "x", "place": {"cursor": "9"}, "since": "5"}']
+        gone = ['{"place": {"cursor": "9"}, "since": "5"}']
         await here.bench.house.database.execute(
-            "UPDATE integration_cursors SET cursor = $1::text::json", *gone
+            "UPDATE integration_cursors SET cursor = "
+            "(jsonb_build_object('shape', cursor ->> 'shape') || $1::text::jsonb)::json",
+            *gone,
         )
         tries.clear()
 

@@ -11,6 +11,8 @@ import pytest
 
 from mainspring.contracts.errors import Clash, Denied, Expired, Invalid, Missing, Problem
 from mainspring.contracts.roles import Role
+from mainspring.recipes.package import read_package
+from mainspring.recipes.package.signing import new_key, signed
 from mainspring.workspace.automations import ensure_workspace
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, automation, board, bundle, needs, says
@@ -269,3 +271,57 @@ async def test_a_recipe_of_another_workspace_is_seen_when_it_is_shared(bench: Be
     await neighbour.publish(board("lent-thing", version="1.2.0"), shared=False)
     hidden = await codex.check(made)
     assert (hidden["latest"], hidden["has_upgrade"]) == (None, False)
+
+
+async def test_a_slug_alone_does_not_say_which_recipe(bench: Bench) -> None:
+    codex, neighbour = Codex(bench.house), Codex(bench.house, NEIGHBOUR)
+    async with bench.house.database.transaction() as tx:
+        await ensure_workspace(tx, NEIGHBOUR, "Next door")
+    await codex.publish(automation("sites"), automation("hello"))
+    mine = (await codex.apply("sites"))["created"]
+    reads = automation("reads", [says("{{ install.sites.id }}")], dependencies=[needs("sites")])
+    key = new_key()
+    await neighbour.publish(board(), reads, signed(automation("hello"), key), shared=True)
+    assert (await neighbour.call("get_starter_recipe", slug="hello"))["recipe"]["signed"]
+    assert not (await codex.call("get_starter_recipe", slug="hello"))["recipe"]["signed"]
+
+    looked = await codex.call("check_recipe_dependencies", slug="reads")
+    assert [one["way"] for one in looked["chain"]] == ["install", "install"]
+    made = await codex.apply("reads")
+    (brought,) = made["cascade_installed"]
+    assert (brought["kind"], brought["id"] != mine["id"]) == ("board", True)
+    second = await codex.apply("reads")
+    assert [one["id"] for one in second["dependencies_used"]] == [brought["id"]]
+
+    # Whoever had a slug for themselves goes on with it, and shares it with nobody.
+    await codex.publish(automation("sites", [says("again")], version="1.1.0"))
+    newer = automation("sites", version="1.2.0")
+    shared = await _refused(codex, "publish_recipe", package=newer, shared=True)
+    assert shared.code == "slug_taken"
+
+
+async def test_a_long_row_of_recipes_is_refused_by_its_beginning(bench: Bench) -> None:
+    codex, database = Codex(bench.house), bench.house.database
+    await codex.publish(automation("c0"))
+    row = await database.fetchrow("SELECT * FROM recipe_versions")
+    assert row is not None
+    async with database.transaction() as tx:
+        for number in range(1, 55):
+            package = read_package(automation(f"c{number}", dependencies=[needs(f"c{number - 1}")]))
+            await tx.execute(
+                "INSERT INTO recipes (workspace_id, id, slug, kind, shared) "
+                "VALUES ($1, $2, $3, 'automation', false)",
+                row["workspace_id"], UUID(int=number), package.slug,
+            )  # fmt: skip
+            await tx.execute(
+                "INSERT INTO recipe_versions (workspace_id, recipe_id, version, rank, package, "
+                "digest, published_by) VALUES ($1, $2, '1.0.0', $3, $4, $5, $6)",
+                row["workspace_id"], UUID(int=number), row["rank"], dict(package.document),
+                package.digest, row["published_by"],
+            )  # fmt: skip
+    for capability in ("check_recipe_dependencies", "apply_starter_recipe"):
+        long = await _refused(codex, capability, slug="c54")
+        assert isinstance(long, Clash)
+        assert "c54 → c53 → c52" in long.detail
+    found = await codex.call("check_recipe_dependencies", slug="c49")
+    assert len(found["chain"]) == 50

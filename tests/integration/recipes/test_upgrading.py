@@ -11,8 +11,10 @@ import pytest
 from mainspring.contracts.errors import Clash, Problem
 from mainspring.recipes.package.signing import new_key, signed
 from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.overview import read_automation
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, automation, board, bundle, needs, recipe, says
+from tests.kit.consenting import agree_to_all
 from tests.kit.house import Bench
 
 
@@ -304,9 +306,8 @@ async def test_a_workflow_keeps_its_roster_and_its_title(bench: Bench) -> None:
     assert (made["kind"], made["name"], made["board_id"]) == ("workflow", "Ours", parts["board"])
     assert made["automation_ids"] == [parts["automation"]]
     await codex.publish(launch("1.1.0", charter="Go further."))
-    assert (await codex.check(made))["change_summary"]["recipe"] == [
-        {"place": "/charter", "change": "changed"}
-    ]
+    (change,) = (await codex.check(made))["change_summary"]["recipe"]
+    assert (change["place"], change["change"]) == ("/charter", "changed")
     done = await codex.upgrade(made)
     assert (done["upgraded_to_version"], done["name"]) == ("1.1.0", "Ours")
     shown = await codex.call("get_workflow", workflow_id=made["id"])
@@ -314,5 +315,65 @@ async def test_a_workflow_keeps_its_roster_and_its_title(bench: Bench) -> None:
     assert [one["user_id"] for one in shown["roster"]] == [str(FIRST_MEMBER)]
     gone = await codex.call("uninstall_recipe", entity_id=made["id"], cascade=True)
     assert gone["cascade_count"] == 2
+    for status in ("active", "paused"):
+        again = await _refused(codex, "set_workflow_status", workflow_id=made["id"], status=status)
+        assert (again.code, "recover_recipe" in str(again.suggestion)) == ("uninstalled", True)
     back = await codex.call("recover_recipe", entity_id=made["id"])
     assert {one["kind"] for one in back["recovered"]} == {"board", "automation"}
+
+
+async def test_settings_are_changed_without_a_newer_version(bench: Bench) -> None:
+    codex = Codex(bench.house)
+
+    def site(name: str) -> dict[str, Any]:
+        return {"name": name, "label": name, "type": "string", "default": "api"}
+
+    host = "{{ install.settings.site }}.example.com"
+    told = [{"capability": "http_fetch", "params": {"hosts": [host]}}]
+    config = {"url": f"https://{host}/{{{{ install.settings.path }}}}"}
+    await codex.publish(
+        automation(
+            "checker", [{"step_id": "ask", "action": "http_fetch", "config": config}],
+            settings=[site("site"), site("path")], grants=told, hosts=[host],
+            definition={"grants": told},
+        )
+    )  # fmt: skip
+    made = (await codex.apply("checker"))["created"]
+
+    await agree_to_all(bench.house.database, bench.house.workspace_id)
+
+    async def kept() -> Any:
+        async with bench.house.database.transaction() as tx:
+            found = await read_automation(tx, bench.house.workspace_id, UUID(made["id"]))
+        return found["definition"]
+
+    async def asks() -> Any:
+        return (await kept())["plan"][0]["config"]["url"]
+
+    for odd in ("evil.example/?", "me@evil.example/#", "a:8443/"):
+        for capability, more in (
+            ("apply_starter_recipe", {"slug": "checker", "overrides": {"settings": {"site": odd}}}),
+            ("upgrade_recipe", {"entity_id": made["id"], "entity_kind": "automation",
+                                "settings": {"site": odd}}),
+        ):  # fmt: skip
+            refused = await _refused(codex, capability, **more)
+            at = "/overrides/settings/site" if "slug" in more else "/settings/site"
+            assert [one.pointer for one in refused.findings] == [at], (odd, refused.detail)
+    unknown = await _refused(codex, "upgrade_recipe", entity_id=made["id"],
+                             entity_kind="automation", settings={"sight": "x"})  # fmt: skip
+    assert [one.code for one in unknown.findings] == ["unknown_setting"]
+    assert await asks() == "https://api.example.com/api"
+
+    done = await codex.upgrade(made, settings={"path": "status"})
+    assert (done["upgraded_to_version"], done["asks_for"]) == ("1.0.0", [])
+    assert await asks() == "https://api.example.com/status"
+    # What is kept is asked for again by nobody, and another host by a person.
+    same = await codex.upgrade(made, settings={"path": "status"})
+    assert "asks_for" not in same
+    wider = await codex.upgrade(made, settings={"site": "blog"})
+    assert any("blog.example.com" in str(one) for one in wider["asks_for"])
+    assert await asks() == "https://blog.example.com/status"
+    await bench.save({**await kept(), "goal": "Something else."})
+    mine = await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="automation",
+                          settings={"path": "other"})  # fmt: skip
+    assert mine.code == "user_changes"

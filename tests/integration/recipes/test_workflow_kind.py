@@ -92,9 +92,17 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
         assert await kind.read(ctx, UUID(int=1)) is None
     away = await desk.call("get_workflow", **known)
     assert away["status"] == "archived"
-    assert {one["state"] for one in away["automations"]} == {"paused"}
+    states = {one["automation_id"]: one["state"] for one in away["automations"]}
+    assert states.pop(str(own.automation_id)) == "paused"
+    assert set(states.values()) == {"archived"}, "what it made is not set going any more"
+    taken = document(step("echo", "transform_data", {"output": 1}))
+    name = next(one["name"] for one in away["automations"] if one["template"] == "task_nudger")
+    await bench.save({**taken, "name": name})
     async with _inside(bench) as ctx:
         back = await kind.bring_back(ctx, made.id)
     assert (back.content, back.told["status"]) == (normal(newer), "paused")
+    shown = await desk.call("get_workflow", **known)
+    assert {one["state"] for one in shown["automations"]} == {"paused"}
+    assert f"{name} (2)" in {one["name"] for one in shown["automations"]}
     again = await desk.call("set_workflow_status", **known, status="active")
     assert again["activated"] == [str(own.automation_id)]

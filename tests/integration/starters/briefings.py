@@ -15,7 +15,9 @@ FORECAST = (
 async def standup_collector(shop: Shop) -> None:
     made = await shop.install("standup-collector", page_type="daily")
     for name, text in (("Ada", "Today the windows."), ("Noah", "Waiting for the paint.")):
-        await shop.call("create_page", type="daily", title=name, slug=f"d-{name}".lower(), body=text)
+        await shop.call(
+            "create_page", type="daily", title=name, slug=f"d-{name}".lower(), body=text
+        )
     await shop.call("create_page", type="note", title="Not a stand-up", body="Something else.")
     await shop.run(made)
     (page,) = await shop.pages(made)

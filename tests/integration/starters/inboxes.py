@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.kit.boards import values
 from tests.kit.doubles.gmail import attached, branch, leaf
-from tests.kit.starters import Shop
+from tests.kit.starters import Installed, Shop
 
 ME = "me@example.com"
 
@@ -15,6 +15,39 @@ def _mail(shop: Shop, own: str, sender: str, subject: str, text: str, *files: An
     body = leaf("text/plain", text.encode())
     whole = branch("multipart/mixed", body, *files) if files else body
     shop.gmail.put(own, f"t-{own}", whole, From=sender, To=ME, Subject=subject)
+
+
+async def _stumbles(
+    shop: Shop, made: Installed, prefix: str, text: str, answer: dict[str, Any]
+) -> None:
+    """A mail on which the model fails keeps none from being read, and is read itself later."""
+    hard, fine, told = text.format("hard"), text.format("fine"), len(await shop.notices(made))
+    _mail(shop, f"{prefix}-fine", "Bo <bo@a.example>", fine, "Read me.")
+    _mail(shop, f"{prefix}-hard", "Bo <bo@a.example>", hard, "Read me.")
+    shop.models.answers += [*[(hard, {"no": "answer"})] * 4, (fine, answer)]
+    await shop.fire(made)
+    ((level, title, message),) = (await shop.notices(made))[told:]
+    assert (level, title) == ("warning", "1 mail could not be read")
+    assert message.startswith(f"{hard}: ")
+
+    # The only one that is left fails once more: no failed run, and nobody is told twice.
+    shop.models.answers += [(hard, {"no": "answer"})] * 4
+    await shop.fire(made)
+    assert shop.models.answers == []
+    await shop.fire(made)
+    assert len(await shop.notices(made)) == told + 1
+
+    # After that it waits for longer and longer.
+    await shop.house.database.execute(
+        "UPDATE automation_kv SET value = jsonb_set(value, '{next}', '\"2020-01-01\"') "
+        "WHERE automation_id = $1 AND key LIKE 'waiting/%'",
+        made.id,
+    )
+    shop.models.answers.append((hard, answer))
+    await shop.fire(made)
+    await shop.fire(made)
+    assert shop.models.answers == []
+    assert len(await shop.notices(made)) == told + 1
 
 
 async def invoice_logging(shop: Shop) -> None:
@@ -46,6 +79,11 @@ async def invoice_logging(shop: Shop) -> None:
     assert len(await shop.rows(made, "invoice-board")) == 1
     assert shop.models.count == asked + 3, "no mail is paid for twice"
 
+    bill = {"is_invoice": True, **nothing, "vendor": "Bo"}
+    await _stumbles(shop, made, "i", "invoice {}", bill)
+    found = await shop.rows(made, "invoice-board")
+    assert values(found, "message") == ["i1", "i-fine", "i-hard"]
+
 
 async def inbox_triage(shop: Shop) -> None:
     made = await shop.install("inbox-triage")
@@ -71,6 +109,11 @@ async def inbox_triage(shop: Shop) -> None:
     assert await shop.rows(made, "triage-board") == found
     assert await shop.notices(made) == [notice]
     assert shop.models.count == asked + 2, "no mail is paid for twice"
+
+    judged = {"category": "read", "urgency": "later", "summary": "Something."}
+    await _stumbles(shop, made, "q", "words {}", judged)
+    found = await shop.rows(made, "triage-board")
+    assert values(found, "message")[2:] == ["q-fine", "q-hard"]
 
 
 async def meeting_notes_to_tasks(shop: Shop) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from tests.kit.boards import values
+from tests.kit.scripted import http_answer
 from tests.kit.starters import Shop
 
 KEY = "data-key-4711"
@@ -12,16 +13,16 @@ KEY = "data-key-4711"
 
 async def lead_intake(shop: Shop) -> None:
     made = await shop.install("lead-intake", source="landing page")
-    noah = {"email": "Noah@Acme.example ", "name": "Noah", "company": "Acme", "message": "Twenty."}
+    noah = {"email": "Noah@Acme.example ", "name": "Noah", "company": 5, "message": "Twenty."}
     again = {"email": "noah@acme.example", "name": "N."}
     await shop.hooked(made, "form", noah, again, {"name": "Nobody"}, {"email": 5}, noah)
     (row,) = await shop.rows(made, "lead-board")
     assert row.pop("received").startswith("20")
     assert row == {
-        "email": "noah@acme.example", "name": "Noah", "company": "Acme", "message": "Twenty.",
+        "email": "noah@acme.example", "name": "Noah", "company": "5", "message": "Twenty.",
         "source": "landing page", "state": "new",
     }  # fmt: skip
-    assert await shop.notices(made) == [("info", "New lead: Noah (Acme)", "Twenty.")]
+    assert await shop.notices(made) == [("info", "New lead: Noah (5)", "Twenty.")]
 
 
 async def crm_enrichment(shop: Shop) -> None:
@@ -51,12 +52,23 @@ async def crm_enrichment(shop: Shop) -> None:
     await shop.fire(made)
     assert (len(shop.web.seen), await shop.rows(made, "contact-board")) == (asked, found)
 
+    # The key is refused, twice; it is told once, and made up for later.
+    shop.web.script += [http_answer(401, b"")] * 2
+    await shop.append(made, "contact-board", {"email": "d@acme.example", "domain": "acme.example"})
+    await shop.told(made)
+    await shop.fire(made)
+    (notice,) = await shop.notices(made)
+    said = "It answered with status 401; 1 not looked up. It is tried again in the night."
+    assert (notice[0], notice[2]) == ("warning", said)
+    await shop.fire(made)
+    assert values(await shop.rows(made, "contact-board"), "industry")[3:] == ["Tools"]
+    assert await shop.notices(made) == [notice]
+
 
 async def expense_tracker(shop: Shop) -> None:
     made = await shop.install("expense-tracker", currency="CHF")
-    # The rows of this week, even if a new one begins before the sum is made.
     today = datetime.now(UTC).date()
-    train = {"id": "r-17", "day": str(today), "merchant": "Railway", "category": "travel"}
+    train = {"id": 17, "day": str(today), "merchant": "Railway", "category": "travel"}
     lunch = {"day": str(today), "merchant": "Corner", "amount": 12.25}
     old = {"day": str(today - timedelta(days=8)), "merchant": "Corner", "amount": 500}
     await shop.hooked(
@@ -65,12 +77,12 @@ async def expense_tracker(shop: Shop) -> None:
     )  # fmt: skip
     found = await shop.rows(made, "expense-board")
     assert values(found, "key", "amount", "currency", "category") == [
-        ("r-17", 79.1, "CHF", "travel"),
+        ("17", 79.1, "CHF", "travel"),
         (f"{today} Corner 12.25", 12.25, "CHF", "other"),
         (f"{old['day']} Corner 500", 500, "CHF", "other"),
         (f"{today} Corner 20", 20, "USD", "travel"),
     ]
-    odd = ("warning", "A receipt without an amount came in", 'It was not kept: {"amount":"a lot"}')
+    odd = ("warning", "A receipt without an amount came in", 'It was not kept: {"amount": "a lot"}')
     assert await shop.notices(made) == [odd]
 
     await shop.fire(made)
@@ -144,7 +156,7 @@ async def github_issue_triage(shop: Shop) -> None:
 
     async def waiting() -> list[object]:
         drafts = await shop.call("list_pending_actions")
-        return [one["input"] for one in drafts["actions"]]
+        return [one["payload"] for one in drafts["drafts"]]
 
     drafted = [{"owner": "octo", "repo": "doors", "number": 12, "body": "Which door is it?"}]
     assert await waiting() == drafted

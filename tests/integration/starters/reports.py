@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from tests.kit.boards import values
 from tests.kit.doubles.github import Repository
-from tests.kit.starters import Shop
+from tests.kit.starters import Installed, Shop
 
 ME = "me@example.com"
+# More than one page of a board holds.
+OLD = 1_001
+
+
+def _elsewhere() -> str:
+    """A zone in which it is another day than in UTC."""
+    return "Pacific/Kiritimati" if datetime.now(UTC).hour >= 11 else "Pacific/Pago_Pago"
+
+
+def _day(run: dict[str, Any], zone: str) -> datetime:
+    started: datetime = run["started_at"]
+    return started.astimezone(ZoneInfo(zone))
+
+
+async def _had(shop: Shop, made: Installed, board: str, key: str, **row: Any) -> None:
+    """The board has had many rows that are nobody's business now."""
+    await shop.append(made, board, *({key: f"old {n}", **row} for n in range(OLD)))
 
 
 async def weekly_revenue_report(shop: Shop) -> None:
@@ -41,7 +60,9 @@ async def weekly_revenue_report(shop: Shop) -> None:
 
 
 async def ci_failure_digest(shop: Shop) -> None:
-    made = await shop.install("ci-failure-digest")
+    zone = _elsewhere()
+    made = await shop.install("ci-failure-digest", timezone=zone)
+    await _had(shop, made, "ci-board", "key", digest="2020-01-02")
     build = {"repository": "octo/hello", "build": 4711, "branch": "main", "author": "mona"}
     await shop.hooked(
         made, "ci",
@@ -50,21 +71,23 @@ async def ci_failure_digest(shop: Shop) -> None:
         {**build, "job": "lint", "result": "success"},
         {"repository": "octo/hello", "build": 4712, "result": "FAILED"},
     )  # fmt: skip
-    found = await shop.rows(made, "ci-board")
+    board = made.boards["ci-board"]
+    found = await shop.owner.rows(board, offset=OLD)
     assert values(found, "key", "branch", "digest") == [
         ("octo/hello#4711/unit tests", "main", None),
         ("octo/hello#4712/build", "", None),
     ]
 
-    await shop.fire(made)
+    day = f"{_day(await shop.fire(made), zone):%Y-%m-%d}"
     (page,) = await shop.pages(made)
+    assert page["title"] == f"CI failures {day}"
     assert page["body"].splitlines() == [
         "- **octo/hello** main: unit tests, by mona (https://ci.example.com/4711)",
         "- **octo/hello**: build",
     ]
     (notice,) = await shop.notices(made)
     assert notice[:2] == ("warning", "2 failed builds since the last digest")
-    assert None not in values(await shop.rows(made, "ci-board"), "digest")
+    assert values(await shop.owner.rows(board, offset=OLD), "digest") == [day, day]
     await shop.run(made)
     assert await shop.pages(made) == [page]
     assert await shop.notices(made) == [notice]
@@ -112,20 +135,19 @@ async def calendar_prep(shop: Shop) -> None:
                 ME, f"{day}-{clock}", summary=f"{title} {day}",
                 start={"dateTime": at.format("00")}, end={"dateTime": at.format("30")}, **more,
             )  # fmt: skip
-    made = await shop.install("calendar-prep")
+    made = await shop.install("calendar-prep", timezone="Asia/Kolkata")
     run = await shop.fire(made)
-    started: datetime = run["started_at"]
-    day = date.fromisoformat(str(started)[:10]) + timedelta(days=1)
+    day = _day(run, "Asia/Kolkata").date() + timedelta(days=1)
     (page,) = await shop.pages(made)
     assert page["title"] == f"Your day: {day}"
     assert [line for line in page["body"].splitlines() if line] == [
-        f"## 08:00 to 08:30: Breakfast {day}",
-        f"## 09:00 to 09:30: Review {day}",
+        f"## 13:30 to 14:00: Breakfast {day}",
+        f"## 14:30 to 15:00: Review {day}",
         "Where: Room 4",
         "With: bo@example.com",
     ]
     assert await shop.notices(made) == [
-        ("info", f"Your day {day} is prepared", f"08:00 Breakfast {day}\n09:00 Review {day}\n")
+        ("info", f"Your day {day} is prepared", f"13:30 Breakfast {day}\n14:30 Review {day}")
     ]
     await shop.run(made)
     assert await shop.pages(made) == [page]
@@ -133,16 +155,18 @@ async def calendar_prep(shop: Shop) -> None:
 
 
 async def on_call_summary(shop: Shop) -> None:
-    made = await shop.install("on-call-summary")
+    zone = _elsewhere()
+    made = await shop.install("on-call-summary", timezone=zone)
+    await _had(shop, made, "incident-board", "id", state="resolved", summary="2020-W01")
     await shop.append(
         made, "incident-board",
         {"id": "1", "opened": "2026-01-05", "title": "Payments were slow", "severity": "high",
          "state": "resolved", "owner": "Ada"},
         {"id": "2", "opened": "2026-01-06", "title": "Mail waits", "state": "open"},
     )  # fmt: skip
-    await shop.fire(made)
+    week = f"{_day(await shop.fire(made), zone):%G-W%V}"
     (page,) = await shop.pages(made)
-    assert page["title"].startswith("On call: week 20")
+    assert page["title"] == f"On call: week {week}"
     assert [line for line in page["body"].splitlines() if line] == [
         "## Since the last summary",
         "- 2026-01-05 **Payments were slow** (high, resolved, Ada)",
@@ -152,30 +176,36 @@ async def on_call_summary(shop: Shop) -> None:
     ]
     (notice,) = await shop.notices(made)
     assert notice[:2] == ("warning", "On call: 2 new, 1 still open")
-    assert None not in values(await shop.rows(made, "incident-board"), "summary")
+    found = await shop.owner.rows(made.boards["incident-board"], offset=OLD)
+    assert values(found, "summary") == [week, week]
     await shop.run(made)
     assert await shop.pages(made) == [page]
     assert await shop.notices(made) == [notice]
 
 
 async def kpi_scorer(shop: Shop) -> None:
-    made = await shop.install("kpi-scorer", enough=90)
+    zone = _elsewhere()
+    made = await shop.install("kpi-scorer", enough=90, timezone=zone)
+    await _had(shop, made, "kpi-board", "kpi", target=10)
     await shop.append(
         made, "kpi-board",
         {"kpi": "New customers", "value": 25, "target": 20, "better": "higher"},
         {"kpi": "Open tickets", "value": 12, "target": 10, "better": "lower"},
         {"kpi": "Not measured yet", "target": 10, "better": "higher"},
     )  # fmt: skip
-    await shop.fire(made)
+    week = f"{_day(await shop.fire(made), zone):%G-W%V}"
     scores = await shop.rows(made, "kpi-board", "scores")
-    assert values(scores, "kpi", "score") == [("New customers", 100), ("Open tickets", 83)]
+    assert values(scores, "week", "kpi", "score") == [
+        (week, "New customers", 100),
+        (week, "Open tickets", 83),
+    ]
     (page,) = await shop.pages(made)
     assert page["body"].splitlines()[2:] == [
         "| New customers | 25 | 20 | 100 |",
         "| Open tickets | 12 | 10 | 83 |",
     ]
     (notice,) = await shop.notices(made)
-    assert (notice[0], notice[2]) == ("warning", "Open tickets: 12 of 10 (83)\n")
+    assert (notice[0], notice[2]) == ("warning", "Open tickets: 12 of 10 (83)")
     await shop.run(made)
     assert await shop.rows(made, "kpi-board", "scores") == scores
     assert await shop.pages(made) == [page]
@@ -185,6 +215,7 @@ async def kpi_scorer(shop: Shop) -> None:
 async def deadline_nudger(shop: Shop) -> None:
     # A task of the year 2999 is due within so many days, and one of the year 9000 is not.
     made = await shop.install("deadline-nudger", days_before=400_000, timezone="Asia/Tokyo")
+    await _had(shop, made, "task-board", "key", due="2020-01-02", state="done")
     await shop.append(
         made, "task-board",
         {"key": "1", "task": "Send the offer", "owner": "Ada", "due": "2020-01-02"},
@@ -197,14 +228,14 @@ async def deadline_nudger(shop: Shop) -> None:
     await shop.fire(made)
     told = [
         ("warning", "Late: Send the offer", "Due on 2020-01-02, Ada."),
-        ("info", "Due: Renew the lease", "Due on 9000-01-02."),
         ("info", "Due: Paint the door", "Due on 2999-01-02."),
+        ("info", "Due: Renew the lease", "Due on 9000-01-02."),
     ]
     assert await shop.notices(made) == told
     await shop.fire(made)
     assert await shop.notices(made) == told
 
-    row = (await shop.owner.rows(made.boards["task-board"]))[0]
+    row = (await shop.owner.rows(made.boards["task-board"], offset=OLD))[0]
     later = {"row_id": row["row_id"], "due": "2020-02-02"}
     await shop.call("update_board_rows", board_id=made.boards["task-board"], rows=[later])
     await shop.fire(made)

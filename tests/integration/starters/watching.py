@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.kit.boards import values
 from tests.kit.doubles.feeds import KEY as MARKET_KEY
 from tests.kit.starters import Shop
@@ -60,7 +62,7 @@ async def price_watch(shop: Shop) -> None:
         threshold=50, object="offer",
     )  # fmt: skip
 
-    async def costs(price: float) -> list[object]:
+    async def costs(price: float | str | None) -> list[object]:
         shop.web.put_json("/fare", {"offer": {"price": price, "currency": "EUR"}})
         await shop.fire(made)
         return values(await shop.rows(made, "price-board"), "item", "price", "below")
@@ -79,6 +81,15 @@ async def price_watch(shop: Shop) -> None:
             "That is below 50, the price that you were waiting for.",
         )
     ]
+
+    # Shops send text too, written as they write it.
+    await costs("1.299,00 EUR")
+    assert (await costs("48.90"))[3:] == [
+        ("Night train", 1299, "no"),
+        ("Night train", 48.9, "yes"),
+    ]
+    with pytest.raises(AssertionError, match=r"no price now: offer\.price is null"):
+        await costs(None)
 
 
 async def rss_to_board(shop: Shop) -> None:
@@ -119,6 +130,12 @@ async def competitor_digest(shop: Shop) -> None:
     await shop.fire(made)
     assert await shop.pages(made) == [page], "what a person does not see is no change"
     shop.web.put("/pricing", b"<p>Now twelve a month.</p>", "text/html")
+    # Another page cannot be taken: what changed is not forgotten over it.
+    moved = shop.web.documents["/blog"]
+    shop.web.put("/blog", b"x" * 500_000, "text/html")
+    with pytest.raises(AssertionError, match="response_too_large"):
+        await shop.fire(made)
+    shop.web.documents["/blog"] = moved
     await shop.fire(made)
     (page,) = await shop.pages(made)
     assert "It changed: 4 words, before 3." in page["body"]

@@ -317,6 +317,7 @@ async def test_natives_alone_are_loaded_without_a_question_or_a_pause(here: Offi
 
     class Run:
         workspace_id, automation_id, version = key
+        rehearsal_id = None
 
     assert _at_once(versions.load(Run())) is _at_once(versions.get(*key))  # type: ignore[arg-type]
     assert here.words.asked == asked

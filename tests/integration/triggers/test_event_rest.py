@@ -152,6 +152,7 @@ async def test_a_declared_type_is_listed_and_holds_events_to_its_schema(api: Api
         "page.ingested": True,
         "orders.paid": False,
         **dict.fromkeys(ours, True),
+        "workflow.status_changed": True,
     }
     answer = await _post(api, type="orders.paid", payload={"total": "12"})
     assert answer.status_code == 422

@@ -39,7 +39,7 @@ async def test_the_nearest_comes_first_and_what_is_far_is_left_out() -> None:
 
 
 class _Counting:
-    name, dimensions = "counting", 2
+    name, dimensions, outward = "counting", 2, False
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -60,7 +60,7 @@ async def test_a_model_is_asked_once_for_each_text() -> None:
 
 
 class _Failing:
-    name, dimensions = "failing", 2
+    name, dimensions, outward = "failing", 2, False
 
     async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
         raise Upstream("The model cannot be reached.")

@@ -32,11 +32,32 @@ def step(**config: Any) -> dict[str, Any]:
     return {"step_id": "do", "action": "act", "config": config}
 
 
+def ask(**more: Any) -> dict[str, Any]:
+    """A step that asks a person."""
+    config = {"title": "May I?", **more.pop("config", {})}
+    return {"step_id": "ask", "action": "approval", "config": config, **more}
+
+
+def send(name: str = "send", **more: Any) -> dict[str, Any]:
+    return {"step_id": name, "action": "gmail.send", "config": {"to": "a"}, **more}
+
+
+def script(wall: Any = None, **more: Any) -> dict[str, Any]:
+    config = (
+        {"source": "return 1"} if wall is None else {"source": "return 1", "wall_seconds": wall}
+    )
+    return {"step_id": "run", "action": "script", "config": config, **more}
+
+
 def may(
     *grants: Grant, triggers: tuple[Any, ...] = (), plan: tuple[Any, ...] = (),
-    pins: dict[str, str] | None = None, **execution: Any,
+    pins: dict[str, str] | None = None, inputs: dict[str, Any] | None = None, **execution: Any,
 ) -> Authority:  # fmt: skip
-    document = {"triggers": list(triggers), "plan": list(plan), "execution": execution}
+    shape = {"properties": {name: {"default": value} for name, value in (inputs or {}).items()}}
+    document = {
+        "triggers": list(triggers), "plan": list(plan), "execution": execution,
+        "inputs": {"schema": shape},
+    }  # fmt: skip
     return authority_of(document, grants, LIMITS, pins)
 
 
@@ -48,6 +69,12 @@ def hosts(*names: str) -> Grant:
     return Grant("http_fetch", {"hosts": list(names)})
 
 
+def missed(way: str, **more: Any) -> dict[str, Any]:
+    return on("schedule", cron="@daily", timezone="UTC", misfire=way, **more)
+
+
+GOES_ON: Final = {"on_decline": "continue"}
+APPROVED: Final = "{{ steps.ask.approved }}"
 STRIPE: Final = "https://api.stripe.com/v1/charges"
 SIGNED: Final = on("webhook", signature={"secret": "hook_key"})
 
@@ -295,6 +322,133 @@ WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
         may(model="m-1", plan=(step(steps=[step(model="m-3")]),)),
         ["It now asks the model m-3."],
     ),
+    # A model that the run decides on, and what it is as long as nobody says otherwise.
+    (
+        may(plan=(step(model="m-1"),), inputs={"m": "m-1"}),
+        may(plan=(step(model="{{ inputs.m }}"),), inputs={"m": "m-1"}),
+        ["It now asks any model that a run decides on."],
+    ),
+    # What multiplies the work.
+    (
+        may(),
+        may(max_retries=10),
+        ["It may now try a failed step again 10 times instead of 2."],
+    ),
+    (
+        may(plan=(send(max_retries=0),)),
+        may(plan=(send(max_retries=5),)),
+        ["It may now try the step send again 5 times instead of 0."],
+    ),
+    (
+        may(plan=(send(max_retries=0),)),
+        may(plan=(send(),)),
+        ["It may now try the step send again 2 times instead of 0."],
+    ),
+    (
+        may(plan=(script(5),)),
+        may(plan=(script(300),)),
+        ["Its script may now work 300 seconds at a time instead of 5."],
+    ),
+    (
+        may(plan=(script(5),)),
+        may(plan=(script(),)),
+        ["Its script may now work 60 seconds at a time instead of 5."],
+    ),
+    (
+        may(plan=(script(5),)),
+        may(plan=(script("{{ inputs.s }}"),)),
+        ["Its script may now work 86400 seconds at a time instead of 5."],
+    ),
+    (may(), may(concurrency="allow_parallel"), ["Its runs go on beside each other now."]),
+    (
+        may(concurrency="drop_if_running"),
+        may(),
+        ["What starts it while it works waits now, and is not left out."],
+    ),
+    (
+        may(),
+        may(concurrency_key="{{ inputs.a }}"),
+        ["Its runs go on beside each other now unless they agree in {{ inputs.a }}."],
+    ),
+    (
+        may(triggers=(missed("skip"),)),
+        may(triggers=(missed("fire_all"),)),
+        ["After a standstill it now makes up for each start that it missed."],
+    ),
+    (
+        may(triggers=(missed("skip"),)),
+        may(triggers=(cron("@daily"),)),
+        ["After a standstill it now makes up for one start that it missed."],
+    ),
+    (
+        may(triggers=(cron("@daily"),)),
+        may(triggers=(cron("@daily"), missed("fire_all"))),
+        [
+            "It now starts 2 times a day instead of once a day.",
+            "After a standstill it now makes up for each start that it missed.",
+        ],
+    ),
+    (
+        may(triggers=(cron("@daily"),)),
+        may(triggers=(missed("fire_once", catch_up_seconds=86_400),)),
+        ["It now makes up for starts of the last 86,400 seconds instead of 3,600."],
+    ),
+    # A person who was asked, and is not any more or not in the same way.
+    (
+        may(plan=(ask(), send())),
+        may(plan=(send(),)),
+        ["It does not ask a person at the step ask any more."],
+    ),
+    (
+        may(plan=(ask(), send())),
+        may(plan=(send(), ask())),
+        ["It now does send (gmail.send) without the answer at the step ask."],
+    ),
+    (
+        may(plan=(ask(), send())),
+        may(plan=(send("sent"), ask(), send())),
+        ["It now does sent (gmail.send) without the answer at the step ask."],
+    ),
+    (
+        may(plan=(ask(), send())),
+        may(plan=(ask(), send()), on_failure=[send("anyway")]),
+        ["It now does anyway (gmail.send) without the answer at the step ask."],
+    ),
+    (
+        may(plan=(ask(), send())),
+        may(plan=(ask(when="{{ inputs.careful }}"), send())),
+        ["It asks a person at the step ask only under another condition now."],
+    ),
+    (
+        may(plan=(ask(), send())),
+        may(plan=(ask(config={"default": {"ok": True}, "timeout_seconds": 60}), send())),
+        ["Without an answer at the step ask it now goes on by itself after 60 seconds."],
+    ),
+    (
+        may(plan=(ask(config={"default": 1}), send())),
+        may(plan=(ask(config={"default": 1, "timeout_seconds": 60}), send())),
+        ["Without an answer at the step ask it now goes on by itself after 60 seconds."],
+    ),
+    (
+        may(plan=(ask(config={"roles": ["owner"]}), send())),
+        may(plan=(ask(config={"roles": ["owner", "operator"]}), send())),
+        ["More people may answer at the step ask now: owner, operator."],
+    ),
+    (
+        may(plan=(ask(config={"roles": ["owner"]}), send())),
+        may(plan=(ask(), send())),
+        ["More people may answer at the step ask now: everybody who may decide here."],
+    ),
+    (
+        may(plan=(ask(), send())),
+        may(plan=(ask(config={"on_decline": "continue"}), send())),
+        ["After a no at the step ask it now goes on."],
+    ),
+    (
+        may(plan=(ask(config=GOES_ON), send(when=APPROVED))),
+        may(plan=(ask(config=GOES_ON), send())),
+        ["It now does send (gmail.send) without the answer at the step ask."],
+    ),
     # Several at once, in one order.
     (
         may(hosts("a.example"), triggers=(cron("0 9 * * *"),)),
@@ -324,12 +478,37 @@ ALIKE: Final[list[tuple[Authority, Authority]]] = [
     (may(plan=(fetch(STRIPE),)), may(plan=(fetch("https://api.stripe.com/v2/other"),))),
     (may(triggers=(on("webhook"),)), may(triggers=(on("webhook", input_mapping={"a": "$.b"}),))),
     (may(plan=(step(text="one"),)), may(plan=(step(text="two"),))),
+    # Behind a question, and where it asks in other words.
+    (may(plan=(ask(), send())), may(plan=(ask(config={"title": "Now?"}), send("b"), send()))),
+    (may(plan=(ask(),)), may()),
+    (may(plan=(ask(), send())), may(plan=(send("x", action="transform_data"), ask(), send()))),
+    (may(plan=(send("first"), ask(), send())), may(plan=(send("first"), ask()))),
+    (may(plan=(script(5),)), may(plan=(script(5, description="x"),))),
 ]
 
 # Each says something that the other does not.
 CROSSED: Final[list[tuple[Authority, Authority, str, str]]] = [
     (may(hosts("a.example")), may(hosts("b.example")), "to b.example", "to a.example"),
     (may(model="m-1"), may(model="m-2"), "model m-2", "model m-1"),
+    (
+        may(plan=(step(model="m-1"),)),
+        may(plan=(step(),)),
+        "whatever model the installation uses",
+        "model m-1",
+    ),
+    (may(plan=(step(),), model="m-1"), may(plan=(step(),)), "whatever model", "model m-1"),
+    (
+        may(plan=(step(model="{{ inputs.m }}"),), inputs={"m": "m-1"}),
+        may(plan=(step(model="{{ inputs.m }}"),), inputs={"m": "m-2"}),
+        "model m-2",
+        "model m-1",
+    ),
+    (
+        may(concurrency_key="{{ inputs.a }}"),
+        may(concurrency_key="{{ inputs.b }}"),
+        "inputs.b",
+        "inputs.a",
+    ),
     (may(call(to="a")), may(call(to="b")), "to b", "to a"),
     (may(pins={"gh.issue": "1"}), may(pins={"gh.issue": "2"}), "gh.issue", "gh.issue"),
     (may(cost_cap_daily_usd=2), may(budget_cap_usd=2), "in one run", "a day"),

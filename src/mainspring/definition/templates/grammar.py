@@ -78,7 +78,7 @@ def check(tree: nodes.Node, *, secrets: bool) -> Facts:
             raise _unsupported(node)
         if count > MAX_NODES or depth > MAX_DEPTH:
             raise too_complex(line_of(node))
-        named = secret_name(node)
+        named = secret_name(node) or _bracketed_secret(node)
         if named is not None or (isinstance(node, nodes.Name) and node.name == SECRETS):
             raise _misplaced_secret(line_of(node), secrets, named)
         if kind in _CHECKS:
@@ -102,6 +102,15 @@ def secret_name(node: nodes.Node) -> str | None:
             return f"{PUBLISHER}.{node.attr}"
         return node.attr if node.node.name == SECRETS else None
     return None
+
+
+def _bracketed_secret(node: nodes.Node) -> str | None:
+    """The name in ``publisher['NAME']``, which is no way to write a secret."""
+    if not isinstance(node, nodes.Getitem) or not isinstance(node.node, nodes.Name):
+        return None
+    key = node.arg.value if isinstance(node.arg, nodes.Const) else None
+    is_one = node.node.name == PUBLISHER and isinstance(key, str) and _CAPITALS.fullmatch(key)
+    return f"{PUBLISHER}.{key}" if is_one else None
 
 
 def is_secret_path(path: Sequence[object]) -> bool:
@@ -158,10 +167,12 @@ def _check_set(node: nodes.Node, facts: Facts) -> None:
 
 def _misplaced_secret(line: int, secrets: bool, name: str | None) -> Invalid:
     if secrets:
+        of_workspace = name is not None and name.startswith(f"{PUBLISHER}.")
+        way = "publisher.NAME" if of_workspace else "secrets.name"
         return refused(
             "template_secret",
             line,
-            "a secret can only be put out by name, as {{ secrets.name }}; it cannot be "
+            f"a secret can only be put out by name, as {{{{ {way} }}}}; it cannot be "
             "compared, changed, stored or looped over",
         )
     return refused(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -128,7 +128,11 @@ class _Words:
                 at + problem.pointer, problem.detail, problem.code, problem.suggestion
             )
         if schema is not None:
-            self._sheet.add(config_findings(config, schema, self._limits, at))
+            wrong = [*config_findings(config, schema, self._limits, at)]
+            self._sheet.add(wrong)
+            if step.capability is not None and not (wrong or config.problems):
+                filled_later = {pointer for pointer, _ in config.templates}
+                self._check_judged(step.capability, step.config, filled_later, at)
         if step.known is not None:
             self._check_further(step.known, step.config, at)
         if step.known is not None and step.known.output_schema is None:
@@ -139,6 +143,16 @@ class _Words:
             doubts = step.when is None
             known = replace(names, secrets=pointer in config.secret_places)
             self._check_references(template.references, known, at + pointer, doubts=doubts)
+
+    def _check_judged(
+        self, capability: Capability, config: Mapping[str, Any], later: Container[str], at: str
+    ) -> None:
+        """What only the capability itself can judge, where no run has a say in it."""
+        judge = capability.annotations.judge
+        if judge is None or not capability.annotations.judges_saved:
+            return
+        there = {key: value for key, value in config.items() if under("", key) not in later}
+        self._sheet.add(replace(one, pointer=at + one.pointer) for one in judge(there))
 
     def _check_further(self, action: Action, config: Mapping[str, Any], at: str) -> None:
         """What only the action itself can judge, the texts that are no templates included."""

@@ -51,6 +51,7 @@ def declared_capability(limits: Limits, database: Database | None) -> Capability
             seconds=30.0,
             secret_arguments=frozenset({"headers", "query"}),
             judge=_findings,
+            judges_saved=True,
             stub=_nothing,
             subject=lambda given, _: given.get("source"),
             # Only a grant says which hosts are approved, and only a run has one.

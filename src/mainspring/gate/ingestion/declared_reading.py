@@ -46,10 +46,18 @@ _MOST_SECONDS: Final = 240.0
 _WORTH_ANOTHER_TRY: Final = frozenset({408, 425, 429})
 # A place that was kept may not be known any more where it came from.
 _PLACE_GONE: Final = frozenset({400, 404, 410, 422})
+# The name of a recipe is nobody's alone, so a page belongs to the automation that brought it in.
+# What an install has left behind that was taken away goes on with the next one of its recipe.
 _FOREIGN = """
-    SELECT source_ref FROM pages
-    WHERE workspace_id = $1 AND source_ref = ANY($2::text[])
-        AND provenance ->> 'integration' IS DISTINCT FROM $3
+    SELECT p.source_ref FROM pages p
+    WHERE p.workspace_id = $1 AND p.source_ref = ANY($2::text[])
+        AND (p.provenance ->> 'integration' IS DISTINCT FROM $3
+            OR coalesce(p.provenance ->> 'automation_id', $4) <> $4 AND NOT EXISTS (
+                SELECT FROM recipe_installs gone JOIN recipe_installs mine
+                    ON mine.workspace_id = gone.workspace_id AND mine.recipe_id = gone.recipe_id
+                WHERE gone.workspace_id = $1 AND gone.uninstalled_at IS NOT NULL
+                    AND gone.entity_id::text = p.provenance ->> 'automation_id'
+                    AND mine.entity_id::text = $4))
 """
 
 
@@ -81,15 +89,12 @@ class Standing:
 
 
 def standing_of(cursor: Cursor, shape: str, initial: str | None) -> Standing:
-    """What was kept; tags say nothing once the request or the mapping is another."""
+    """What was kept; a place and tags say nothing once the request or the mapping is another."""
     kept = cursor or {}
-    return Standing(
-        kept.get("place"),
-        kept.get("since") or initial,
-        kept.get("high"),
-        kept.get("fresh"),
-        kept.get("tags") if kept.get("shape") == shape else None,
-    )
+    since = kept.get("since") or initial
+    if kept.get("shape") != shape:
+        return Standing(since=since)
+    return Standing(kept.get("place"), since, kept.get("high"), kept.get("fresh"), kept.get("tags"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +267,8 @@ class DeclaredReading:
     async def _written(self, tx: Transaction, portion: Portion) -> Ingested:
         refs = [one.source_ref for one in portion.items if isinstance(one, Item)]
         space = self.by.workspace_id
-        rows = await tx.fetch(_FOREIGN, space, refs, self.origin.integration) if refs else []
+        asked = (space, refs, self.origin.integration, str(self.by.automation_id))
+        rows = await tx.fetch(_FOREIGN, *asked) if refs else []
         foreign = {row["source_ref"] for row in rows}
         items = [_not_ours(one) if one.source_ref in foreign else one for one in portion.items]
         return await ingest_items(tx, items, self.origin, self.by, self.limits)

@@ -18,7 +18,6 @@ from mainspring.contracts.errors import Finding
 
 LONGEST: Final = 10_000
 _MOST_PLACES: Final = 200
-_BRACES: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _PART: Final = re.compile(r"[^\W][\w@$#-]*|[@$#_-][\w@$#-]*")
 _FORMAT: Final = re.compile(r"\{[A-Za-z_][\w.]*:[^{}]*\}")
 _RUN: Final = re.compile(r"run_iso\w*|run\.(?:id|iso\w*|at|now|started_at|time)|now(?:\(\))?")
@@ -98,28 +97,45 @@ def _inner(value: Any, spelt: Mapping[int, str]) -> str:
 
 def read_template(text: str, at: str) -> tuple[ItemTemplate, list[Finding]]:
     """A template, and everything that is wrong with it."""
-    findings = list(_wrong_text(text, at))
+    # One that is too long is not read any further, so that it costs nobody anything.
+    findings = list(_too_long(text, at))
+    if findings:
+        return ItemTemplate(()), findings
+    split = split_places(text)
+    findings += _wrong_text("".join(one for one, place in split if not place), at)
     pieces: list[str | Path] = []
-    done = 0
-    for found in _BRACES.finditer(text):
-        pieces += [text[done : found.start()]] if found.start() > done else []
-        done = found.end()
-        inside = found[1].strip()
-        problem = _wrong_place(inside, at)
-        if problem is None:
-            pieces.append(Path(tuple(inside.split("."))))
-        else:
+    for one, place in split:
+        problem = _wrong_place(one.strip(), at) if place else None
+        if problem is not None:
             findings.append(problem)
-    pieces += [text[done:]] if done < len(text) else []
+        else:
+            pieces.append(Path(tuple(one.strip().split("."))) if place else one)
     return ItemTemplate(tuple(pieces)), findings
 
 
-def _wrong_text(text: str, at: str) -> Iterator[Finding]:
+def split_places(text: str) -> list[tuple[str, bool]]:
+    """Text and what stands between two braces each, in order; which of the two it is.
+
+    Every character is looked at once, whatever braces there are.
+    """
+    found: list[tuple[str, bool]] = []
+    done = 0
+    while (begin := text.find("{{", done)) >= 0 and (end := text.find("}}", begin + 2)) >= 0:
+        found += [(text[done:begin], False)] if begin > done else []
+        found.append((text[begin + 2 : end], True))
+        done = end + 2
+    return [*found, (text[done:], False)] if done < len(text) else found
+
+
+def _too_long(text: str, at: str) -> Iterator[Finding]:
     if len(text) > LONGEST:
         yield Finding(at, f"A template has at most {LONGEST:,} characters.", "template_long")
-    if text.count("{{") > _MOST_PLACES:
+    elif text.count("{{") > _MOST_PLACES:
         yield Finding(at, f"A template has at most {_MOST_PLACES} places.", "template_long")
-    bare = _BRACES.sub("", text)
+
+
+def _wrong_text(bare: str, at: str) -> Iterator[Finding]:
+    """What is wrong with the text around the places."""
     if "{{" in bare or "}}" in bare:
         detail = "Two braces begin a place and two end it; here one side is missing."
         yield Finding(at, detail, "template_braces", "Write it like {{symbol}}.")

@@ -49,6 +49,7 @@ class OpenAIEmbedder:
 
     name = f"{CONNECTION}/{MODEL}"
     dimensions = 1_536
+    outward = True
 
     def __init__(self, database: Database, desk: ProviderModels, clock: Clock) -> None:
         self._database = database

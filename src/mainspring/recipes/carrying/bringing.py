@@ -22,8 +22,9 @@ from mainspring.recipes.carrying.carried import Carried, Thing, ThingKind
 from mainspring.recipes.carrying.judging import judged
 from mainspring.recipes.carrying.planning import Planned, plan
 from mainspring.recipes.carrying.references import Reference, fill_all
-from mainspring.recipes.carrying.rows import bring_rows
+from mainspring.recipes.carrying.rows import BroughtRows, bring_rows
 from mainspring.recipes.carrying.taking import Taking
+from mainspring.recipes.carrying.unspoken import as_written, kept
 from mainspring.recipes.entities.boards import BoardKind
 from mainspring.recipes.entities.naming import free_name
 from mainspring.workspace import schedules
@@ -63,6 +64,7 @@ class Brought:
     names: dict[tuple[ThingKind, str], str] = field(default_factory=dict)
     # What each board was filled with.
     boards: dict[str, Any] = field(default_factory=dict)
+    rows: list[BroughtRows] = field(default_factory=list)
     left: list[dict[str, str]] = field(default_factory=list)
 
 
@@ -81,7 +83,8 @@ class Bringing:
         """What became of everything, or what would."""
         documents = [dict(one.content) for one in carried.of("automation")]
         words = await self._house.words.words(self._space, {"automations": documents})
-        coming = await asyncio.to_thread(judged, carried, words, self._limits)
+        whole = await asyncio.to_thread(judged, carried, words, self._limits)
+        coming = as_written(carried, whole)
         await hold_names(self._ctx.tx, self._space)
         taking = Taking(self._ctx, self._limits)
         here = await taking.take()
@@ -90,11 +93,13 @@ class Bringing:
         automations = _going(planned, "automation")
         await self._judged(automations, words)
         self._leave(coming)
+        self._keep(here, planned)
         if not dry_run:
             await self._boards_in(planned)
             await self._workflows_in(planned)
             await self._automations_in(automations, words, on_clash)
             await self._settle(planned)
+        await self._rows_in(planned, dry_run=dry_run)
         return self._told(planned, dry_run=dry_run)
 
     def _stand_in(self, planned: Sequence[Planned]) -> None:
@@ -106,6 +111,12 @@ class Bringing:
         for name, why in _LEFT.items():
             if getattr(coming, name):
                 self._done.left.append({"path": f"{name}.json", "why": why})
+
+    def _keep(self, here: Carried, planned: Sequence[Planned]) -> None:
+        boards = {one.name: one for one in here.of("board")}
+        for one in planned:
+            if one.thing.kind == "board" and one.id is not None:
+                self._done.left += kept(boards[one.thing.name], one.thing)
 
     def _filled(self, thing: Thing) -> dict[str, Any]:
         found, _ = fill_all(thing.inside, self._done.ids.get)
@@ -195,7 +206,7 @@ class Bringing:
             raise _remapped(problem, [one.thing for one in going]) from None
 
     async def _settle(self, planned: Sequence[Planned]) -> None:
-        """What refers to things that came later, what they hold, and requests in words."""
+        """What refers to things that came later, and requests in words."""
         for one in _going(planned, "board"):
             content = self._filled(one.thing)
             if not same(content, self._done.boards[one.thing.slug]):
@@ -204,10 +215,6 @@ class Bringing:
                 await self._boards.rebuild(self._ctx, board_id, {**content, "name": name})
         for one in _going(planned, "workflow"):
             await self._complete(one)
-        for one in planned:
-            if one.thing.kind == "board" and one.thing.rows:
-                own = self._done.ids[one.thing.reference]
-                self._done.left += await bring_rows(self._ctx, self._limits, own, one.thing)
         taken = {one.thing.name for one in planned if one.thing.kind == "prompt"}
         for one in _going(planned, "prompt"):
             name = one.thing.name
@@ -217,6 +224,15 @@ class Bringing:
             text = str(one.thing.content["text"])
             await keep_prompt(self._ctx.tx, self._space, self._ctx.actor.id, name, text)
             self._done.names["prompt", one.thing.slug] = name
+
+    async def _rows_in(self, planned: Sequence[Planned], *, dry_run: bool) -> None:
+        for one in planned:
+            if one.thing.kind != "board" or not one.thing.rows:
+                continue
+            own = one.id if dry_run else UUID(self._done.ids[one.thing.reference])
+            found = await bring_rows(self._ctx, self._limits, own, one.thing, dry_run=dry_run)
+            self._done.rows += found
+            self._done.left += [why for each in found for why in each.reasons()]
 
     async def _complete(self, one: Planned) -> None:
         content = self._filled(one.thing)
@@ -238,6 +254,7 @@ class Bringing:
         return {
             "dry_run": dry_run,
             "things": [self._one(planned_one, dry_run=dry_run) for planned_one in planned],
+            "rows": [one.as_dict() for one in self._done.rows],
             "left": self._done.left,
         }
 
@@ -251,11 +268,17 @@ class Bringing:
             "kind": thing.kind,
             "name": name,
             "path": thing.path,
-            "what": one.what,
+            "what": self._what(one),
             "id": self._done.ids[thing.reference] if there else None,
             "renamed_from": thing.name if name != thing.name else None,
             "consent_id": None if consent is None else str(consent),
         }
+
+    def _what(self, one: Planned) -> str:
+        """Rows that come to a board change it, whatever else is the same."""
+        own = one.thing.beside.values()
+        added = any(each.added and each.path in own for each in self._done.rows)
+        return "changed" if added and one.what == "unchanged" else one.what
 
 
 def _going(planned: Sequence[Planned], kind: ThingKind) -> list[Planned]:

@@ -54,6 +54,25 @@ _THING: Final = plain_object(
         "consent_id": {"description": "What waits for a person, of an automation.", **_MAYBE},
     }
 )
+_COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+_ROWS: Final = plain_object(
+    {
+        "board": _TEXT,
+        "path": _TEXT,
+        "dataset": _TEXT,
+        "added": {"description": "Rows that are new here.", **_COUNT},
+        "unchanged": {"description": "Rows that are here and say the same.", **_COUNT},
+        "left": {"description": "Rows that were left out; left says why.", **_COUNT},
+    }
+)
+_SOME_ROWS: Final = {
+    "board": "CRM",
+    "path": "boards/crm/rows/default.jsonl",
+    "dataset": "default",
+    "added": 2,
+    "unchanged": 10,
+    "left": 0,
+}
 _SOME_THING: Final = {
     "kind": "automation",
     "name": "Weekly report",
@@ -111,7 +130,8 @@ def _import(house: Around) -> Capability:
         "What export_workspace answers, here or elsewhere. All of it is judged first and all of "
         "it is stored, or nothing. Automations are paused and wait for the consent of a person. "
         "A thing that is here under its name and says the same is left as it is; on_clash decides "
-        "about one that says something else. Problems are told as file#/place.",
+        "about one that says something else. Rows are only added: one that is here under its key "
+        "or was deleted here is left as it is. Problems are told as file#/place.",
         input_schema=object_schema(
             {
                 "files": _FILES,
@@ -138,14 +158,20 @@ def _import(house: Around) -> Capability:
             {
                 "dry_run": {"type": "boolean"},
                 "things": {"type": "array", "items": _THING},
+                "rows": {
+                    "description": "What became of the rows of each dataset that has some.",
+                    "type": "array",
+                    "items": _ROWS,
+                },
                 "left": {
-                    "description": "What of the files was not brought in, and why.",
+                    "description": "What of the files was not brought in, or is here and not in "
+                    "them, and why.",
                     "type": "array",
                     "items": plain_object({"path": _TEXT, "why": _TEXT}),
                 },
             },
-            ("dry_run", "things", "left"),
-            [{"dry_run": False, "things": [_SOME_THING], "left": []}],
+            ("dry_run", "things", "rows", "left"),
+            [{"dry_run": False, "things": [_SOME_THING], "rows": [_SOME_ROWS], "left": []}],
             [({"things": []}, "was it done?")],
         ),
         handler=_importing(house),
@@ -162,7 +188,13 @@ def _exporting(house: Around) -> CapabilityHandler:
         words = await house.words.words(ctx.actor.workspace_id, {})
         carried = await Taking(ctx, limits).take(words, rows=bool(given.get("rows", False)))
         files = await asyncio.to_thread(to_files, carried)
-        if sum(map(len, files.values())) > limits.import_bytes:
+        if len(files) > MOST_FILES:
+            raise TooLarge(
+                f"The workspace has more than {MOST_FILES:,} files.",
+                code="too_many_files",
+                suggestion="Archive what is not used.",
+            )
+        if sum(len(text.encode()) for text in files.values()) > limits.import_bytes:
             raise TooLarge(
                 f"The workspace is larger than {limits.import_bytes:,} bytes as files.",
                 code="files_too_large",
@@ -181,6 +213,7 @@ def _importing(house: Around) -> CapabilityHandler:
             carried, given.get("on_clash", "refuse"), dry_run=dry_run
         )
         idle = all(one["what"] == "unchanged" for one in told["things"])
+        idle = idle and not any(one["added"] for one in told["rows"])
         return Unchanged(told) if dry_run or idle else told
 
     return bring

@@ -6,6 +6,7 @@ automation that changed it is told, too, what it could do that it could not befo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -66,8 +67,10 @@ def compare(
 
 def _things(old: Carried, new: Carried, widens: Widens, *, rows: bool) -> Iterator[Difference]:
     for kind in KINDS:
-        was = {(one.name, one.slug): one for one in old.of(kind)}
-        now = {(one.name, one.slug): one for one in new.of(kind)}
+        counted = [Counter(one.name for one in side.of(kind)) for side in (old, new)]
+        several = {name for count in counted for name, many in count.items() if many > 1}
+        was = {_key(one, several): one for one in old.of(kind)}
+        now = {_key(one, several): one for one in new.of(kind)}
         for key in sorted(was.keys() | now.keys()):
             left, right = was.get(key), now.get(key)
             if left is None and right is not None:
@@ -77,6 +80,14 @@ def _things(old: Carried, new: Carried, widens: Widens, *, rows: bool) -> Iterat
                 yield Difference(kind, left.name, left.path, "removed")
             elif left is not None and right is not None:
                 yield from _changed(left, right, widens, rows=rows)
+
+
+def _key(thing: Thing, several: set[str]) -> tuple[str, str]:
+    """By the name; the file counts only where several things have one name.
+
+    The file of the same thing may be called another way, for what else is there.
+    """
+    return thing.name, thing.slug if thing.name in several else ""
 
 
 def _changed(left: Thing, right: Thing, widens: Widens, *, rows: bool) -> Iterator[Difference]:

@@ -17,6 +17,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Clash, Finding
 from mainspring.recipes.carrying.carried import KINDS, Carried, Thing, ThingKind
 from mainspring.recipes.carrying.comparing import compare
+from mainspring.recipes.carrying.unspoken import spoken_of
 from mainspring.workspace.portable import OnClash
 
 What = Literal["made", "unchanged", "changed", "renamed"]
@@ -36,7 +37,8 @@ def plan(
     here: Carried, ids: Mapping[tuple[ThingKind, str], UUID], coming: Carried, on_clash: OnClash
 ) -> list[Planned]:
     """Each thing in the order in which they are brought in; ``Clash`` with all that clash."""
-    other = {(one.kind, one.name) for one in compare(here, coming) if one.what == "changed"}
+    differing = compare(spoken_of(here, coming), coming)
+    other = {(one.kind, one.name) for one in differing if one.what == "changed"}
     planned: list[Planned] = []
     clashes: list[Finding] = []
     for kind in KINDS:

@@ -1,67 +1,249 @@
-"""Rows that come with a board: appended where none can be there twice."""
+"""Rows that come with a board: added where none can be there twice, and told in any case.
+
+What people here did to their rows goes before what a file says. A row that is here under its key
+is left as it is, and one that was deleted here is not brought back. Without a key field nothing
+tells a row that is here from one that comes, so such a dataset takes rows only while it is empty.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Problem
-from mainspring.definition.pointers import parts_of, under
-from mainspring.workspace.boards.appending import append_handler
-from mainspring.workspace.boards.finding import Dataset, datasets_of, open_board
+import orjson
+
+from mainspring.contracts.errors import Invalid
+from mainspring.contracts.outcome import Unchanged
+from mainspring.definition.pointers import under
+from mainspring.workspace.boards.appending import append_handler, check_room, row_keys
+from mainspring.workspace.boards.columns import RowCheck
+from mainspring.workspace.boards.finding import Dataset, datasets_of, hold_dataset, open_board
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.limits import Limits
     from mainspring.recipes.carrying.carried import Thing
 
+Row = Mapping[str, Any]
+
 _BATCH: Final = 5_000
+_NOWHERE: Final = UUID(int=0)
+TWICE: Final = "An earlier row of the file has the same key."
+OTHER: Final = "Here a row with the same key says something else; it is left as it is."
+DELETED: Final = "They were deleted here; restore_board_rows brings such rows back."
+NO_KEY: Final = "The dataset has rows already and no key field, so they could stand there twice."
+
+# Whether a row is here, and whether it says the same; a deleted one is neither.
+_BY_KEY = """
+    SELECT g.n, bool_or(r.deleted_at IS NULL) AS live,
+        bool_or(r.deleted_at IS NULL AND r.data = g.data::jsonb) AS same
+    FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS g(key, data, n)
+    JOIN board_rows r ON r.dedupe_key = g.key
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 GROUP BY g.n
+"""
+# With another key field than the dataset has until now.
+_BY_NEW_KEY = """
+    SELECT g.n, bool_or(r.deleted_at IS NULL) AS live,
+        bool_or(r.deleted_at IS NULL AND r.data = g.data::jsonb) AS same
+    FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS g(key, data, n)
+    JOIN board_rows r ON board_key($5, r.data) = g.key
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 GROUP BY g.n
+"""
+_BY_CONTENT = """
+    SELECT g.n, bool_or(r.deleted_at IS NULL) AS live, bool_or(r.deleted_at IS NULL) AS same
+    FROM (
+        SELECT data::jsonb AS data, n FROM unnest($3::text[]) WITH ORDINALITY AS u(data, n)
+        OFFSET 0
+    ) AS g
+    JOIN board_rows r ON r.data = g.data
+    WHERE r.workspace_id = $1 AND r.dataset_id = $2 GROUP BY g.n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What there is of a row in the workspace; a deleted one is not live."""
+
+    live: bool
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """What becomes of the rows of one dataset, by their number in the file."""
+
+    adding: tuple[int, ...]
+    unchanged: int
+    # How many are left out, by the reason.
+    left: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtRows:
+    """What became of the rows of one dataset, or would."""
+
+    board: str
+    path: str
+    dataset: str
+    added: int
+    unchanged: int
+    left: Mapping[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "board": self.board,
+            "path": self.path,
+            "dataset": self.dataset,
+            "added": self.added,
+            "unchanged": self.unchanged,
+            "left": sum(self.left.values()),
+        }
+
+    def reasons(self) -> list[dict[str, str]]:
+        """Why some of them were left out."""
+        total = self.added + self.unchanged + sum(self.left.values())
+        return [
+            {"path": self.path, "why": f"{many:,} of {total:,} rows: {why}"}
+            for why, many in self.left.items()
+        ]
+
+
+def sort_rows(keys: Sequence[str | None], here: Mapping[int, Here], *, takes: bool) -> Sorted:
+    """Decides about each row; ``takes`` says whether the dataset may get new ones."""
+    adding: list[int] = []
+    left: Counter[str] = Counter()
+    seen: set[str] = set()
+    unchanged = 0
+    for number, key in enumerate(keys):
+        found = here.get(number)
+        if key is not None and key in seen:
+            left[TWICE] += 1
+        elif found is not None and found.same:
+            unchanged += 1
+        elif found is not None:
+            left[OTHER if found.live else DELETED] += 1
+        elif takes:
+            adding.append(number)
+        else:
+            left[NO_KEY] += 1
+        if key is not None:
+            seen.add(key)
+    return Sorted(tuple(adding), unchanged, dict(left))
 
 
 async def bring_rows(
-    ctx: CallContext, limits: Limits, board_id: str, thing: Thing
-) -> list[dict[str, str]]:
-    """Appends the rows of each dataset; answers what was left, and why.
+    ctx: CallContext, limits: Limits, board_id: UUID | None, thing: Thing, *, dry_run: bool
+) -> list[BroughtRows]:
+    """Adds the rows of each dataset that are new here; with ``dry_run`` only tells of them.
 
-    Without a key field nothing tells a row that is there from one that comes, so such a dataset
-    takes rows only while it is empty.
+    A board that is not there yet has no id.
     """
-    board = await open_board(ctx, {"board_id": board_id})
-    known = {one.name: one for one in await datasets_of(ctx, board)}
-    left = []
-    for name, rows in thing.rows.items():
-        path = thing.beside.get(under("", "rows", name), thing.path)
-        if not _takes(known.get(name)):
-            why = "The dataset has rows already and no key field, so they would stand there twice."
-            left.append({"path": path, "why": why})
+    known: dict[str, Dataset] = {}
+    if board_id is not None:
+        board = await open_board(ctx, {"board_id": str(board_id)})
+        known = {one.name: one for one in await datasets_of(ctx, board)}
+        for name in sorted(known.keys() & thing.rows.keys()):
+            known[name] = await hold_dataset(ctx, board, name)
+    brought = []
+    for spoken in thing.content["datasets"]:
+        name = spoken["name"]
+        rows = thing.rows.get(name)
+        if not rows:
             continue
-        await _append(ctx, limits, {"board_id": board_id, "dataset": name}, rows, path)
-    return left
+        dataset = _as_it_becomes(spoken, known.get(name))
+        found = await _sorted(ctx, dataset, known.get(name), rows)
+        _check(thing, dataset, rows, found.adding, limits)
+        added = len(found.adding)
+        if not dry_run and board_id is not None:
+            where = {"board_id": str(board_id), "dataset": name}
+            added = await _append(ctx, limits, where, [rows[n] for n in found.adding])
+        path = thing.beside.get(under("", "rows", name), thing.path)
+        brought.append(BroughtRows(thing.name, path, name, added, found.unchanged, found.left))
+    return brought
 
 
-def _takes(dataset: Dataset | None) -> bool:
-    return dataset is not None and (dataset.live == 0 or dataset.dedupe_key_field is not None)
+def _as_it_becomes(spoken: Mapping[str, Any], there: Dataset | None) -> Dataset:
+    """A dataset with the columns and the key field that the file gives it."""
+    field = spoken["dedupe_key_field"]
+    if there is not None:
+        return replace(there, columns=spoken["columns"], dedupe_key_field=field)
+    return Dataset(_NOWHERE, spoken["name"], spoken["columns"], field, 1, 0, 0)
+
+
+async def _sorted(
+    ctx: CallContext, dataset: Dataset, there: Dataset | None, rows: Sequence[Row]
+) -> Sorted:
+    field = dataset.dedupe_key_field
+    keys: Sequence[str | None] = [None] * len(rows)
+    if field is not None:
+        keys = await row_keys(ctx, field, rows)
+    here = {} if there is None else await _here(ctx, there, field, keys, rows)
+    return sort_rows(keys, here, takes=field is not None or dataset.live == 0)
+
+
+async def _here(
+    ctx: CallContext,
+    there: Dataset,
+    field: str | None,
+    keys: Sequence[str | None],
+    rows: Sequence[Row],
+) -> dict[int, Here]:
+    """What is here of the rows: by their keys, and without one by all that they say."""
+    where = (ctx.actor.workspace_id, there.id)
+    texts = [_text(row) for row in rows]
+    keyed = [n for n, key in enumerate(keys) if key is not None]
+    plain = [n for n, key in enumerate(keys) if key is None]
+    named = ([keys[n] for n in keyed], [texts[n] for n in keyed])
+    found: dict[int, Here] = {}
+    if keyed and field == there.dedupe_key_field:
+        for row in await ctx.tx.fetch(_BY_KEY, *where, *named):
+            found[keyed[row["n"] - 1]] = Here(row["live"], row["same"])
+    elif keyed:
+        for row in await ctx.tx.fetch(_BY_NEW_KEY, *where, *named, field):
+            found[keyed[row["n"] - 1]] = Here(row["live"], row["same"])
+    if plain:
+        for row in await ctx.tx.fetch(_BY_CONTENT, *where, [texts[n] for n in plain]):
+            found[plain[row["n"] - 1]] = Here(row["live"], row["same"])
+    return found
+
+
+def _text(row: Row) -> str:
+    try:
+        return orjson.dumps(row).decode()
+    except orjson.JSONEncodeError:
+        # No such row is here: it is refused when it is to be added.
+        return "null"
+
+
+def _check(
+    thing: Thing, dataset: Dataset, rows: Sequence[Row], adding: Sequence[int], limits: Limits
+) -> None:
+    """Refuses rows that the dataset would not take, before any of them is added."""
+    checks = RowCheck(dataset.columns, limits, dataset.dedupe_key_field)
+    for number in adding:
+        at = under("", "rows", dataset.name, number)
+        checks.values(rows[number], at)
+        checks.whole(rows[number], at)
+    try:
+        checks.settle()
+    except Invalid as problem:
+        problem.findings = tuple(
+            replace(one, pointer=thing.place(one.pointer)) for one in problem.findings
+        )
+        raise
+    check_room(dataset, len(adding), limits)
 
 
 async def _append(
-    ctx: CallContext,
-    limits: Limits,
-    where: Mapping[str, str],
-    rows: Sequence[Mapping[str, Any]],
-    path: str,
-) -> None:
+    ctx: CallContext, limits: Limits, where: Mapping[str, str], rows: Sequence[Row]
+) -> int:
     append = append_handler(limits)
+    added = 0
     for begin in range(0, len(rows), _BATCH):
-        try:
-            await append(ctx, {**where, "rows": list(rows[begin : begin + _BATCH])})
-        except Problem as problem:
-            problem.findings = tuple(_in_file(one, path, begin) for one in problem.findings)
-            raise
-
-
-def _in_file(finding: Finding, path: str, begin: int) -> Finding:
-    parts = parts_of(finding.pointer)
-    if len(parts) < 2 or not parts[1].isdigit():
-        return replace(finding, pointer=f"{path}#")
-    return replace(finding, pointer=f"{path}#{under('', int(parts[1]) + begin, *parts[2:])}")
+        told = await append(ctx, {**where, "rows": list(rows[begin : begin + _BATCH])})
+        value = told.value if isinstance(told, Unchanged) else told
+        added += value["appended"]
+    return added

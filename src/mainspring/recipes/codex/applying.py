@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mainspring.contracts.errors import Invalid
+from mainspring.recipes.codex.blaming import at_settings
 from mainspring.recipes.codex.contents import content_of
 from mainspring.recipes.codex.desk import Desk, check_brain, entity_kind_of
+from mainspring.recipes.codex.filled import check_filled
 from mainspring.recipes.codex.installs import Install, add_install, hold_codex
 from mainspring.recipes.codex.needs import Plan, Planner, Stage, members_of, needs_of
 from mainspring.recipes.codex.removing import bring_back
@@ -85,10 +88,15 @@ class Work:
             await self._keep_bundle(stage, stage.recipe, wishes)
             return
         entity_kind = entity_kind_of(stage.recipe.kind)
-        content = content_of(
-            stage.recipe.package, self.filling(stage.recipe.package, wishes), wishes
-        )
-        made = await self.desk.kind(entity_kind).make(self.ctx, content)
+        package = stage.recipe.package
+        filling = self.filling(package, wishes)
+        try:
+            content = content_of(package, filling, wishes)
+            await check_filled(self.desk, self.ctx, package, filling, "/overrides/settings")
+            made = await self.desk.kind(entity_kind).make(self.ctx, content)
+        except Invalid as problem:
+            space = self.ctx.actor.workspace_id
+            raise await at_settings(self.desk.words, space, package, filling, problem) from None
         await self._keep(stage, stage.recipe, wishes, made)
         self.told_of[stage.slug] = {
             **made_told(made, entity_kind), **_provenance(stage.recipe)
@@ -187,7 +195,7 @@ async def _checked(desk: Desk, ctx: CallContext, recipe: Recipe, plan: Plan) -> 
         if stage is not None and stage.there is not None and not stage.recovers:
             satisfied.append({**entry, "installed": stage.there.told()})
             continue
-        found = await desk.shelf.by_slug(ctx.tx, ctx.actor.workspace_id, need.slug)
+        found = await desk.shelf.needed(ctx.tx, ctx.actor.workspace_id, recipe, need.slug)
         latest = None if found is None else found.version
         missing.append(
             {**entry, "available": {"has_recipe": found is not None, "latest_version": latest}}

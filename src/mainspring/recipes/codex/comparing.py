@@ -7,8 +7,9 @@ that somebody added is one change, and every column after it is not.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from mainspring.definition.json_values import same
@@ -18,6 +19,9 @@ Way = Literal["added", "removed", "changed", "reordered"]
 
 # What names an entry of a list, in the order in which it is looked for.
 _NAMES: Final = ("step_id", "id", "name", "key", "slug", "label", "capability")
+
+
+_SHOWN: Final = 80
 
 
 class _Nothing:
@@ -33,9 +37,15 @@ class Change:
 
     place: str
     way: Way
+    # Of a single value that changed: what it was and what it is then, shortened.
+    was: str | None = field(default=None, compare=False)
+    becomes: str | None = field(default=None, compare=False)
 
     def as_dict(self) -> dict[str, str]:
-        return {"place": self.place, "change": self.way}
+        told = {"place": self.place, "change": str(self.way)}
+        if self.was is not None and self.becomes is not None:
+            told |= {"was": self.was, "becomes": self.becomes}
+        return told
 
 
 def changes(before: Any, after: Any) -> list[Change]:
@@ -58,7 +68,7 @@ def _between(before: Any, after: Any, new: Any, at: str, *, agreeing: bool) -> I
     if named[0] is not None and named[1] is not None:
         yield from _of_lists(named[0], named[1], _named(new) or {}, at, agreeing=agreeing)
         return
-    yield Change(at, _way(before, after))
+    yield Change(at, _way(before, after), _short(before), _short(after))
 
 
 def _of_objects(
@@ -105,6 +115,14 @@ def _same(one: Any, other: Any) -> bool:
     if one is _NOTHING or other is _NOTHING:
         return one is other
     return same(one, other)
+
+
+def _short(value: Any) -> str | None:
+    """A single value as it can stand in a line; None for anything larger."""
+    if not isinstance(value, str | int | float | None):
+        return None
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _way(before: Any, after: Any) -> Way:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mainspring.recipes.compiling import compile_automation
-from mainspring.recipes.package import Filling, Package, fill
+from mainspring.recipes.package import Filling, Package, compiled_definition, fill
 
 _WISHES: Mapping[str, Mapping[str, str]] = {
     "board": {"board_name": "name", "name": "name", "board_description": "description"},
@@ -21,9 +20,7 @@ def content_of(package: Package, filling: Filling, wishes: Mapping[str, Any]) ->
     """
     template = fill(package.template, filling, "/template")
     if package.kind in ("automation", "integration"):
-        document = compile_automation(
-            package.kind, template, name=package.name, description=package.description
-        )
+        document = compiled_definition(package, template)
         if "name" in wishes:
             document["name"] = wishes["name"]
         return {"definition": document}

@@ -12,6 +12,7 @@ from mainspring.recipes.codex import installs
 from mainspring.recipes.codex.comparing import Change, changes, own_changes
 from mainspring.recipes.codex.contents import content_of, name_of, with_name
 from mainspring.recipes.codex.desk import Desk
+from mainspring.recipes.codex.filled import check_filled
 from mainspring.recipes.codex.installs import Install
 from mainspring.recipes.codex.needs import Plan, Planner, Stage
 from mainspring.recipes.codex.shelf import Recipe
@@ -44,6 +45,15 @@ class Outlook:
     @property
     def newer(self) -> bool:
         return self.recipe is not None and self.recipe.semver > self.install.semver
+
+    @property
+    def due(self) -> bool:
+        """There is something to carry out: a newer version, or a setting with another value."""
+        if self.recipe is None or self.wishes is None:
+            return self.newer
+        kept: Content = self.install.overrides.get("settings", {})
+        asked: Content = self.wishes.get("settings", {})
+        return self.newer or any(asked[name] != kept.get(name, asked[name]) for name in asked)
 
     @property
     def waiting(self) -> list[Stage]:
@@ -86,7 +96,11 @@ async def foresee(
     if not lenient:
         plan.check()
     wishes = _wishes(install, recipe.package, settings, lenient=lenient)
-    content = _content(install, recipe, plan, wishes)
+    named = _named(install, recipe, plan)
+    content = filled(install, recipe.package, named, wishes, install.name)
+    if not lenient:
+        filling = filling_of(install, named, wishes)
+        await check_filled(desk, ctx, recipe.package, filling, "/settings")
     new = await desk.normal(ctx, install.entity_kind, content, install.entity_id)
     return Outlook(
         install, recipe, current, plan, wishes,
@@ -133,8 +147,8 @@ def _wishes(
     return {**install.overrides, "settings": values}
 
 
-def _content(install: Install, recipe: Recipe, plan: Plan, wishes: Content) -> dict[str, Any]:
-    """The newest version's content, with stand-ins for what is not made yet."""
+def _named(install: Install, recipe: Recipe, plan: Plan) -> dict[str, Named]:
+    """What the newest version needs, with stand-ins for what is not made yet."""
     named = {}
     for one in recipe.package.dependencies:
         stage = plan.by_slug.get(one.slug)
@@ -143,17 +157,22 @@ def _content(install: Install, recipe: Recipe, plan: Plan, wishes: Content) -> d
             named[one.name] = Named(str(there.entity_id), there.name)
         else:
             named[one.name] = Named(str(install.id if stage is None else stage.id), one.slug)
-    return filled(install, recipe.package, named, wishes, install.name)
+    return named
 
 
 def filled(
     install: Install, package: Package, named: Mapping[str, Named], wishes: Content, name: str
 ) -> dict[str, Any]:
     """The content of a version for an install that is there, under the name that it has."""
+    filling = filling_of(install, named, wishes)
+    return with_name(install.entity_kind, content_of(package, filling, wishes), name)
+
+
+def filling_of(install: Install, named: Mapping[str, Named], wishes: Content) -> Filling:
+    """What the references of a version stand for in an install that is there."""
     kept = install.overrides.get("owner", {})
     owner = Owner(kept.get("id", str(install.installed_by)), kept.get("email", ""))
-    filling = Filling(owner, named, wishes.get("settings", {}))
-    return with_name(install.entity_kind, content_of(package, filling, wishes), name)
+    return Filling(owner, named, wishes.get("settings", {}))
 
 
 def _theirs(install: Install, current: Content, new: Content) -> list[Change]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
 _NO_VERSION = "0.0.0"
+# Recipes that need one another in a row; more than that nobody looks through.
+_DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +148,21 @@ class Planner:
         for need in needs_of(recipe.package):
             if need.slug in path:
                 raise _cycle((*path[path.index(need.slug) :], need.slug))
+            if len(path) >= _DEEPEST:
+                raise _too_deep(path)
             settled = self.plan.by_slug.get(need.slug)
+            found = await self._shelf.needed(self._tx, self._space, recipe, need.slug)
             if settled is None:
-                await self._meet(need, recipe, path, own)
+                await self._meet(need, found, recipe, path, own)
+            elif found and settled.recipe and settled.recipe.id != found.id:
+                self._lack(need, recipe, "dependency_ambiguous", *_two_of_a_name(need))
             else:
                 self._check_enough(need, settled, recipe)
 
     async def _meet(
-        self, need: Need, recipe: Recipe, path: tuple[str, ...], own: Mapping[str, str]
-    ) -> None:
-        found = await self._shelf.by_slug(self._tx, self._space, need.slug)
+        self, need: Need, found: Recipe | None, recipe: Recipe, path: tuple[str, ...],
+        own: Mapping[str, str],
+    ) -> None:  # fmt: skip
         there = await self._there(need, found, own)
         if there is not None:
             if there.semver < need.lowest:
@@ -186,7 +193,10 @@ class Planner:
     async def _there(
         self, need: Need, found: Recipe | None, own: Mapping[str, str]
     ) -> Install | None:
-        """The install that meets a need: the newest that is not part of somebody's bundle."""
+        """The install that meets a need: the newest that is not part of somebody's bundle.
+
+        A slug alone says little: it is the very recipe that is needed, and not a namesake.
+        """
         known = self._known.get(need.slug)
         if known is not None and known.uninstalled_at is None:
             return known
@@ -195,7 +205,7 @@ class Planner:
         candidates = [
             one
             for one in await installs.of_slug(self._tx, self._space, need.slug)
-            if not await self._of_bundle(one)
+            if (found is None or one.recipe_id == found.id) and not await self._of_bundle(one)
         ]
         live = [one for one in candidates if one.uninstalled_at is None]
         gone = [
@@ -235,6 +245,22 @@ def _upgrade_first(need: Need, there: Install) -> tuple[str, str]:
         f"{need.lowest} or newer is needed."
     )
     return says, f"Upgrade it first: upgrade_recipe with entity_id {there.entity_id}."
+
+
+def _two_of_a_name(need: Need) -> tuple[str, str]:
+    says = f"Two different recipes called {need.slug!r} are needed here, by different publishers."
+    return says, "Install one of those that need it by itself."
+
+
+def _too_deep(path: Sequence[str]) -> Clash:
+    shown = " → ".join(path[:4])
+    detail = f"More than {_DEEPEST} recipes in a row need one another: {shown} → …"
+    return Clash(
+        detail, code="dependency_chain_long",
+        findings=[Finding("/slug", detail, "dependency_chain_long")],
+        suggestion="Install one from the middle of the row first, or ask its publisher for a "
+        "bundle.",
+    )  # fmt: skip
 
 
 def _cycle(chain: Sequence[str]) -> Clash:

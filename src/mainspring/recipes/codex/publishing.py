@@ -54,12 +54,14 @@ def publish_handler(desk: Desk) -> CapabilityHandler:
         _refuse(await asyncio.to_thread(judge_package, package, words, desk.limits))
         await hold_codex(tx, space)
         await tx.execute(_HOLD_SHARED)
-        await _check_slug(desk, tx, space, package)
         row = await tx.fetchrow(_OWN, space, package.slug)
+        shared = bool(given.get("shared", row is not None and row["shared"]))
+        # Whoever had a slug first for themselves keeps it, whoever shares it later.
+        if row is None or shared:
+            await _check_slug(desk, tx, space, package)
         if row is not None:
             _check_next(package, row)
         recipe_id = new_id() if row is None else row["id"]
-        shared = bool(given.get("shared", row is not None and row["shared"]))
         key = package.public_key
         if row is None:
             await tx.execute(_ADD, space, recipe_id, package.slug, package.kind, shared, key)

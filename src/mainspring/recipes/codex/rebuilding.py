@@ -10,7 +10,8 @@ from mainspring.contracts.errors import Clash
 from mainspring.recipes.codex import installs
 from mainspring.recipes.codex.applying import Work
 from mainspring.recipes.codex.desk import Desk
-from mainspring.recipes.codex.foreseeing import Outlook, dataset_names, filled
+from mainspring.recipes.codex.filled import check_filled
+from mainspring.recipes.codex.foreseeing import Outlook, dataset_names, filled, filling_of
 from mainspring.recipes.codex.installs import Install, belong_to, mark_upgraded
 from mainspring.recipes.codex.needs import Planner, members_of
 from mainspring.recipes.codex.wishes import share_out
@@ -37,6 +38,8 @@ async def rebuild(desk: Desk, ctx: CallContext, outlook: Outlook) -> dict[str, A
         for one in recipe.package.dependencies
     }
     content = filled(install, recipe.package, named, outlook.wishes, outlook.current.name)
+    filling = filling_of(install, named, outlook.wishes)
+    await check_filled(desk, ctx, recipe.package, filling, "/settings")
     made = await desk.kind(install.entity_kind).rebuild(ctx, install.entity_id, content)
     after = replace(
         install, version=recipe.version, digest=recipe.package.digest, name=made.name,
@@ -48,8 +51,9 @@ async def rebuild(desk: Desk, ctx: CallContext, outlook: Outlook) -> dict[str, A
 
 
 async def rebuild_bundle(
-    desk: Desk, ctx: CallContext, outlook: Outlook, members: Sequence[Outlook], *, force: bool
-) -> dict[str, Any]:
+    desk: Desk, ctx: CallContext, outlook: Outlook, members: Sequence[Outlook],
+    settings: Mapping[str, Any], *, force: bool,
+) -> dict[str, Any]:  # fmt: skip
     """A bundle: its members, those that are new in it, and the bundle itself."""
     install, recipe = outlook.install, outlook.recipe
     if recipe is None:
@@ -59,7 +63,7 @@ async def rebuild_bundle(
     told = [
         await rebuild(desk, ctx, one)
         for one in members
-        if one.recipe is not None and (one.newer or force) and one.install.slug in wanted
+        if one.recipe is not None and (one.due or force) and one.install.slug in wanted
     ]
     left = [one.install for one in members if one.install.slug not in wanted]
     for one in left:
@@ -69,7 +73,8 @@ async def rebuild_bundle(
     plan = await planner.plan_below(recipe)
     plan.check()
     work = Work(desk, ctx, _owner(install), plan, above=(recipe.slug, install.id))
-    await work.carry_out(share_out([*plan.fresh], recipe.slug, {}))
+    given = _known(work, {"settings": settings})
+    await work.carry_out(share_out([*plan.fresh], recipe.slug, given))
     base = {
         "members": {one.slug: work.standing[one.slug].version for one in members_of(recipe.package)}
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -42,12 +43,10 @@ def uninstall_handler(desk: Desk) -> CapabilityHandler:
         await hold_codex(tx, space)
         asked = await _asked(ctx, given)
         leaving = await _with_the_rest(ctx, asked, given.get("cascade"))
-        await hold_automations(ctx, leaving)
+        needing = await _still_needing(ctx, leaving)
         at = ctx.clock.now()
-        for one in leaving:
-            if one.entity_kind != "bundle":
-                await desk.kind(one.entity_kind).put_away(ctx, one.entity_id)
-            await installs.mark_gone(tx, space, one.id, at)
+        if not given.get("dry_run", False):
+            await _take_away(desk, ctx, leaving, at)
         until = (at + RECOVERY).isoformat()
         told: dict[str, Any] = {
             "uninstalled": [
@@ -61,12 +60,21 @@ def uninstall_handler(desk: Desk) -> CapabilityHandler:
             ],
             "cascade_count": len(leaving) - len(asked),
         }
-        needing = await _still_needing(ctx, leaving)
         if needing:
             told["still_needed_by"] = [one.told() for one in needing]
         return told
 
     return uninstall
+
+
+async def _take_away(
+    desk: Desk, ctx: CallContext, leaving: Sequence[Install], at: datetime
+) -> None:
+    await hold_automations(ctx, leaving)
+    for one in leaving:
+        if one.entity_kind != "bundle":
+            await desk.kind(one.entity_kind).put_away(ctx, one.entity_id)
+        await installs.mark_gone(ctx.tx, ctx.actor.workspace_id, one.id, at)
 
 
 def list_gone_handler() -> CapabilityHandler:
@@ -115,10 +123,17 @@ async def _gone_with(ctx: CallContext, install: Install) -> list[Install]:
     """What else was taken away that this one was made with or brought along, before it."""
     space, tx, since = ctx.actor.workspace_id, ctx.tx, ctx.clock.now() - RECOVERY
     found: dict[UUID, Install] = {}
-
-    async def look(one: Install) -> None:
-        if one.id in found or one.uninstalled_at is None or one.uninstalled_at <= since:
-            return
+    seen: set[UUID] = set()
+    # Each is met twice: first to look below it, then, with all of that found, itself.
+    waiting = [(install, False)]
+    while waiting:
+        one, looked = waiting.pop()
+        if looked:
+            found[one.id] = one
+            continue
+        if one.id in seen or one.uninstalled_at is None or one.uninstalled_at <= since:
+            continue
+        seen.add(one.id)
         below = [await installs.by_id(tx, space, UUID(i)) for i in one.dependencies.values()]
         if one.kind == "bundle":
             below += [
@@ -126,12 +141,8 @@ async def _gone_with(ctx: CallContext, install: Install) -> list[Install]:
                 for member in await installs.members_of(tx, space, one.id)
                 if member.uninstalled_at == one.uninstalled_at
             ]
-        for part in below:
-            if part is not None and part.id != install.id:
-                await look(part)
-        found[one.id] = one
-
-    await look(install)
+        waiting.append((one, True))
+        waiting += [(part, False) for part in reversed(below) if part is not None]
     return list(found.values())
 
 
@@ -182,11 +193,13 @@ async def _with_the_rest(
 
 
 async def _still_needing(ctx: CallContext, leaving: Sequence[Install]) -> list[Install]:
+    """What stays, and was made with something that leaves."""
     found: dict[UUID, Install] = {}
     for one in leaving:
         for user in await installs.users_of(ctx.tx, ctx.actor.workspace_id, one.id):
             found[user.id] = user
-    return list(found.values())
+    gone = {one.id for one in leaving}
+    return [one for one in found.values() if one.id not in gone]
 
 
 async def hold_automations(ctx: CallContext, several: Iterable[Install]) -> None:

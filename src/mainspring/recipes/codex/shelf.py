@@ -28,20 +28,22 @@ Origin = Literal["workspace", "starter", "shared"]
 
 _MOST: Final = 2_000
 _NEWEST = """
-    SELECT r.id, r.slug, r.workspace_id = $1 AS own, r.created_at, r.updated_at, v.digest,
+    SELECT r.id, r.slug, r.workspace_id, r.workspace_id = $1 AS own, r.created_at, r.updated_at,
         v.versions
     FROM recipes r
     JOIN LATERAL (
-        SELECT (array_agg(n.digest ORDER BY n.rank DESC))[1] AS digest,
-            array_agg(n.version ORDER BY n.rank DESC) AS versions
+        SELECT array_agg(n.version ORDER BY n.rank DESC) AS versions
         FROM recipe_versions n WHERE n.workspace_id = r.workspace_id AND n.recipe_id = r.id
-    ) AS v ON v.digest IS NOT NULL
+    ) AS v ON v.versions IS NOT NULL
     WHERE (r.workspace_id = $1 OR r.shared)
 """
 _PACKAGES = """
-    SELECT DISTINCT ON (digest) digest, package FROM recipe_versions WHERE digest = ANY($1::bytea[])
+    SELECT v.recipe_id, v.version, v.package
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS wanted(workspace_id, recipe_id, version)
+    JOIN recipe_versions v USING (workspace_id, recipe_id, version)
 """
 _BY_SLUG = f"{_NEWEST} AND r.slug = $2 ORDER BY own DESC"
+_OF_PUBLISHER = f"{_NEWEST} AND r.slug = $2 AND r.workspace_id = $3"
 _BY_ID = f"{_NEWEST} AND r.id = $2"
 _ALL = f"{_NEWEST} ORDER BY own DESC, r.slug LIMIT {_MOST}"
 
@@ -57,6 +59,8 @@ class Recipe:
     versions: tuple[str, ...]
     created_at: datetime
     updated_at: datetime
+    # Where it was published; None: it came with the house.
+    workspace_id: UUID | None = None
 
     @property
     def slug(self) -> str:
@@ -84,9 +88,10 @@ class Shelf:
 
     def __init__(self, starters: Starters | None = None) -> None:
         self._starters = starters
-        # A version never changes, so what was read once is known by its digest. None: it is of
-        # a format that is not read here any more.
-        self._read: dict[bytes, Package | None] = {}
+        # A version never changes, so what was read once is known by the recipe and the version.
+        # A digest would not do: the same recipe of somebody else may be signed by another key.
+        # None: it is of a format that is not read here any more.
+        self._read: dict[tuple[UUID, str], Package | None] = {}
 
     async def starters(self) -> Mapping[str, Starter]:
         if self._starters is None:
@@ -101,6 +106,20 @@ class Shelf:
         if starter is not None:
             return _from_house(starter)
         return self._published(rows[0]) if rows else None
+
+    async def needed(
+        self, tx: Transaction, workspace_id: UUID, recipe: Recipe, slug: str
+    ) -> Recipe | None:
+        """What a recipe means by a slug: what its publisher calls so, before anything else."""
+        if recipe.origin == "shared":
+            rows = await self._rows(tx, _OF_PUBLISHER, workspace_id, slug, recipe.workspace_id)
+            if rows:
+                return self._published(rows[0])
+        if recipe.origin != "workspace":
+            starter = (await self.starters()).get(slug)
+            if starter is not None:
+                return _from_house(starter)
+        return await self.by_slug(tx, workspace_id, slug)
 
     async def by_id(self, tx: Transaction, workspace_id: UUID, recipe_id: UUID) -> Recipe | None:
         for starter in (await self.starters()).values():
@@ -134,20 +153,25 @@ class Shelf:
     async def _rows(self, tx: Transaction, query: str, *values: Any) -> list[Any]:
         """What was published and can be read; a version is read once."""
         rows = await tx.fetch(query, *values)
-        digests = {row["digest"] for row in rows}
         if len(self._read) > _MOST:
             self._read.clear()
-        new = [one for one in digests if one not in self._read]
-        for row in await tx.fetch(_PACKAGES, new) if new else ():
-            self._read[row["digest"]] = await asyncio.to_thread(_package, row["package"])
-        return [row for row in rows if self._read.get(row["digest"]) is not None]
+        new = [row for row in rows if _newest(row) not in self._read]
+        wanted = [(row["workspace_id"], *_newest(row)) for row in new]
+        columns = [list(column) for column in zip(*wanted, strict=True)]
+        for row in await tx.fetch(_PACKAGES, *columns) if new else ():
+            key = (row["recipe_id"], row["version"])
+            self._read[key] = await asyncio.to_thread(_package, row["package"])
+        return [row for row in rows if self._read.get(_newest(row)) is not None]
 
     def _published(self, row: Any) -> Recipe:
-        package = self._read[row["digest"]]
+        package = self._read[_newest(row)]
         assert package is not None
         origin: Origin = "workspace" if row["own"] else "shared"
         versions = tuple(row["versions"])
-        return Recipe(row["id"], origin, package, versions, row["created_at"], row["updated_at"])
+        return Recipe(
+            row["id"], origin, package, versions, row["created_at"], row["updated_at"],
+            row["workspace_id"],
+        )  # fmt: skip
 
     async def _unknown(
         self, tx: Transaction, workspace_id: UUID, given: Mapping[str, Any]
@@ -164,6 +188,10 @@ class Shelf:
             detail, code="no_recipe", suggestion=hint,
             findings=[Finding(at, detail, "no_recipe", hint)],
         )  # fmt: skip
+
+
+def _newest(row: Any) -> tuple[UUID, str]:
+    return row["id"], row["versions"][0]
 
 
 def _package(document: Any) -> Package | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.recipes.codex.desk import Desk
 from mainspring.recipes.codex.installs import Install, live
+from mainspring.recipes.codex.showing import may_of
 from mainspring.recipes.package import shown_digest
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def get_handler(desk: Desk) -> CapabilityHandler:
         space, tx = ctx.actor.workspace_id, ctx.tx
         recipe = await desk.shelf.find(tx, space, given)
         here = _by_recipe(await live(tx, space, MOST_INSTALLS))
-        return {"recipe": _whole(recipe, here.get(str(recipe.id), []))}
+        whole = _whole(recipe, here.get(str(recipe.id), []))
+        may = await may_of(desk.shelf, tx, space, recipe, desk.limits)
+        return {"recipe": {**whole, "may": may}}
 
     return get
 

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Finding
+from mainspring.contracts.errors import Clash, Finding, Invalid
 from mainspring.contracts.outcome import Unchanged
+from mainspring.definition.pointers import under
+from mainspring.definition.words import did_you_mean
 from mainspring.recipes.codex import installs
 from mainspring.recipes.codex.desk import Desk
 from mainspring.recipes.codex.foreseeing import Outlook, foresee
@@ -54,12 +56,13 @@ def upgrade_handler(desk: Desk) -> CapabilityHandler:
         members = await _members(ctx, install)
         await hold_automations(ctx, [install, *members])
         outlooks = [await foresee(desk, ctx, one, settings) for one in (install, *members)]
+        _check_known(outlooks, settings)
         if not force:
             _check_untouched(outlooks)
-            if not any(one.newer for one in outlooks):
+            if not any(one.due for one in outlooks):
                 return Unchanged(_same_still(install))
         if install.kind == "bundle":
-            return await rebuild_bundle(desk, ctx, outlooks[0], outlooks[1:], force=force)
+            return await rebuild_bundle(desk, ctx, outlooks[0], outlooks[1:], settings, force=force)
         _check_on_shelf(outlooks[0])
         return await rebuild(desk, ctx, outlooks[0])
 
@@ -102,9 +105,33 @@ async def _check_alone(ctx: CallContext, install: Install) -> None:
         )
 
 
+def _check_known(outlooks: list[Outlook], settings: Mapping[str, Any]) -> None:
+    """A setting that nothing has is refused, so that nobody believes in it."""
+    if settings and all(one.recipe is None for one in outlooks):
+        _check_on_shelf(outlooks[0])
+    if outlooks[0].install.kind == "bundle" and outlooks[0].newer:
+        # It may bring members whose settings are judged when they are made.
+        return
+    packages = [one.recipe.package for one in outlooks if one.recipe is not None]
+    known = {setting.name for package in packages for setting in package.settings}
+    wrong = [
+        Finding(
+            under("/settings", name), f"There is no setting {name[:64]!r}.", "unknown_setting",
+            did_you_mean(name, known),
+        )
+        for name in settings
+        if name not in known
+    ]  # fmt: skip
+    if wrong:
+        raise Invalid(
+            f"It cannot be upgraded like this: {wrong[0].detail}", code=wrong[0].code,
+            findings=wrong, suggestion=wrong[0].suggestion,
+        )  # fmt: skip
+
+
 def _check_untouched(outlooks: list[Outlook]) -> None:
     """What people here changed is not thrown away by itself."""
-    touched = [(one.install, change) for one in outlooks for change in one.conflicts if one.newer]
+    touched = [(one.install, change) for one in outlooks for change in one.conflicts if one.due]
     if not touched:
         return
     findings = [

@@ -14,8 +14,8 @@ from typing import Any, Final
 from mainspring.contracts.errors import Finding
 from mainspring.definition.hosts import literal_site
 from mainspring.definition.pointers import under
+from mainspring.gate.ingestion.declared_templates import split_places
 
-_BRACES: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NAMED: Final = re.compile(r"\s*publisher\.([A-Z][A-Z0-9_]{0,63})\s*")
 _PARTS: Final = ("headers", "query")
 
@@ -30,16 +30,18 @@ def secret_findings(template: Template) -> list[Finding]:
     for place, one in enumerate(template["endpoints"]):
         findings += _in_body(one.get("json"), f"/endpoints/{place}/json")
         for pointer, text in _texts(one, f"/endpoints/{place}"):
-            for found in _BRACES.finditer(text):
-                named = _NAMED.fullmatch(found[1])
+            split = split_places(text)
+            for inside in (one for one, place in split if place):
+                named = _NAMED.fullmatch(inside)
                 if named is None:
-                    findings.append(_no_secret(found[1].strip(), pointer))
+                    findings.append(_no_secret(inside.strip(), pointer))
                     continue
                 findings += _undeclared(named[1], declared, pointer)
                 goes.setdefault(named[1], set()).add(str(literal_site(one["url"])))
                 if len(goes[named[1]]) > 1:
                     findings.append(_elsewhere(named[1], pointer))
-            if ("{{" in _BRACES.sub("", text)) or ("{%" in text):
+            bare = "".join(one for one, place in split if not place)
+            if "{{" in bare or "{%" in text:
                 detail = "Two braces begin a secret and two end it; here one side is missing."
                 findings.append(Finding(pointer, detail, "template_braces"))
     if declared is not None and declared not in goes:

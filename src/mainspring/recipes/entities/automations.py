@@ -136,7 +136,7 @@ class AutomationKind:
         if name != row["name"]:
             told["renamed_from"] = row["name"]
             await self._rename(ctx, entity_id, name)
-        await restore(tx, space, entity_id)
+        await restore(tx, space, entity_id, recovering=True)
         found = await read_automation(tx, space, entity_id)
         return Made(entity_id, name, {"definition": found["definition"]}, told)
 

@@ -7,13 +7,17 @@ that people attached themselves stay attached.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid, Missing
 from mainspring.definition.authority import additions, authority_of
 from mainspring.definition.json_schema import compile_schema
+from mainspring.definition.validate import Report, validate
+from mainspring.recipes.entities.automations import AutomationKind
 from mainspring.recipes.kinds import EntityKind, Made
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.boards.shapes import asked
@@ -41,6 +45,20 @@ _IN_FORCE = """
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """Judges what a workflow made by the words of its workspace."""
+
+    house: Around
+
+    async def judge(
+        self, workspace_id: UUID, document: Any, automation_id: UUID | None = None
+    ) -> Report:
+        del automation_id
+        words = await self.house.words.words(workspace_id, document)
+        return await asyncio.to_thread(validate, document, words, self.house.limits)
+
+
 class WorkflowKind:
     """How the codex makes, reads, rebuilds and puts away a workflow."""
 
@@ -49,6 +67,7 @@ class WorkflowKind:
     def __init__(self, house: Around) -> None:
         self._house = house
         self._shape = compile_schema(_SHAPE, house.limits)
+        self._automations = AutomationKind(_Judging(house), house.limits)
 
     async def make(self, ctx: CallContext, content: Content) -> Made:
         """A draft; it makes a board of its own where its templates need one and none is named."""
@@ -83,14 +102,26 @@ class WorkflowKind:
         return await self._settled(ctx, entity_id, given, "upgrade", frozenset(known))
 
     async def put_away(self, ctx: CallContext, entity_id: UUID) -> None:
-        """Its automations rest and its board stays; nothing of it is deleted."""
-        if await self.read(ctx, entity_id) is not None:
-            await self._switch(ctx, entity_id, "archived")
+        """What it made is archived, what else works for it rests; nothing of it is deleted."""
+        if await self.read(ctx, entity_id) is None:
+            return
+        await self._switch(ctx, entity_id, "archived")
+        for row in await attached.tied(ctx.tx, ctx.actor.workspace_id, entity_id):
+            if row["template"] is not None and row["state"] != "archived":
+                await self._automations.put_away(ctx, row["automation_id"])
 
     async def bring_back(self, ctx: CallContext, entity_id: UUID) -> Made:
-        """At rest, with everybody who was on it."""
+        """At rest, with everybody who was on it and all that it made."""
         await self._switch(ctx, entity_id, "paused")
-        return await self._made(ctx, await find_workflow(ctx.tx, ctx.actor.workspace_id, entity_id))
+        space = ctx.actor.workspace_id
+        rows = await attached.tied(ctx.tx, space, entity_id)
+        there = {row["template"] for row in rows if row["state"] != "archived"}
+        for row in reversed(rows):
+            # Of one that was made again after somebody had archived it, the newest comes back.
+            if row["template"] is not None and row["template"] not in there:
+                there.add(row["template"])
+                await self._automations.bring_back(ctx, row["automation_id"])
+        return await self._made(ctx, await find_workflow(ctx.tx, space, entity_id))
 
     async def _switch(self, ctx: CallContext, entity_id: UUID, status: str) -> None:
         found = await find_workflow(ctx.tx, ctx.actor.workspace_id, entity_id, hold=True)

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from mainspring.recipes.package.contents import Dependency, Package, Requires, Setting, Wanted
 from mainspring.recipes.package.digest import digest_of, shown_digest
-from mainspring.recipes.package.judging import judge_package
+from mainspring.recipes.package.judging import (
+    compiled_definition,
+    judge_filled,
+    judge_package,
+    settings_to_blame,
+)
 from mainspring.recipes.package.places import read_archive, read_place
 from mainspring.recipes.package.reading import read_package, setting_finding
 from mainspring.recipes.package.references import Filling, Named, Owner, fill
@@ -19,6 +24,7 @@ from mainspring.recipes.package.semver import Semver
 
 __all__ = [
     "Dependency", "Filling", "Named", "Owner", "Package", "Requires", "Semver", "Setting",
-    "Wanted", "digest_of", "fill", "judge_package", "read_archive", "read_package", "read_place",
-    "recipe_schema", "setting_finding", "shown_digest",
+    "Wanted", "compiled_definition", "digest_of", "fill", "judge_filled", "judge_package",
+    "read_archive", "read_package", "read_place", "recipe_schema", "setting_finding",
+    "settings_to_blame", "shown_digest",
 ]  # fmt: skip

@@ -17,11 +17,13 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.pointers import under
 from mainspring.definition.validate import Report, validate
+from mainspring.gate.ingestion.declared import INGEST
 from mainspring.recipes.compiling import compile_automation
 from mainspring.recipes.package.contents import Package
 from mainspring.recipes.package.hard_coded import hard_coded_ids
 from mainspring.recipes.package.needs import Needs, needs_of, undeclared
-from mainspring.recipes.package.standing_in import stand_in_filled
+from mainspring.recipes.package.references import Filling, fill
+from mainspring.recipes.package.standing_in import stand_in_filled, stand_ins
 from mainspring.recipes.package.template_schemas import WORKFLOW_TEMPLATES
 from mainspring.workspace.boards.columns import RowCheck, completed
 from mainspring.workspace.boards.datasets import check_datasets
@@ -33,6 +35,14 @@ _IN_SCRIPT: Final = (
     ("/plan/0/config/grants", "/template/script/tool_grants"),
     ("/triggers", "/template/script/triggers"),
 )
+
+# Marks by which other rooms know their own automations.
+HOUSE_METADATA: Final = frozenset(
+    {"watches_integration", "authored_by_automation", "acknowledged_http_fetch_hosts"}
+)
+_FILLED: Final = ("template", "grants", "hosts")
+# What says that more is asked for than was told.
+ASKS_MORE: Final = frozenset({"hidden_grant", "hidden_host", "bad_host"})
 
 Judge = Callable[[Package, Mapping[str, Any], Vocabulary, Limits], Iterable[Finding]]
 
@@ -48,6 +58,9 @@ def judge_package(package: Package, vocabulary: Vocabulary, limits: Limits) -> l
 def compiled_definition(package: Package, template: Mapping[str, Any]) -> dict[str, Any]:
     """The definition that a filled template stands for."""
     assert package.kind in ("automation", "integration")
+    if package.kind == "integration" and "script" not in template:
+        # Its pages are told apart by the one name that no other recipe on the shelf has.
+        template = {"slug": package.slug, **template}
     return compile_automation(
         package.kind, template, name=package.name, description=package.description
     )
@@ -63,11 +76,74 @@ def _automation(
         for finding in wrong.findings or (at_whole,):
             yield replace(finding, pointer=_AT + finding.pointer)
         return
+    yield from _of_the_house(package, document)
     report = validate(document, vocabulary, limits)
     yield from (_placed(package, finding) for finding in report.findings)
     if report.ok:
         yield from undeclared(filled, _needs(filled, document, report, vocabulary, limits))
         yield from _examples(package, document, limits)
+
+
+def judge_filled(
+    package: Package, filling: Filling, vocabulary: Vocabulary, limits: Limits
+) -> list[Finding]:
+    """What is wrong with an automation under the real values of an install.
+
+    It is not sound with them, or it asks for more than it says.
+    """
+    parts = {key: package.document[key] for key in _FILLED if key in package.document}
+    filled = {**package.document, **fill(parts, filling)}
+    document = compiled_definition(package, filled["template"])
+    report = validate(document, vocabulary, limits)
+    if not report.ok:
+        return [_placed(package, finding) for finding in report.findings]
+    found = undeclared(filled, _needs(filled, document, report, vocabulary, limits))
+    return [*_of_the_house(package, document), *(one for one in found if one.code in ASKS_MORE)]
+
+
+def settings_to_blame(
+    package: Package, filling: Filling, vocabulary: Vocabulary, limits: Limits
+) -> list[str]:
+    """The settings without whose values nothing would be wrong with a recipe."""
+    usual = stand_ins(package.document).settings
+    found = []
+    for name in filling.settings:
+        other = replace(filling, settings={**filling.settings, name: usual.get(name)})
+        try:
+            better = not judge_filled(package, other, vocabulary, limits)
+        except Invalid:
+            better = False
+        found += [name] if better else []
+    return found
+
+
+def _of_the_house(package: Package, document: Mapping[str, Any]) -> Iterator[Finding]:
+    """Names that are not a recipe's to take: the marks of the house, and the slugs of others."""
+    written = package.template.get("definition", {}).get("metadata")
+    for key in written if isinstance(written, Mapping) else ():
+        if key in HOUSE_METADATA:
+            at = under(f"{_AT}/definition/metadata", key)
+            detail = f"{key} is a mark that the house itself puts on automations."
+            yield Finding(at, detail, "reserved_metadata", "Leave it out.")
+    for pointer, source in _sources(document.get("plan"), "/plan"):
+        if source != package.slug:
+            detail = f"Pages are brought in under the slug of the recipe, {package.slug!r}."
+            declared = "definition" not in package.template
+            at = f"{_AT}/slug" if declared else f"{_AT}/definition{pointer}"
+            yield Finding(at, detail, "slug_of_another", "Write the slug of the recipe.")
+
+
+def _sources(value: Any, at: str) -> Iterator[tuple[str, Any]]:
+    """Under which name each step keeps what it reads, steps inside of steps included."""
+    if isinstance(value, Mapping):
+        config = value.get("config")
+        if value.get("action") == INGEST and isinstance(config, Mapping):
+            yield f"{at}/config/source", config.get("source")
+        for name, part in value.items():
+            yield from _sources(part, under(at, name))
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _sources(part, under(at, number))
 
 
 def _needs(

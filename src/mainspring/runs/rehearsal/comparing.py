@@ -27,6 +27,8 @@ _MOST_ENTRIES: Final = 20
 _DEEPEST: Final = 6
 _SAID: Final = 3
 _DID: Final[Mapping[What, str]] = {"written": "wrote", "drafted": "drafted", "sent": "sent"}
+# How a run ends that may not start, as when the money of the day is spent.
+_LEFT_OUT: Final = "skipped"
 # What is said of a firing that has come to nothing for a reason of its own.
 _OUTSIDE: Final[Mapping[str, str]] = {
     "skipped": "It was not started then",
@@ -73,7 +75,7 @@ class Side:
     error: str | None = None
     # What it cost, or would have cost with what was paid for then.
     cost: Decimal = Decimal(0)
-    # What it really cost.
+    # What the rehearsal itself has paid for it; nothing, for a run of then.
     spent: Decimal = Decimal(0)
     deeds: tuple[Deed, ...] = ()
     # Only of a rehearsal: how many answers came from the record, and which did not.
@@ -124,6 +126,11 @@ class Compared:
         return all(one.ended for one in (self.then, self.now) if one is not None)
 
     @property
+    def left_out(self) -> bool:
+        """Whether the run that was to try it was not started."""
+        return self.now is not None and self.now.status == _LEFT_OUT
+
+    @property
     def otherwise(self) -> bool:
         return any(one.weighs for one in self.differences)
 
@@ -132,6 +139,10 @@ def compare(then: Side | None, now: Side | None, note: str | None = None) -> Com
     """What is different, once both have ended."""
     notes = [said for said in (_outside(then), note) if said]
     joined = " ".join(notes) or None
+    if now is not None and now.status == _LEFT_OUT:
+        # Nobody is to take it for something that would have gone the same.
+        says = f"It was not rehearsed: {now.error}" if now.error else "It was not rehearsed."
+        return Compared(then, now, (Difference("status", says),), joined)
     if then is None or now is None or not then.ended or not now.ended:
         return Compared(then, now, note=joined)
     return Compared(then, now, tuple(_between(then, now)), joined)
@@ -242,6 +253,13 @@ def summary(firings: Sequence[Compared]) -> str:
     many = len(firings)
     if waiting:
         return f"{many - waiting} of {many} firings have been rehearsed; the rest is under way."
+    left = [one for one in firings if one.left_out]
+    if left:
+        says = left[0].differences[0].says.removeprefix("It was ")
+        were = "was" if len(left) == 1 else "were"
+        said = f"{len(left)} of {_firings(many, plain=True)} {were} {says}"
+        rest = [one for one in firings if not one.left_out]
+        return f"{said} {summary(rest)}" if rest else said
     alone = [one for one in firings if one.then is None]
     if len(alone) == many:
         them = "it" if many == 1 else "them"
@@ -249,11 +267,11 @@ def summary(firings: Sequence[Compared]) -> str:
     changed = [one for one in firings if one.otherwise]
     if not changed:
         return f"{_firings(many)} rehearsed, and nothing would have gone otherwise."
-    said = dict.fromkeys(
+    told_once = dict.fromkeys(
         difference.says for one in changed for difference in one.differences if difference.weighs
     )
-    more = f" And {len(said) - _SAID} more." if len(said) > _SAID else ""
-    told = " ".join(list(said)[:_SAID])
+    more = f" And {len(told_once) - _SAID} more." if len(told_once) > _SAID else ""
+    told = " ".join(list(told_once)[:_SAID])
     return f"{len(changed)} of {_firings(many, plain=True)} would have gone otherwise: {told}{more}"
 
 

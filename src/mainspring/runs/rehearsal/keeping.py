@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Missing
+from mainspring.workspace.unused_definitions import forget_unused
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -26,7 +27,10 @@ _ONE = """
     JOIN automations a ON a.workspace_id = h.workspace_id AND a.id = h.automation_id
     WHERE h.workspace_id = $1 AND h.id = $2
 """
-_DROP = "DELETE FROM rehearsals WHERE workspace_id = $1 AND id = ANY($2::uuid[])"
+_DROP = """
+    DELETE FROM rehearsals WHERE workspace_id = $1 AND id = ANY($2::uuid[])
+    RETURNING workspace_id, definition_hash
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +96,9 @@ async def keep_rehearsal(
 
 
 async def drop_rehearsals(tx: Transaction, workspace_id: UUID, ids: Sequence[UUID]) -> None:
-    """Forgets rehearsals that never began."""
-    await tx.execute(_DROP, workspace_id, list(ids))
+    """Forgets rehearsals that never began, with what they were to try."""
+    gone = await tx.fetch(_DROP, workspace_id, list(ids))
+    await forget_unused(tx, [(row["workspace_id"], row["definition_hash"]) for row in gone])
 
 
 async def find_rehearsal(

@@ -82,6 +82,8 @@ CREATE TABLE consents (
     status        text NOT NULL CHECK (status IN ('waiting', 'agreed', 'refused', 'overtaken')),
     -- The version that a person had agreed to; null: none yet.
     agreed_version integer,
+    -- Its triggers as they were then: one that was switched off was not agreed to.
+    agreed_triggers json,
     asked_kind    text NOT NULL,
     asked_by      uuid NOT NULL,
     answered_by   uuid,

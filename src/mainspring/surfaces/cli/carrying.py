@@ -95,6 +95,7 @@ async def bring_folder(
         for one in told["things"]
     )  # fmt: skip
     screen.say(columns(("Kind", "Name", "", "Id"), cells, whole=("Id",)))
+    _say_notes(screen, [_rows_line(one, dry_run=dry_run) for one in told["rows"]])
     _say_notes(screen, [f"{one['path']}: {one['why']}" for one in told["left"]])
     if any(one["consent_id"] for one in told["things"]):
         screen.say("Nothing of it starts before you have agreed to what it may do here.")
@@ -171,6 +172,14 @@ def _became(one: dict[str, Any], *, dry_run: bool) -> str:
         return f"renamed from {one_line(one['renamed_from'], 60)}"
     said = {"made": "new", "renamed": "new, under another name"}.get(one["what"], one["what"])
     return f"would be {said}" if dry_run and one["what"] != "unchanged" else said
+
+
+def _rows_line(one: dict[str, Any], *, dry_run: bool) -> str:
+    would = "would be " if dry_run else ""
+    return (
+        f"{one['path']}: {count(one['added'], 'row')} {would}added, {one['unchanged']:,} as they "
+        f"are, {one['left']:,} left out"
+    )
 
 
 def _say_notes(screen: Screen, notes: Sequence[str]) -> None:

@@ -5,16 +5,19 @@ The commands call the same capabilities as every other surface, as the local own
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Invalid, Missing
+from mainspring.contracts.errors import Clash, Finding, Invalid, Missing
 from mainspring.gate.direct import Visitor
 from mainspring.recipes.package.places import read_place
 from mainspring.surfaces.cli import codex_view as view
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.asking import Terminal, at_terminal
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.screen import Screen, one_line
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
 
 Row = Mapping[str, Any]
+# Where a thing is looked at that runs nothing by itself.
+_PLACES: Final = {"board": "boards", "workflow": "workflows"}
+# How capabilities name the settings of a recipe.
+_SETTING: Final = re.compile(r"/(?:overrides/)?settings/([^/]+)")
 
 
 async def list_recipes(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> int:
@@ -33,14 +40,14 @@ async def list_recipes(desk: Desk, screen: Screen, given: Mapping[str, Any]) -> 
         return exits.DONE
     rows = [
         (one["slug"], one["kind"], one["category"], view.standing(one),
-         one_line(one["description_excerpt"], 90))
+         one_line(one["name"], 40), one_line(one["description_excerpt"], 90))
         for one in found["recipes"]
     ]  # fmt: skip
     if not rows:
         screen.say("Nothing on the codex is like that.")
         return exits.DONE
-    screen.say(columns(("Recipe", "Kind", "Category", "Here", "What it does"), rows,
-                       whole=("Recipe",)))  # fmt: skip
+    screen.say(columns(("Recipe", "Kind", "Category", "Here", "Name", "What it does"),
+                       rows, whole=("Recipe",)))  # fmt: skip
     screen.say(f"  {hint('codex', 'show', 'RECIPE')}")
     return exits.DONE
 
@@ -50,7 +57,8 @@ async def show_recipe(desk: Desk, screen: Screen, slug: str) -> int:
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
-    screen.say(*view.recipe_lines(found), f"  {hint('codex', 'apply', slug)}")
+    needed = view.required_settings(found)
+    screen.say(*view.recipe_lines(found), f"  {hint('codex', 'apply', slug)}{needed}")
     return exits.DONE
 
 
@@ -72,7 +80,7 @@ async def apply_recipe(
     if said:
         overrides["settings"] = said
     given = {"slug": slug, **({"overrides": overrides} if overrides else {})}
-    made = await _call(desk, "apply_starter_recipe", given)
+    made = await _with_settings(desk, screen, "apply_starter_recipe", given)
     if screen.for_programs:
         screen.answer(made)
         return exits.DONE
@@ -84,6 +92,9 @@ async def apply_recipe(
             f"  {hint('consents')}",
             *(f"  {hint('activate', one['name'])}" for one in automations),
         )
+    for one in view.all_made(made):
+        if one["kind"] in _PLACES:
+            screen.say(f"  {hint(_PLACES[one['kind']], 'show', one['name'])}")
     return exits.DONE
 
 
@@ -114,19 +125,33 @@ async def check_upgrade(desk: Desk, screen: Screen, text: str) -> int:
     if found["has_upgrade"]:
         force = ("--force",) if found["has_user_changes"] else ()
         screen.say(f"  {hint('codex', 'upgrade', one['name'], *force)}")
+        if one["kind"] == "automation":
+            screen.say(
+                "Once it is upgraded, what it would have done before can be rehearsed:",
+                f"  {hint('rehearse', one['name'])}",
+            )
     return exits.DONE
 
 
-async def upgrade(desk: Desk, screen: Screen, text: str, *, force: bool) -> int:
+async def upgrade(
+    desk: Desk, screen: Screen, text: str, settings: Sequence[str] = (), *, force: bool
+) -> int:
     one = await _installed(desk, text)
+    given = {**_entity(one), "force": force}
+    if settings:
+        recipe = await _call(desk, "get_starter_recipe", {"slug": one["source_recipe_slug"]})
+        given["settings"] = _settings(recipe["recipe"].get("settings", ()), settings)
     try:
-        made = await _call(desk, "upgrade_recipe", {**_entity(one), "force": force})
+        made = await _with_settings(desk, screen, "upgrade_recipe", given)
     except Clash as problem:
         if problem.code == "user_changes":
             problem.suggestion = "Keep the version that is there, or upgrade with --force."
         raise
+    version = made["upgraded_to_version"]
     if screen.for_programs:
         screen.answer(made)
+    elif made["upgraded_from_version"] == version and not force and not settings:
+        screen.say(f"{one_line(made['name'])} is version {version}, which is the newest already.")
     else:
         screen.say(*view.upgraded_lines(made))
         if made.get("asks_for"):
@@ -134,17 +159,40 @@ async def upgrade(desk: Desk, screen: Screen, text: str, *, force: bool) -> int:
     return exits.DONE
 
 
-async def uninstall(desk: Desk, screen: Screen, text: str, *, cascade: bool) -> int:
+async def uninstall(
+    desk: Desk, screen: Screen, text: str, *, cascade: bool, sure: bool = False
+) -> int:
     one = await _installed(desk, text)
     given: dict[str, Any] = {"entity_id": one["id"]}
     if not cascade:
         given["cascade"] = False
+    if not sure and not await _agreed(desk, screen, one, given):
+        return exits.FAILED
     gone = await _call(desk, "uninstall_recipe", given)
     if screen.for_programs:
         screen.answer(gone)
     else:
         screen.say(*view.gone_lines(gone, screen), f"  {hint('codex', 'recover', one['name'])}")
     return exits.DONE
+
+
+async def _agreed(desk: Desk, screen: Screen, one: Row, given: Mapping[str, Any]) -> bool:
+    """Whether somebody wants it gone who knows what here uses it; nobody is asked for nothing."""
+    found = await _call(desk, "uninstall_recipe", {**given, "dry_run": True})
+    users = found.get("still_needed_by") or ()
+    if not users:
+        return True
+    names = ", ".join(one_line(user["name"], 60) for user in users)
+    used = f"{one_line(one['name'], 60)} is used by {names}."
+    if not at_terminal(screen):
+        raise Clash(
+            f"{used} What uses it cannot work without it.",
+            code="still_needed",
+            suggestion=f"{hint('codex', 'uninstall', one['name'], '--yes')} takes it away.",
+        )
+    screen.say(f"{used} What uses it cannot work without it.")
+    said = await Terminal(screen)("Uninstall it all the same? (yes or no)")
+    return (said or "").lower() in ("y", "yes")
 
 
 async def list_uninstalled(desk: Desk, screen: Screen) -> int:
@@ -192,7 +240,37 @@ async def publish(desk: Desk, screen: Screen, place: Path, *, shared: bool) -> i
 
 async def _call(desk: Desk, capability: str, given: Mapping[str, Any]) -> Any:
     async with desk.doors.open(desk.settings()) as rooms:
-        return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+        try:
+            return await rooms.gate.direct(Visitor(local_owner(rooms)), capability, given)
+        except Missing as problem:
+            if problem.code == "no_recipe":
+                near = (problem.suggestion or "").startswith("Did you mean")
+                shelf = f"{hint('codex')} shows what there is."
+                problem.suggestion = f"{problem.suggestion} {shelf}" if near else shelf
+                problem.findings = ()
+            raise
+
+
+async def _with_settings(
+    desk: Desk, screen: Screen, capability: str, given: Mapping[str, Any]
+) -> Any:
+    """A call whose settings were words of the command: what is wrong is said in those words."""
+    try:
+        return await _call(desk, capability, given)
+    except Invalid as problem:
+        if not screen.for_programs:
+            problem.findings = tuple(_in_words(one) for one in problem.findings)
+            problem.suggestion = next((one.suggestion for one in problem.findings), None)
+        raise
+
+
+def _in_words(finding: Finding) -> Finding:
+    found = _SETTING.fullmatch(finding.pointer)
+    if found is None:
+        return finding
+    word = f"--set {found[1]}=…"
+    hint_here = f"Give {word}" if finding.code == "setting_needed" else finding.suggestion
+    return replace(finding, pointer=word, suggestion=hint_here)
 
 
 async def _installed(desk: Desk, text: str) -> Row:

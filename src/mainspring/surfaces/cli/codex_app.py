@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -41,7 +42,7 @@ def add_to(app: typer.Typer) -> None:
             return 0
         return _list(ctx, for_programs=for_programs)
 
-    for name, command in {
+    commands: dict[str, Callable[..., int]] = {
         "list": _list,
         "show": _show,
         "needs": _needs,
@@ -53,7 +54,8 @@ def add_to(app: typer.Typer) -> None:
         "uninstalled": _uninstalled,
         "recover": _recover,
         "publish": _publish,
-    }.items():
+    }
+    for name, command in commands.items():
         group.command(name=name)(command)
     app.add_typer(group, name="codex", rich_help_panel=_PANEL)
 
@@ -133,13 +135,17 @@ def _upgrade(
     force: Annotated[
         bool, typer.Option("--force", help="Throw away what you have changed yourself.")
     ] = False,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting; the others stay."),
+    ] = None,
     for_programs: Json = False,
 ) -> int:
     """Rebuild an install from the newest version of its recipe."""
     from mainspring.surfaces.cli.codex import upgrade
 
     desk, screen = at_desk(ctx, for_programs)
-    return finish(upgrade(desk, screen, install, force=force))
+    return finish(upgrade(desk, screen, install, setting or [], force=force))
 
 
 def _uninstall(
@@ -148,13 +154,16 @@ def _uninstall(
     keep_members: Annotated[
         bool, typer.Option("--keep-members", help="Of a bundle, only the bundle itself.")
     ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask, also when something here uses it.")
+    ] = False,
     for_programs: Json = False,
 ) -> int:
     """Take an install away at once. It can be recovered for seven days."""
     from mainspring.surfaces.cli.codex import uninstall
 
     desk, screen = at_desk(ctx, for_programs)
-    return finish(uninstall(desk, screen, install, cascade=not keep_members))
+    return finish(uninstall(desk, screen, install, cascade=not keep_members, sure=yes))
 
 
 def _uninstalled(ctx: typer.Context, for_programs: Json = False) -> int:

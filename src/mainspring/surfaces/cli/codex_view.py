@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 _REFERENCE: Final = re.compile(r"\{\{\s*install\.([a-z0-9_.]+)\s*\}\}")
+# Of a line of Markdown: what it begins with, a line below the heads of a table, and emphasis.
+_LEADS: Final = re.compile(r"^(?:>\s?)?(?:#{1,6}\s+)?")
+_RULE: Final = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|?)+")
+_MARKS: Final = re.compile(r"(\*\*|`|\*)(\S(?:.*?\S)?)\1")
 _CHANGES: Final = {
     "added": "is new",
     "removed": "goes",
@@ -53,10 +57,10 @@ def recipe_lines(recipe: Row) -> Iterator[str]:
     yield f"{one_line(recipe['name'])}: {recipe['kind']}, {recipe['version']}"
     yield one_line(recipe["description"], 1_000)
     yield f"By {one_line(recipe['publisher'])}."
-    for text in str(recipe.get("preview") or "").splitlines():
+    for text in plain_preview(str(recipe.get("preview") or "")):
         yield f"  {one_line(text, 1_000)}" if text.strip() else ""
     needs = recipe.get("requires") or {}
-    yield from _listed("It may call:", map(_grant, recipe.get("grants") or ()))
+    yield from _listed("What it may do, once you agree:", _once(recipe.get("may") or ()))
     yield from _listed("It may go to:", recipe.get("hosts") or ())
     yield from _listed(
         "It uses accounts:", map(_reasoned("integration"), needs.get("connections") or ())
@@ -65,6 +69,29 @@ def recipe_lines(recipe: Row) -> Iterator[str]:
     yield from _listed("It uses secrets:", map(_reasoned("name"), secrets))
     yield from _listed("It needs:", map(_reasoned("slug"), recipe.get("dependencies") or ()))
     yield from _listed("Settings:", map(_setting, recipe.get("settings") or ()))
+
+
+def _once(said: Sequence[str]) -> Iterator[str]:
+    return (one_line(one, 600) for one in said)
+
+
+def plain_preview(text: str) -> Iterator[str]:
+    """A preview without the marks of its Markdown, which a terminal does not read."""
+    for line in text.splitlines():
+        bare = _LEADS.sub("", line)
+        if _RULE.fullmatch(bare.strip()):
+            continue
+        if bare.startswith("|"):
+            bare = "  ".join(cell.strip() for cell in bare.strip().strip("|").split("|"))
+        bare = _MARKS.sub(lambda found: found[2], bare)
+        yield f"| {bare}".rstrip() if line.startswith(">") else bare
+
+
+def required_settings(recipe: Row) -> str:
+    """The settings that an install cannot do without, as words of its command."""
+    return "".join(
+        f" --set {one['name']}=…" for one in recipe.get("settings") or () if _required(one)
+    )
 
 
 def needs_lines(found: Row) -> Iterator[str]:
@@ -104,10 +131,11 @@ def check_lines(name: str, found: Row) -> Iterator[str]:
 
 
 def upgraded_lines(made: Row) -> Iterator[str]:
-    yield (
-        f"{one_line(made['name'])} is version {made['upgraded_to_version']} now; it was "
-        f"{made['upgraded_from_version']}."
-    )
+    name, version = one_line(made["name"]), made["upgraded_to_version"]
+    if made["upgraded_from_version"] == version:
+        yield f"{name} is made anew; it stays version {version}."
+    else:
+        yield f"{name} is version {version} now; it was {made['upgraded_from_version']}."
     yield from _listed("Thrown away:", map(_placed, made.get("discarded") or ()))
     yield from _listed("Kept and orphaned:", made.get("orphaned_datasets") or ())
     yield from _listed(
@@ -147,12 +175,6 @@ def _spelt(found: re.Match[str]) -> str:
     return f"<{found[1].removeprefix('settings.').replace('.', ' ')}>"
 
 
-def _grant(one: Row) -> str:
-    params = one.get("params")
-    bounds = f" only with {one_line(as_json(params, indent=None), 300)}" if params else ""
-    return f"{one['capability']}{bounds}"
-
-
 def _reasoned(name: str) -> Any:
     def line(one: Row) -> str:
         reason = one.get("reason")
@@ -163,8 +185,16 @@ def _reasoned(name: str) -> Any:
 
 def _setting(one: Row) -> str:
     held = f" ({as_json(one['default'], indent=None)})" if "default" in one else ""
-    return f"{one['name']}: {one_line(one.get('label') or one['type'], 200)}{held}"
+    must = " (required)" if _required(one) else ""
+    return f"{one['name']}{must}: {one_line(one.get('label') or one['type'], 200)}{held}"
+
+
+def _required(one: Row) -> bool:
+    return bool(one.get("required", True)) and "default" not in one
 
 
 def _placed(one: Row) -> str:
-    return f"{one_line(one['place'] or 'all of it', 200)} {_CHANGES[one['change']]}"
+    place = one_line(one["place"] or "all of it", 200)
+    if one.get("was") is not None:
+        return f"{place}: {one_line(one['was'], 100)} → {one_line(one['becomes'], 100)}"
+    return f"{place} {_CHANGES[one['change']]}"

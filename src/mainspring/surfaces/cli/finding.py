@@ -18,6 +18,7 @@ from mainspring.surfaces.cli.documents import is_storable
 from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.words import hint
 from mainspring.workspace.overview import list_automations
+from mainspring.workspace.uninstalled import is_uninstalled
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -45,6 +46,14 @@ async def find_in_use(rooms: Rooms, text: str) -> dict[str, Any]:
     """The same, and not archived."""
     found = await find_automation(rooms, text)
     if found["state"] == "archived":
+        async with local(rooms).acquire() as connection:
+            gone = await is_uninstalled(connection, rooms.workspace_id, found["id"])
+        if gone:
+            raise Clash(
+                "The automation was uninstalled.",
+                code="uninstalled",
+                suggestion=f"{hint('codex', 'recover', found['id'])} brings it back.",
+            )
         raise Clash(
             "The automation is archived.",
             code="archived",

@@ -6,9 +6,9 @@ The runs of a rehearsal are worked on in this process as well, so that it needs 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.runs.watch import nobody
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment
-from mainspring.surfaces.cli.documents import read_definition_file, read_document
+from mainspring.surfaces.cli.documents import read_definition_file, read_document, shown_name
 from mainspring.surfaces.cli.finding import find_in_use
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.proposals import call, find_proposal
@@ -53,12 +53,14 @@ async def rehearse(desk: Desk, screen: Screen, wanted: Wanted) -> int:
     limits = desk.limits()
     document = None
     if wanted.definition is not None:
-        document = read_definition_file(wanted.definition, limits)
+        with _of_file(wanted.definition):
+            document = read_definition_file(wanted.definition, limits)
     samples = [_sample(file, limits) for file in wanted.samples]
     async with desk.doors.open(desk.settings()) as rooms:
         given = await _given(rooms, wanted, document, samples)
         async with _working(rooms.hire(nobody)):
-            found = await call(rooms, "rehearse_automation", given)
+            with _of_file(wanted.definition):
+                found = await call(rooms, "rehearse_automation", given)
             while not found["done"]:
                 await asyncio.sleep(_PAUSE)
                 again = {"rehearsal_id": found["rehearsal_id"]}
@@ -68,6 +70,27 @@ async def rehearse(desk: Desk, screen: Screen, wanted: Wanted) -> int:
     else:
         screen.say(*rehearsal_lines(found, screen))
     return exits.DIFFERS if found["otherwise"] else exits.DONE
+
+
+@contextmanager
+def _of_file(file: str | None) -> Iterator[None]:
+    """What is wrong with a definition in a file is said with the file and the place in it."""
+    try:
+        yield
+    except Invalid as problem:
+        name = None if file is None else one_line(shown_name(file), 80)
+        if name is None or name in problem.detail:
+            raise
+        findings = [
+            replace(one, pointer=one.pointer.removeprefix("/candidate/definition"))
+            for one in problem.findings
+        ]
+        raise Invalid(
+            f"{name}: {problem.detail}",
+            code=problem.code,
+            findings=findings,
+            suggestion=problem.suggestion,
+        ) from None
 
 
 def _check_one(wanted: Wanted) -> None:

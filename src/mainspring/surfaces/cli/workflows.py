@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -11,9 +12,11 @@ from mainspring.contracts.errors import Clash, Invalid, Missing, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.boards import board_id_of
 from mainspring.surfaces.cli.columns import columns, short_id
+from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.visiting import visitor_here
 from mainspring.surfaces.cli.words import count, hint
+from mainspring.workspace.people.members import list_members
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.desk import Desk
@@ -37,6 +40,14 @@ def read_deadline(text: str) -> dict[str, str]:
             code="usage",
             suggestion="As in --deadline Beta=2026-12-31.",
         )
+    try:
+        date.fromisoformat(day.strip())
+    except ValueError:
+        raise Invalid(
+            f"--deadline {one_line(text, 80)}: {one_line(day.strip(), 40)!r} is no day.",
+            code="usage",
+            suggestion="As in --deadline Beta=2026-12-31.",
+        ) from None
     return {"label": label.strip(), "date": day.strip()}
 
 
@@ -82,6 +93,8 @@ async def show_workflow(desk: Desk, screen: Screen, named: str) -> int:
     async with desk.doors.open(desk.settings()) as rooms:
         workflow_id = await _id_of(rooms, named)
         found = await _call(rooms, "get_workflow", workflow_id=workflow_id, standing=True)
+        async with local(rooms).acquire() as connection:
+            people = await list_members(connection, rooms.workspace_id)
     if screen.for_programs:
         screen.answer(found)
         return exits.DONE
@@ -92,8 +105,10 @@ async def show_workflow(desk: Desk, screen: Screen, named: str) -> int:
         screen.say(f"  {_score(score)}")
     for deadline in found["deadlines"]:
         screen.say(f"  {deadline['date']}  {one_line(deadline['label'])}")
+    names = {str(one["id"]): one["name"] or one["email"] for one in people}
     for one in found["roster"]:
-        screen.say(f"  {one['user_id']}  {one['role']}")
+        name = one_line(names.get(one["user_id"]) or one["user_id"], 80)
+        screen.say(f"  {name}  {one['role']}")
     for one in found["automations"]:
         screen.say(f"  {one['automation_id']}  {one_line(one['name'], 80)}  {one['state']}")
     if found["board_id"]:
@@ -219,5 +234,10 @@ async def _call(rooms: Rooms, capability: str, **arguments: Any) -> dict[str, An
     except Problem as problem:
         if problem.code == "no_workflow":
             problem.suggestion = f"See what there is: {hint('workflows', 'list')}"
+        if capability == "set_workflow_kpi" and [one.pointer for one in problem.findings] == [
+            "/name"
+        ]:
+            # The sentence says it all, and what the way out names is no command.
+            problem.findings, problem.suggestion = (), None
         raise
     return answer

@@ -124,6 +124,22 @@ def secrets_shown(document: Mapping[str, Any], limits: Limits) -> list[dict[str,
     return [dict(zip(SecretUseShape.model_fields, use, strict=True)) for use in sorted(uses)]
 
 
+class AdditionShape(_Shape):
+    """One thing that an automation may do beyond what a person has agreed to."""
+
+    kind: str
+    pointer: str = Field(description="Where in the definition it stands.")
+    says: str = Field(description="The sentence for the person who is asked.")
+
+
+class ConsentShape(_Shape):
+    """What a person has to agree to before an automation starts."""
+
+    consent_id: UUID
+    digest: str = Field(description="Stands for exactly these additions.")
+    additions: list[AdditionShape]
+
+
 class SavedShape(_Shape):
     """What was saved."""
 
@@ -136,6 +152,9 @@ class SavedShape(_Shape):
         description="What its runs may call that those of the version before might not."
     )
     warnings: list[FindingShape]
+    consent: ConsentShape | None = Field(
+        None, description="What a person has to agree to first; null: it adds nothing."
+    )
 
 
 class StateShape(_Shape):
@@ -185,22 +204,6 @@ class DiffShape(_Shape):
     changes: list[ChangeShape]
     widened: list[GrantShape] = Field(description="What may be called now and not before.")
     narrowed: list[GrantShape] = Field(description="What might be called before and not now.")
-
-
-class AdditionShape(_Shape):
-    """One thing that an automation may do beyond what a person has agreed to."""
-
-    kind: str
-    pointer: str = Field(description="Where in the definition it stands.")
-    says: str = Field(description="The sentence for the person who is asked.")
-
-
-class ConsentShape(_Shape):
-    """What a person has to agree to before an automation starts."""
-
-    consent_id: UUID
-    digest: str = Field(description="Stands for exactly these additions.")
-    additions: list[AdditionShape]
 
 
 class ImportedShape(_Shape):

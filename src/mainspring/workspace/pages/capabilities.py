@@ -158,7 +158,7 @@ def _finding(finder: Finder, actions: Discovery) -> tuple[Capability, ...]:
             schemas.ASK_INPUT,
             schemas.QUERY_OUTPUT,
             _query(finder, actions),
-            annotations=_READS,
+            annotations=replace(_READS, asks_outside=finder.outward),
         ),
     )
 
@@ -171,7 +171,7 @@ def _aliases(finder: Finder, actions: Discovery) -> tuple[Capability, ...]:
             schemas.SPACE_ASK_INPUT,
             schemas.QUERY_OUTPUT,
             _query(finder, actions),
-            annotations=_READS,
+            annotations=replace(_READS, asks_outside=finder.outward),
         ),
         Capability(
             "search_space.fetch_document",

@@ -52,6 +52,7 @@ class LocalModel:
 
     name = NAME
     dimensions = DIMENSIONS
+    outward = False
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -87,6 +87,11 @@ class Finder:
     def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
 
+    @property
+    def outward(self) -> bool:
+        """Whether a question by meaning leaves the house."""
+        return self._embedder is not None and self._embedder.outward
+
     async def search(self, tx: Transaction, workspace_id: UUID, asked: Question) -> dict[str, Any]:
         """By words alone, ranked."""
         hits = await _by_words(tx, asked, asked.most)

@@ -14,6 +14,7 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Clash, Denied, Missing
 from mainspring.contracts.roles import Permission, Role, lesser, role_too_small
 from mainspring.workspace.tokens import revoke_tokens_of
+from mainspring.workspace.workflows.roster import leave_all
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -82,13 +83,14 @@ async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) 
 
 
 async def remove_member(tx: Transaction, actor: Actor, user_id: UUID) -> Role:
-    """Takes somebody out of a workspace, with their tokens; answers what they were."""
+    """Takes somebody out of a workspace, with their tokens and roles; answers what they were."""
     held = await hold_members(tx, actor)
     before = held.role_of(user_id)
     check_may_name(held.own, before)
     _check_owner_stays(held, user_id)
     await tx.execute(_REMOVE, actor.workspace_id, user_id)
     await revoke_tokens_of(tx, actor.workspace_id, user_id)
+    await leave_all(tx, actor.workspace_id, user_id)
     return before
 
 

@@ -2,7 +2,8 @@
 
 What was active when the workflow came to rest is remembered and goes on with it; what a person
 paused by hand stays paused. One that cannot be activated now, because a person has not agreed to
-it yet or because a secret is missing, is named with the reason and keeps its place in line.
+it yet, because a secret or its owner is missing, or because another workflow that it belongs to
+rests, is named with the reason and keeps its place in line.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
-from mainspring.contracts.errors import Clash, Denied, Fault, Finding, Problem
+from mainspring.contracts.errors import Clash, Denied, Fault, Finding, Missing, Problem
 from mainspring.definition.validate import validate
 from mainspring.workspace import schedules
 from mainspring.workspace.automations import create, hold_all, hold_names, ids_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mainspring.workspace.workflows.keeping import Workflow
 
 _MOST_TRIED: Final = 1_000
+_AT_REST: Final = {"draft": "a draft", "paused": "paused", "archived": "archived"}
 
 _TIE = """
     INSERT INTO workflow_automations
@@ -62,6 +64,17 @@ _THERE = """
 _ELSEWHERE = """
     SELECT DISTINCT automation_id FROM workflow_automations
     WHERE workspace_id = $1 AND workflow_id <> $2 AND automation_id = ANY($3::uuid[])
+"""
+# What another workflow remembers counts too: it may be this one that it waited for.
+_GOES_ON = """
+    SELECT automation_id FROM workflow_automations
+    WHERE workspace_id = $1 AND automation_id = ANY($2::uuid[]) AND resumes
+"""
+_HOLDERS = """
+    SELECT t.automation_id, w.title, w.status FROM workflow_automations t JOIN workflows w
+        ON w.workspace_id = t.workspace_id AND w.id = t.workflow_id
+    WHERE t.workspace_id = $1 AND t.workflow_id <> $2 AND t.automation_id = ANY($3::uuid[])
+        AND w.status <> 'active' ORDER BY w.id
 """
 _DOCUMENT = """
     SELECT d.document FROM automations a
@@ -185,16 +198,37 @@ async def resume(
     going: list[UUID] = []
     waiting = []
     async with _changing(tx, house, workspace_id, workflow_id) as rows:
+        ids = [row["automation_id"] for row in rows]
+        goes_on = {one["automation_id"] for one in await tx.fetch(_GOES_ON, workspace_id, ids)}
+        held = await _held_elsewhere(tx, workspace_id, workflow_id, ids)
         for row in rows:
-            if not row["resumes"] or row["state"] == "archived":
+            if row["automation_id"] not in goes_on or row["state"] == "archived":
                 continue
-            problem = await _start(tx, house, workspace_id, row["automation_id"])
+            problem = held.get(row["automation_id"])
+            if problem is None:
+                problem = await _start(tx, house, workspace_id, row["automation_id"])
             if problem is None:
                 await tx.execute(_RESUMES, workspace_id, workflow_id, row["automation_id"], False)
                 going.append(row["automation_id"])
             else:
                 waiting.append(_told(row, problem))
     return going, waiting
+
+
+async def _held_elsewhere(
+    tx: Transaction, workspace_id: UUID, workflow_id: UUID, automations: Sequence[UUID]
+) -> dict[UUID, Problem]:
+    """Automations that belong to another workflow too, which is at rest, and what to do."""
+    rows = await tx.fetch(_HOLDERS, workspace_id, workflow_id, list(automations))
+    return {
+        row["automation_id"]: Clash(
+            f"The workflow {row['title']!r}, to which it belongs too, is "
+            f"{_AT_REST[row['status']]}.",
+            code="held_by_workflow",
+            suggestion="Set that workflow going too, or detach the automation from it.",
+        )
+        for row in reversed(rows)
+    }
 
 
 async def _start(
@@ -205,7 +239,7 @@ async def _start(
     spoken = await house.words.words(workspace_id, kept["document"])
     try:
         await activate(tx, workspace_id, automation_id, spoken, house.limits)
-    except (Clash, Denied) as problem:
+    except (Clash, Denied, Missing) as problem:
         return problem
     return None
 

@@ -113,9 +113,10 @@ def _get() -> Capability:
                 "type": "boolean",
                 "default": False,
             },
+            "timezone": shapes.DAYS_IN,
         },
         ["workflow_id"],
-        [_SOME, {**_SOME, "standing": True}],
+        [_SOME, {**_SOME, "standing": True, "timezone": "Europe/Berlin"}],
         ({}, "which workflow?"),
         ({"workflow_id": "Launch"}, "an id, not a title"),
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.workspace.workflows.keeping import Workflow, find_workflow, list_all, shown
 from mainspring.workspace.workflows.standing import standing
 from mainspring.workspace.workflows.tasks import done_tasks, open_tasks
@@ -22,19 +24,36 @@ async def get(ctx: CallContext, given: Arguments) -> dict[str, Any]:
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]))
     (told,) = await shown(ctx.tx, space, [workflow])
     if given.get("standing", False):
-        told["standing"] = await _standing(ctx, workflow)
+        zone = read_zone(given.get("timezone", "UTC"))
+        told["standing"] = await _standing(ctx, workflow, zone)
     return told
 
 
-async def _standing(ctx: CallContext, workflow: Workflow) -> dict[str, Any]:
+def read_zone(name: str) -> ZoneInfo:
+    """The time zone in which days are counted."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        detail = f"There is no time zone {name[:100]!r}."
+        way = "Name one such as Europe/Berlin, or leave it out for UTC."
+        raise Invalid(
+            detail,
+            code="unknown_timezone",
+            findings=[Finding("/timezone", detail, "unknown_timezone", way)],
+            suggestion=way,
+        ) from None
+
+
+async def _standing(ctx: CallContext, workflow: Workflow, zone: ZoneInfo) -> dict[str, Any]:
     space, now = ctx.actor.workspace_id, ctx.clock.now()
     due, done = [], []
     if workflow.board_id is not None:
         due = await open_tasks(ctx.tx, space, workflow.board_id, now)
         done = await done_tasks(ctx.tx, space, workflow.board_id, now)
     return standing(
-        str(workflow.id), workflow.kpis, workflow.deadlines, workflow.created_at, now, due, done
-    )
+        str(workflow.id), workflow.kpis, workflow.deadlines, workflow.created_at, now, due, done,
+        zone,
+    )  # fmt: skip
 
 
 async def listed(ctx: CallContext, given: Arguments) -> dict[str, Any]:

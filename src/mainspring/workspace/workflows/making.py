@@ -13,6 +13,7 @@ from mainspring.definition.json_values import same
 from mainspring.workspace.boards.datasets import keep_datasets
 from mainspring.workspace.boards.finding import datasets_of, open_board
 from mainspring.workspace.boards.managing import create_handler
+from mainspring.workspace.boards.membership import check_may_bind
 from mainspring.workspace.workflows import attached, roster
 from mainspring.workspace.workflows.judging import findings_of, refuse, with_owner
 from mainspring.workspace.workflows.keeping import (
@@ -140,7 +141,7 @@ async def set_kpi(ctx: CallContext, given: Arguments) -> dict[str, Any] | Unchan
 
 
 async def _board(ctx: CallContext, house: Around, given: Arguments) -> UUID:
-    """The board that is named, or a new one; whoever names one may write to it."""
+    """The board that is named, or a new one; whoever names one may say who writes to it."""
     if "board_id" not in given:
         made = await create_handler(house.limits)(
             ctx,
@@ -151,13 +152,16 @@ async def _board(ctx: CallContext, house: Around, given: Arguments) -> UUID:
             },
         )
         return UUID(made["id"])
-    return await _named_board(ctx, house, given["board_id"], given.get("templates", []))
+    return await _named_board(ctx, house, given["board_id"], given.get("templates", []), new=True)
 
 
 async def _named_board(
-    ctx: CallContext, house: Around, board_id: str, templates: Sequence[str]
+    ctx: CallContext, house: Around, board_id: str, templates: Sequence[str], *, new: bool
 ) -> UUID:
+    """A board that is there; one that is ``new`` to the workflow comes under its roster."""
     board = await open_board(ctx, {"board_id": board_id}, hold=True)
+    if new:
+        await check_may_bind(ctx, board.id, board.name, board.created_by)
     if templates:
         known = {one.name for one in await datasets_of(ctx, board)}
         lacking = [one for one in DATASETS if one["name"] not in known]
@@ -173,10 +177,10 @@ async def _other_board(
     if asked is None or str(asked) == str(workflow.board_id):
         board_id = None if asked is None else UUID(str(asked))
     else:
-        board_id = await _named_board(ctx, house, asked, given.get("templates", []))
+        board_id = await _named_board(ctx, house, asked, given.get("templates", []), new=True)
     if board_id == workflow.board_id:
         if board_id is not None and given.get("templates"):
-            await _named_board(ctx, house, str(board_id), given["templates"])
+            await _named_board(ctx, house, str(board_id), given["templates"], new=False)
         return board_id
     rows = await attached.tied(ctx.tx, ctx.actor.workspace_id, workflow.id)
     if any(row["template"] is not None for row in rows):
@@ -196,7 +200,9 @@ async def _change_people(
     people = before
     if "roster" in given:
         people = await roster.read_asked(ctx, given["roster"])
-        roster.check_owner_stays(people)
+        # Its only owner may have left; what is written back as it was read changes nothing.
+        if people != before:
+            roster.check_owner_stays(people)
     if people != before or moved:
         await roster.check_may_own(ctx, workflow, "changes its roster or its board")
         await roster.keep_roster(ctx.tx, space, workflow.id, workflow.board_id, people)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import Denied, Finding
-from mainspring.contracts.roles import Permission
+from mainspring.workspace.boards.membership import looks_after
 from mainspring.workspace.workflows.judging import BOARD_ROLES, Role, refuse, strangers
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Actor, CallContext, Transaction
+    from mainspring.contracts.context import CallContext, Transaction
     from mainspring.workspace.workflows.keeping import Workflow
 
 _MEMBERS = "SELECT user_id FROM members WHERE workspace_id = $1 AND user_id = ANY($2::uuid[])"
@@ -32,6 +32,8 @@ _ADD = """
     SELECT $1, $2, g.user_id, g.role FROM unnest($3::uuid[], $4::text[]) AS g(user_id, role)
 """
 _CLEAR_BOARD = "DELETE FROM board_members WHERE workspace_id = $1 AND workflow_id = $2"
+_LEAVE = "DELETE FROM workflow_members WHERE workspace_id = $1 AND user_id = $2"
+_LEAVE_BOARDS = "DELETE FROM board_members WHERE workspace_id = $1 AND user_id = $2"
 _ADD_BOARD = """
     INSERT INTO board_members (workspace_id, board_id, user_id, role, workflow_id)
     SELECT $1, $2, g.user_id, g.role, $3
@@ -76,9 +78,19 @@ async def leave_board(tx: Transaction, workspace_id: UUID, workflow_id: UUID) ->
     await tx.execute(_CLEAR_BOARD, workspace_id, workflow_id)
 
 
+async def leave_all(tx: Transaction, workspace_id: UUID, user_id: UUID) -> None:
+    """Takes whoever leaves the workspace off every roster and board.
+
+    Should they come back, they are on none of them. A workflow that has no owner then is looked
+    after by the admins of the workspace.
+    """
+    await tx.execute(_LEAVE, workspace_id, user_id)
+    await tx.execute(_LEAVE_BOARDS, workspace_id, user_id)
+
+
 async def check_may_change(ctx: CallContext, workflow: Workflow) -> None:
     """Refuses whoever only observes the workflow."""
-    if await _role_of(ctx, workflow) == "observer" and not _looks_after(ctx.actor):
+    if await _role_of(ctx, workflow) == "observer" and not looks_after(ctx.actor):
         raise Denied(
             f"You observe the workflow {workflow.title!r}; observers do not change it.",
             code="observer",
@@ -88,7 +100,7 @@ async def check_may_change(ctx: CallContext, workflow: Workflow) -> None:
 
 async def check_may_own(ctx: CallContext, workflow: Workflow, deed: str) -> None:
     """Refuses everybody but owners of the workflow and those who look after members here."""
-    if await _role_of(ctx, workflow) == "owner" or _looks_after(ctx.actor):
+    if await _role_of(ctx, workflow) == "owner" or looks_after(ctx.actor):
         return
     raise Denied(
         f"Only an owner of the workflow {workflow.title!r} {deed}.",
@@ -102,7 +114,3 @@ async def _role_of(ctx: CallContext, workflow: Workflow) -> str | None:
         return None
     row = await ctx.tx.fetchrow(_ROLE, ctx.actor.workspace_id, workflow.id, ctx.actor.id)
     return None if row is None else str(row["role"])
-
-
-def _looks_after(actor: Actor) -> bool:
-    return actor.role is not None and actor.role.may(Permission.MEMBERS)

@@ -56,12 +56,14 @@ _ROSTER: Final[Schema] = {
     "maxItems": 200,
     "items": thing({"user_id": ID, "role": {"enum": list(ROLES)}}, ["user_id", "role"]),
 }
+_ZONE: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 100, "default": "UTC"}
 TIMEZONE: Final[Schema] = {
-    "description": "In which the templates' hours are; such as Europe/Berlin.",
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 100,
-    "default": "UTC",
+    "description": "In which the templates' hours and days are; such as Europe/Berlin.",
+    **_ZONE,
+}
+DAYS_IN: Final[Schema] = {
+    "description": "In which days begin and end for the standing; such as Europe/Berlin.",
+    **_ZONE,
 }
 TEMPLATE_NAMES: Final[Schema] = {
     "description": "Automations to make for it: progress_scorer writes down daily at 9:00 how far "

@@ -2,14 +2,15 @@
 tasks. Pure decisions over plain values; templates have no arithmetic of days, so it is done here.
 
 A KPI is on its way from the day the workflow was made to its own deadline, or else to the last
-one of the workflow. It slips when it has come less than half as far as the time has.
+one of the workflow. It slips when it has come less than half as far as the time has. Days begin
+and end in the time zone that is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, Final
 
 from mainspring.workspace.workflows.judging import read_day
@@ -34,15 +35,15 @@ class Task:
     def due(self) -> str:
         return str(self.data.get("due") or "")
 
-    def told(self, now: datetime) -> dict[str, Any]:
-        at = due_at(self.due)
+    def told(self, now: datetime, zone: tzinfo) -> dict[str, Any]:
+        span = due_span(self.due, zone)
         return {
             # Another due day makes it another thing to be reminded of.
             "key": f"{self.row_id} {self.due}",
             "title": _text(self.data.get("title")) or "A task without a title",
             "owner": _text(self.data.get("owner")) or "nobody",
             "due": self.due,
-            "overdue": at is not None and at < now,
+            "overdue": span is not None and span[1] < now,
         }
 
 
@@ -54,12 +55,12 @@ def progress_of(current: float | None, target: float) -> float:
     return round(min(max(reached / target, 0.0), _MOST), 4)
 
 
-def elapsed_of(began: datetime, deadline: str | None, now: datetime) -> float | None:
+def elapsed_of(began: datetime, deadline: str | None, now: datetime, zone: tzinfo) -> float | None:
     """How much of the time has passed, 0 to 1; None where there is no deadline."""
     day = None if deadline is None else read_day(deadline)
     if day is None:
         return None
-    ends = datetime.combine(day, time.max, UTC)
+    ends = datetime.combine(day, time.max, zone)
     if ends <= began or now >= ends:
         return 1.0
     return round(max((now - began) / (ends - began), 0.0), 4)
@@ -71,15 +72,15 @@ def slips(progress: float, elapsed: float | None) -> bool:
 
 def scores(
     workflow_id: str, kpis: Iterable[Mapping[str, Any]], deadlines: Sequence[Mapping[str, Any]],
-    began: datetime, now: datetime,
+    began: datetime, now: datetime, zone: tzinfo,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """A row for each KPI as the board keeps it, one a day."""
-    day = now.date().isoformat()
+    day = now.astimezone(zone).date().isoformat()
     last = max((str(one["date"]) for one in deadlines), default=None)
     found = []
     for kpi in kpis:
         progress = progress_of(kpi.get("current"), kpi["target"])
-        elapsed = elapsed_of(began, kpi.get("deadline") or last, now)
+        elapsed = elapsed_of(began, kpi.get("deadline") or last, now, zone)
         found.append(
             {
                 "key": f"{day} {workflow_id} {kpi['name']}",
@@ -98,38 +99,43 @@ def scores(
 
 def standing(
     workflow_id: str, kpis: Sequence[Mapping[str, Any]], deadlines: Sequence[Mapping[str, Any]],
-    began: datetime, now: datetime, due: Sequence[Task], done: Sequence[Task],
+    began: datetime, now: datetime, due: Sequence[Task], done: Sequence[Task], zone: tzinfo,
 ) -> dict[str, Any]:  # fmt: skip
     """All of it, in the words that templates are filled with."""
-    rows = scores(workflow_id, kpis, deadlines, began, now)
-    year, week, _ = now.isocalendar()
-    near = [one for one in due if _is_near(one, now)]
+    rows = scores(workflow_id, kpis, deadlines, began, now, zone)
+    today = now.astimezone(zone).date()
+    year, week, _ = today.isocalendar()
+    near = [one for one in due if _is_near(one, now, zone)]
     return {
         "at": now.isoformat(),
-        "day": now.date().isoformat(),
+        "day": today.isoformat(),
         "week": f"{year}-w{week:02d}",
         "scores": rows,
         "slipping": [row for row in rows if row["slipping"] == "yes"],
-        "deadlines_passed": _days(deadlines, now.date(), -7, -1),
-        "deadlines_coming": _days(deadlines, now.date(), 0, 7),
-        "tasks_due": [one.told(now) for one in near],
-        "tasks_to_nudge": [one.told(now) for one in near if not one.nudged],
-        "tasks_done": [one.told(now) for one in done],
+        "deadlines_passed": _days(deadlines, today, -7, -1),
+        "deadlines_coming": _days(deadlines, today, 0, 7),
+        "tasks_due": [one.told(now, zone) for one in near],
+        "tasks_to_nudge": [one.told(now, zone) for one in near if not one.nudged],
+        "tasks_done": [one.told(now, zone) for one in done],
     }
 
 
-def due_at(text: str) -> datetime | None:
-    """When something is due: a day alone is due when it begins, so that one is told before."""
+def due_span(text: str, zone: tzinfo) -> tuple[datetime, datetime] | None:
+    """From when and until when something is due; a day alone is so from its begin to its end."""
+    day = read_day(text)
+    if day is not None:
+        return datetime.combine(day, time.min, zone), datetime.combine(day, time.max, zone)
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    at = found if found.tzinfo is not None else found.replace(tzinfo=zone)
+    return at, at
 
 
-def _is_near(task: Task, now: datetime) -> bool:
-    at = due_at(task.due)
-    return at is not None and at <= now + NUDGE_WINDOW
+def _is_near(task: Task, now: datetime, zone: tzinfo) -> bool:
+    span = due_span(task.due, zone)
+    return span is not None and span[0] <= now + NUDGE_WINDOW
 
 
 def _days(

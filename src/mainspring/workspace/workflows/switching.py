@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 
+_UNINSTALLED = """
+    SELECT id FROM recipe_installs
+    WHERE workspace_id = $1 AND entity_id = $2 AND uninstalled_at IS NOT NULL
+"""
+
 
 async def set_status(
     ctx: CallContext, house: Around, given: Arguments
@@ -38,6 +43,7 @@ async def set_status(
     space = ctx.actor.workspace_id
     workflow = await find_workflow(ctx.tx, space, UUID(given["workflow_id"]), hold=True)
     await roster.check_may_change(ctx, workflow)
+    await _check_installed(ctx, workflow)
     return await switch(ctx, house, workflow, given["status"])
 
 
@@ -119,6 +125,16 @@ async def detach_one(ctx: CallContext, given: Arguments) -> dict[str, Any]:
             suggestion="get_workflow shows which ones are.",
         )
     return await told(ctx, workflow.id)
+
+
+async def _check_installed(ctx: CallContext, workflow: Workflow) -> None:
+    """What a recipe made and was uninstalled comes back whole or not at all."""
+    if await ctx.tx.fetchrow(_UNINSTALLED, ctx.actor.workspace_id, workflow.id) is not None:
+        raise Clash(
+            f"{workflow.title!r} is uninstalled.",
+            code="uninstalled",
+            suggestion="Bring it back with recover_recipe first; that is possible for seven days.",
+        )
 
 
 async def _check_own_board(ctx: CallContext, workflow: Workflow) -> None:

@@ -84,14 +84,14 @@ _REVIEW: Final = (
 )
 
 
-def progress_scorer(workflow_id: str, board_id: str) -> dict[str, Any]:
+def progress_scorer(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
     """Every morning a row for each KPI, and a message about those that slip."""
     keep = {"board_id": board_id, "dataset": PROGRESS, "dedupe_key_field": "key"}
     return {
         "goal": "Write down every morning how far each KPI has come, and tell of those that slip.",
         "cron": "0 9 * * *",
         "plan": [
-            _read(workflow_id),
+            _read(workflow_id, timezone),
             {
                 "step_id": "keep",
                 "description": "One row for each KPI and day.",
@@ -116,14 +116,14 @@ def progress_scorer(workflow_id: str, board_id: str) -> dict[str, Any]:
             },
         ],
         "grants": [
-            _may_read(workflow_id),
+            _may_read(workflow_id, timezone),
             {"capability": "append_board_rows", "params": keep},
             {"capability": "inbox.post_notification", "params": {}},
         ],
     }
 
 
-def task_nudger(workflow_id: str, board_id: str) -> dict[str, Any]:
+def task_nudger(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
     """Every morning a message for each open task that is due within a day, once."""
     keep = {"board_id": board_id, "dataset": NUDGES, "dedupe_key_field": "key"}
     remember = {
@@ -155,7 +155,7 @@ def task_nudger(workflow_id: str, board_id: str) -> dict[str, Any]:
         "goal": "Remind the owner of each task that is due within 24 hours, once.",
         "cron": "0 8 * * *",
         "plan": [
-            _read(workflow_id),
+            _read(workflow_id, timezone),
             {
                 "step_id": "nudge",
                 "action": "for_each",
@@ -167,21 +167,21 @@ def task_nudger(workflow_id: str, board_id: str) -> dict[str, Any]:
             },
         ],
         "grants": [
-            _may_read(workflow_id),
+            _may_read(workflow_id, timezone),
             {"capability": "append_board_rows", "params": keep},
             {"capability": "inbox.post_notification", "params": {}},
         ],
     }
 
 
-def milestone_reviewer(workflow_id: str, board_id: str) -> dict[str, Any]:
+def milestone_reviewer(workflow_id: str, board_id: str, timezone: str) -> dict[str, Any]:
     """On Friday evening a page about the week; a second run of the week writes the same page."""
     del board_id
     return {
         "goal": "Write a page every Friday about the week: deadlines, KPIs and tasks.",
         "cron": "0 18 * * 5",
         "plan": [
-            _read(workflow_id),
+            _read(workflow_id, timezone),
             {
                 "step_id": "write",
                 "action": "create_page",
@@ -195,13 +195,13 @@ def milestone_reviewer(workflow_id: str, board_id: str) -> dict[str, Any]:
             },
         ],
         "grants": [
-            _may_read(workflow_id),
+            _may_read(workflow_id, timezone),
             {"capability": "create_page", "params": {"type": "derived"}},
         ],
     }
 
 
-TEMPLATES: Final[Mapping[str, Callable[[str, str], dict[str, Any]]]] = MappingProxyType(
+TEMPLATES: Final[Mapping[str, Callable[[str, str, str], dict[str, Any]]]] = MappingProxyType(
     {
         "progress_scorer": progress_scorer,
         "task_nudger": task_nudger,
@@ -221,7 +221,7 @@ def document_of(
     template: str, title: str, workflow_id: str, board_id: str, timezone: str
 ) -> dict[str, Any]:
     """The whole definition; its name begins with that of the workflow."""
-    made = TEMPLATES[template](workflow_id, board_id)
+    made = TEMPLATES[template](workflow_id, board_id, timezone)
     config = {"cron": made.pop("cron"), "timezone": timezone, "misfire": "fire_once"}
     return {
         "schema_version": "1.1",
@@ -237,13 +237,14 @@ def _plain(title: str) -> str:
     return title.replace("{", "(").replace("}", ")")[:90].strip()
 
 
-def _read(workflow_id: str) -> dict[str, Any]:
-    config = {"workflow_id": workflow_id, "standing": True}
-    return {"step_id": "read", "action": "get_workflow", "config": config}
+def _read(workflow_id: str, timezone: str) -> dict[str, Any]:
+    return {"step_id": "read", "action": "get_workflow", "config": _asks(workflow_id, timezone)}
 
 
-def _may_read(workflow_id: str) -> dict[str, Any]:
-    return {
-        "capability": "get_workflow",
-        "params": {"workflow_id": workflow_id, "standing": True},
-    }
+def _may_read(workflow_id: str, timezone: str) -> dict[str, Any]:
+    return {"capability": "get_workflow", "params": _asks(workflow_id, timezone)}
+
+
+def _asks(workflow_id: str, timezone: str) -> dict[str, Any]:
+    """Days are those of the zone in which its schedule is."""
+    return {"workflow_id": workflow_id, "standing": True, "timezone": timezone}

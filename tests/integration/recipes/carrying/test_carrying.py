@@ -260,6 +260,74 @@ async def test_a_file_that_leaves_out_what_is_usual_says_the_same_afterwards(ben
     assert {one["what"] for one in again["things"]} == {"unchanged"}
 
 
+async def test_rows_are_told_before_and_after_and_what_people_did_to_theirs_stays(
+    bench: Bench,
+) -> None:
+    here, _ = await _places(bench)
+    board = (
+        await here.call(
+            "create_board", name="B",
+            datasets=[{"name": "default", "columns": COLUMNS, "dedupe_key_field": "company"},
+                      {"name": "more", "columns": [{"key": "z"}]}],
+        )
+    )["id"]  # fmt: skip
+    rows = [{"company": "gone"}, {"company": "other"}, {"company": "same"}]
+    made = await here.call("append_board_rows", board_id=board, rows=rows)
+    await here.call("append_board_rows", board_id=board, dataset="more", rows=[{"z": "q"}])
+    files = await here.files(rows=True)
+    files["boards/b/rows/default.jsonl"] += '{"company":"new"}\n'
+    files["boards/b/rows/more.jsonl"] += '{"z":"r"}\n'
+    gone, other, _ = made["row_ids"]
+    await here.call("delete_board_rows", board_id=board, row_ids=[gone])
+    await here.call(
+        "update_board_rows", board_id=board, rows=[{"row_id": other, "stage": "won"}]
+    )  # fmt: skip
+
+    async def brought() -> int:
+        return await bench.house.database.fetchval(  # type: ignore[no-any-return]
+            "SELECT count(*) FROM audit_log WHERE workspace_id = $1 AND action = $2",
+            here.space, "import_workspace",
+        )  # fmt: skip
+
+    before = await here.count()
+    dry = await here.bring(files, dry_run=True)
+    assert (await here.count(), await brought()) == (before, 0)
+    told = await here.bring(files)
+    again = await here.bring(files)
+
+    assert {**dry, "dry_run": False} == told
+    assert [one["what"] for one in told["things"]] == ["changed"]
+    counts = [[one[key] for key in ("added", "unchanged", "left")] for one in told["rows"]]
+    assert [one["dataset"] for one in told["rows"]] == ["default", "more"]
+    assert counts == [[1, 1, 2], [0, 1, 1]]
+    assert len(told["left"]) == 3
+    assert any("deleted here" in one["why"] for one in told["left"])
+    assert [one["what"] for one in again["things"]] == ["unchanged"]
+    assert await brought() == 1
+    found = await here.files(rows=True)
+    assert found["boards/b/rows/default.jsonl"].splitlines() == [
+        '{"company":"other","stage":"won"}', '{"company":"same"}', '{"company":"new"}',
+    ]  # fmt: skip
+
+    # A row that does not fit is told before anything is tried.
+    files["boards/b/rows/default.jsonl"] += '{"company":"x","stage":"lost"}\n'
+    with pytest.raises(Invalid) as refusal:
+        await here.bring(files, dry_run=True)
+    assert [one.pointer for one in refusal.value.findings] == [
+        "boards/b/rows/default.jsonl#/4/stage"
+    ]
+
+    # A dataset that the file leaves out is kept, and that is no change.
+    spoken = json.loads(files["boards/b.json"])
+    spoken["datasets"] = [
+        {key: value for key, value in spoken["datasets"][0].items() if key != "rows_file"}
+    ]
+    fewer = {MARKER: files[MARKER], "boards/b.json": text_of(spoken)}
+    told = await here.bring(fewer, on_clash="new_version")
+    assert [one["what"] for one in told["things"]] == ["unchanged"]
+    assert [one["path"] for one in told["left"]] == ["boards/b.json"]
+
+
 PIECES = ("CRM", "crm", "A / b", "日本", "con", "$board(crm)", "x y", "X-Y", "10 %")
 
 

@@ -279,7 +279,7 @@ async def test_a_long_list_comes_in_pages_and_a_list_is_put_into_an_object(crowd
             assert len(page.tools) <= 200
         made = await client.call_tool("count.number_007", {"n": 7})
 
-    assert pages == 3
+    assert pages == -(-len(names) // 200) > 2
     assert len(names) == len(set(names)) > 450
     assert names == sorted(names)
     assert made.structured_content == {"result": [7]}

@@ -16,7 +16,8 @@ from mainspring.definition.authority import review
 from mainspring.gate.direct import Visitor
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.consents import ask_consent
-from mainspring.workspace.states import pause
+from mainspring.workspace.people.members import remove_member
+from mainspring.workspace.states import activate, pause
 from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
@@ -252,3 +253,111 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
     assert [(row["payload"]["before"], row["payload"]["after"]) for row in events] == [
         ("active", "paused"), ("paused", "active"), ("active", "archived"), ("archived", "active"),
     ]  # fmt: skip
+
+
+async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> None:
+    desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
+    mate = Desk(bench, await member(database, space, Role.EDITOR))
+    maker = Desk(bench, await member(database, space, Role.EDITOR))
+    own_id = str(mate.visitor.actor.id)
+    trap = [
+        {"user_id": str(one), "role": "observer"} for one in (FIRST_MEMBER, maker.visitor.actor.id)
+    ] + [{"user_id": own_id, "role": "owner"}]
+    board = (await maker.call("create_board", name="Shared"))["id"]
+    refused = ("not_board_owner", ["/board_id"])
+    assert await mate.refused("create_workflow", title="x", board_id=board, roster=trap) == refused
+    own = await mate.call("create_workflow", title="Own", make_board=False, roster=trap)
+    known = {"workflow_id": own["id"]}
+    assert await mate.refused("update_workflow", **known, board_id=board) == refused
+    assert (await desk.call("get_workflow", **known))["board_id"] is None
+
+    # Whoever made it, and an admin, may; and whoever looks after members is bound by no roster.
+    for one in (maker, desk):
+        await one.call("create_workflow", title="Ours", board_id=board, roster=trap)
+    row = {"board_id": board, "rows": [{"a": 1}]}
+    assert (await maker.refused("append_board_rows", **row))[0] == "board_role_too_small"
+    assert (await desk.call("append_board_rows", **row))["appended"] == 1
+    assert (await desk.call("update_board", board_id=board, name="Open"))["name"] == "Open"
+    # An owner of the board by its workflow puts it under another of theirs.
+    assert (await mate.call("create_workflow", title="Mine", board_id=board))["board_id"] == board
+
+
+async def test_whoever_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> None:
+    desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
+    visitor = await member(database, space, Role.EDITOR)
+    mate, gone = Desk(bench, visitor), visitor.actor.id
+    made = await mate.call("create_workflow", title="Launch", roster=[
+        {"user_id": str(gone), "role": "owner"}, {"user_id": str(FIRST_MEMBER), "role": "observer"},
+    ])  # fmt: skip
+    known = {"workflow_id": made["id"]}
+    async with database.transaction() as tx:
+        await remove_member(tx, desk.visitor.actor, gone)
+    roster = (await desk.call("get_workflow", **known))["roster"]
+    assert roster == [{"user_id": str(FIRST_MEMBER), "role": "observer"}]
+    assert await _count(bench, "roles") == 1
+    # What was read is written back as it is, and an admin gives it another owner.
+    assert (await desk.call("update_workflow", **known, charter="x", roster=roster))["version"] == 2
+    mine = [{"user_id": str(FIRST_MEMBER), "role": "owner"}]
+    assert (await desk.call("update_workflow", **known, roster=mine))["roster"] == mine
+    # Back in the workspace they have no role that they had before.
+    await database.execute(
+        "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'editor')", space, gone
+    )
+    assert (await mate.refused("delete_workflow", **known))[0] == "not_an_owner"
+
+
+async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
+    bench: Bench,
+) -> None:
+    desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
+    names = ("a", "by hand", "told twice", "stopped")
+    ids = {name: await _automation(bench, name) for name in names}
+    headers = {"X-Key": "{{ secrets.key }}"}
+    secret = step("ask", "http_fetch", {"url": "https://example.test/", "headers": headers})
+    saved = await bench.save(document(secret, name="left"))
+    ids["left"] = str(saved.automation_id)
+    async with database.transaction() as tx:
+        await set_state(tx, space, saved.automation_id, "active")
+    made = await desk.call(
+        "create_workflow", title="Launch", status="active", automation_ids=list(ids.values()),
+        templates=["task_nudger"],
+    )  # fmt: skip
+    known = {"workflow_id": made["id"]}
+    await desk.call("set_workflow_status", **known, status="paused")
+    words = await bench.house.registry.of(space)
+    async with database.transaction() as tx:
+        for name in ("by hand", "stopped"):
+            await activate(tx, space, UUID(ids[name]), words, bench.house.limits)
+    async with database.transaction() as tx:
+        await pause(tx, space, UUID(ids["by hand"]))
+        # It rests already, and a person says that it is to stay so.
+        await pause(tx, space, UUID(ids["told twice"]))
+        # Going by hand it failed too often.
+        await set_state(tx, space, UUID(ids["stopped"]), "paused", "failures")
+    await database.execute(
+        "UPDATE automations SET created_by = $1 WHERE id = $2", new_id(), saved.automation_id
+    )
+    told = await desk.call("set_workflow_status", **known, status="active")
+    assert [(one["name"], one["code"]) for one in told["waiting"]] == [("left", "owner_left")]
+    nudger = "Launch: task reminders"
+    rests = dict.fromkeys(("by hand", "told twice", "stopped", "left"), "paused")
+    assert await desk.states(made["id"]) == {**rests, "a": "active", nudger: "active"}
+
+    # Of two workflows each holds it while it rests, whichever remembers it.
+    await desk.call("set_workflow_status", **known, status="paused")
+    other = await desk.call(
+        "create_workflow", title="Other", make_board=False, automation_ids=[ids["a"]]
+    )
+    told = await desk.call("set_workflow_status", workflow_id=other["id"], status="active")
+    assert (told["activated"], [one["code"] for one in told["waiting"]]) == (
+        [], ["held_by_workflow"],
+    )  # fmt: skip
+    assert "'Launch'" in told["waiting"][0]["detail"]
+    await desk.call("set_workflow_status", workflow_id=other["id"], status="paused")
+    told = await desk.call("set_workflow_status", **known, status="active")
+    assert [(one["name"], one["code"]) for one in told["waiting"]] == [
+        ("a", "held_by_workflow"), ("left", "owner_left"),
+    ]  # fmt: skip
+    assert (await desk.states(made["id"]))["a"] == "paused"
+    told = await desk.call("set_workflow_status", workflow_id=other["id"], status="active")
+    assert (told["activated"], told["waiting"]) == ([ids["a"]], [])

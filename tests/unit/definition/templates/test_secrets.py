@@ -82,6 +82,8 @@ def test_a_value_called_secrets_cannot_be_read() -> None:
     [
         "{{ secrets }}",
         "{{ secrets['api_key'] }}",
+        "{{ publisher['BILLING_KEY'] }}",
+        "{{ publisher['BILLING_KEY']|upper }}",
         "{{ secrets.api_key|upper }}",
         "{{ secrets.a.b }}",
         "{{ secrets.api_key ~ '' }}",
@@ -115,7 +117,10 @@ def test_any_other_use_is_refused_when_read(source: str) -> None:
 
 
 def test_elsewhere_the_sentence_says_where_secrets_may_stand() -> None:
-    for source in ("{{ secrets.api_key }}", "{{ secrets }}", "{% if secrets.a %}{% endif %}"):
+    for source in (
+        "{{ secrets.api_key }}", "{{ secrets }}", "{% if secrets.a %}{% endif %}",
+        "{{ publisher['BILLING_KEY'] }}",
+    ):  # fmt: skip
         with pytest.raises(Invalid) as refusal:
             parse_template(source, LIMITS)
         assert refusal.value.code == "template_secret"

@@ -10,8 +10,9 @@ import pytest
 from mainspring.contracts.errors import Clash, Invalid, Missing
 from mainspring.contracts.limits import Limits, with_overrides
 from mainspring.recipes.carrying.carried import Carried, Thing
-from mainspring.recipes.carrying.disk import read_folder, write_folder
+from mainspring.recipes.carrying.disk import _walk, read_folder, write_folder
 from mainspring.recipes.carrying.files import MARKER, to_files
+from mainspring.recipes.carrying.inside import opened
 
 LIMITS = Limits()
 CRM = Thing("board", "crm", {"name": "CRM"})
@@ -89,6 +90,45 @@ def test_nothing_is_followed_out_of_a_folder(tmp_path: Path) -> None:
     assert _code(folder) == "file_link"
     with pytest.raises(Clash):
         write_folder(folder, FILES, LIMITS)
+
+
+def test_a_folder_that_becomes_a_link_after_it_was_listed_leads_nowhere(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    outside.mkdir()
+    (outside / "crm.json").write_text("theirs")
+    write_folder(folder, FILES, LIMITS)
+
+    with opened(folder) as inside:
+        assert inside.names("boards", 10) == ["crm.json"]
+        (folder / "boards").rename(tmp_path / "moved")
+        (folder / "boards").symlink_to(outside)
+        for deed in (
+            lambda: inside.read("boards/crm.json", 100),
+            lambda: inside.write("boards/crm.json", b"ours"),
+            lambda: inside.write("boards/deeper/new.json", b"ours"),
+            lambda: inside.remove("boards/crm.json"),
+            lambda: inside.names("boards", 10),
+            lambda: inside.mode("boards/crm.json"),
+        ):
+            with pytest.raises(OSError, match=r"irectory|symbolic"):
+                deed()
+        inside.remove_empty("boards")
+    assert (outside / "crm.json").read_text() == "theirs"
+    assert [one.name for one in outside.iterdir()] == ["crm.json"]
+
+
+def test_a_folder_with_too_many_entries_is_not_listed_to_its_end(tmp_path: Path) -> None:
+    write_folder(tmp_path, FILES, LIMITS)
+    boards = tmp_path / "boards"
+    with opened(tmp_path) as inside:
+        assert len(list(_walk(inside, room=2))) == len(FILES)
+        # Empty folders count too.
+        for name in ("a", "b", "c"):
+            (boards / name).mkdir()
+        assert len(inside.names("boards", 2)) == 2
+        with pytest.raises(Invalid) as refusal:
+            list(_walk(inside, room=4))
+    assert refusal.value.code == "too_many_files"
 
 
 def test_what_is_no_text_or_too_much_of_it_is_refused(tmp_path: Path) -> None:

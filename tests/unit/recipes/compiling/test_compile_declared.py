@@ -68,6 +68,23 @@ def changed(*edits: tuple[str, Any]) -> dict[str, Any]:
     return made
 
 
+def test_a_step_that_was_written_by_hand_is_judged_when_it_is_saved() -> None:
+    made = compiled(PRINTED)
+    config = made["plan"][0]["config"]
+    config["url"] = "https://me@evil.example/"
+    config["mapping"] = {**config["mapping"], "title": "{{price|round}}", "body": "{{" * 9_000}
+    config["query"] = {"key": "{{ secrets.key }}"}
+    report = validate(made, build_registry(Limits()), Limits())
+    assert {(one.pointer, one.code) for one in report.findings} >= {
+        ("/plan/0/config/url", "bad_url"),
+        ("/plan/0/config/mapping/title", "template_filter"),
+        ("/plan/0/config/mapping/body", "template_long"),
+    }
+    config["mapping"] = "a page"
+    (found,) = validate(made, build_registry(Limits()), Limits()).findings
+    assert (found.pointer, found.code) == ("/plan/0/config/mapping", "type")
+
+
 def test_the_printed_object_is_an_ordinary_definition() -> None:
     made = compiled(PRINTED)
     (step,) = made["plan"]

@@ -12,7 +12,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.gate.ingestion.declared_answers import items_of, next_link, read_answer, value_at
 from mainspring.gate.ingestion.declared_paging import asked_for, following, highest
 from mainspring.gate.ingestion.declared_reading import Standing, standing_of
-from mainspring.gate.ingestion.declared_templates import read_template
+from mainspring.gate.ingestion.declared_templates import read_template, split_places
 
 LIMITS = Limits()
 HERE = "https://a.example/items?x=1"
@@ -44,6 +44,18 @@ def rendered(template: str, item: str) -> str:
 )
 def test_values_come_out_as_they_were_written(template: str, item: str, text: str) -> None:
     assert rendered(template, item) == text
+
+
+def test_braces_cost_no_more_than_their_length() -> None:
+    """With a search that begins anew at each brace this would not end in an hour."""
+    assert split_places("{{" * 1_000_000) == [("{{" * 1_000_000, False)]
+    assert split_places("a{{b}}{{ c }}d}}{{") == [
+        ("a", False), ("b", True), (" c ", True), ("d}}{{", False),
+    ]  # fmt: skip
+    for text in ("{{" * 10_000, "x" * 10_001, "{{a}}" * 201):
+        template, findings = read_template(text, "/body")
+        assert [(one.pointer, one.code) for one in findings] == [("/body", "template_long")]
+        assert template.pieces == ()
 
 
 @pytest.mark.parametrize(
@@ -157,6 +169,8 @@ def test_where_a_reading_stands_is_kept_and_found_again() -> None:
     middle = Standing({"page": 3}, "5", "9", {"If-None-Match": "x"}, None)
     kept = middle.as_cursor("s")
     assert standing_of(kept, "s", "1") == middle
+    # The place is one of another address by now; what was read so far is not asked for again.
+    assert standing_of(kept, "another", "1") == Standing(since="5")
     ended = middle.ended()
     assert ended == Standing(since="9", tags={"If-None-Match": "x"})
     assert standing_of(ended.as_cursor("s"), "s", None) == ended

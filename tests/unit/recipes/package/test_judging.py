@@ -6,9 +6,20 @@ from typing import Any
 
 import pytest
 
+from mainspring.authoring.callers import AUTHORED_BY
+from mainspring.authoring.draft import HOSTS_NOTE
 from mainspring.contracts.limits import Limits
-from mainspring.recipes.package import judge_package, read_package
+from mainspring.recipes.package import (
+    Filling,
+    Owner,
+    compiled_definition,
+    judge_filled,
+    judge_package,
+    read_package,
+    settings_to_blame,
+)
 from mainspring.recipes.package.antiexamples import good_recipe
+from mainspring.recipes.package.judging import HOUSE_METADATA
 from mainspring.vocabulary import build_registry
 
 LIMITS = Limits()
@@ -158,6 +169,71 @@ def test_a_connection_that_an_expression_decides_is_not_taken() -> None:
     }
     found = judge_package(read_package(document, LIMITS), WORDS, LIMITS)
     assert [(one.pointer, one.code) for one in found] == [("/grants", "hidden_connection")]
+
+
+MAPPING = {"iterate": "$.a[*]", "page_type": "news_item", "source_ref_prefix": "n:",
+           "source_ref": "{{id}}", "title": "{{title}}"}  # fmt: skip
+READS = {"source": "site-note", "op": "items", "url": "https://a.example/x", "method": "GET",
+         "mapping": MAPPING}  # fmt: skip
+READ_GRANT = {"capability": "ingest_from_endpoint",
+              "params": {"hosts": ["a.example"], "method": "GET", "url": READS["url"]}}  # fmt: skip
+
+
+def test_pages_come_in_under_the_slug_of_the_recipe_alone() -> None:
+    told = {"grants": [READ_GRANT], "hosts": ["a.example"]}
+    for source, wanted in (("site-note", False), ("coinmarketcap-top10", True)):
+        step = {"action": "ingest_from_endpoint", "config": {**READS, "source": source}}
+        document = planned(step, **told)
+        document["template"]["definition"]["grants"] = [READ_GRANT]
+        place = ("/template/definition/plan/0/config/source", "slug_of_another")
+        assert said(document) == ({place} if wanted else set())
+
+    declared = {
+        "name": "CoinMarketCap Top10", "mapping": MAPPING,
+        "trigger": {"kind": "cron", "cron": "0 * * * *"},
+        "endpoints": [{"op": "items", "url": READS["url"]}],
+    }  # fmt: skip
+    head = {**planned({"action": "delay"}, **told), "kind": "integration"}
+    own = {**head, "name": "CoinMarketCap Top10", "template": declared}
+    assert said(own) == set()
+    made = compiled_definition(read_package(own, LIMITS), declared)
+    assert made["plan"][0]["config"]["source"] == "site-note", "no name stands for a slug"
+    other = {**declared, "slug": "coinmarketcap-top10"}
+    assert said({**head, "template": other}) == {("/template/slug", "slug_of_another")}
+
+
+def test_marks_of_the_house_are_nobody_elses() -> None:
+    assert {AUTHORED_BY, HOSTS_NOTE} <= HOUSE_METADATA
+    for mark in HOUSE_METADATA:
+        document = planned({"action": "transform_data", "config": {"output": 1}})
+        document["template"]["definition"]["metadata"] = {"tags": ["a"], "note": 1, mark: "x"}
+        assert said(document) == {(f"/template/definition/metadata/{mark}", "reserved_metadata")}
+
+
+def test_real_values_lead_nowhere_else_than_the_recipe_says() -> None:
+    url = "https://{{ install.settings.site }}.example.com/{{ install.settings.path }}"
+    definition = planned({"action": "http_fetch", "config": {"url": url}})["template"]
+    site = "{{ install.settings.site }}.example.com"
+    granted = [{"capability": "http_fetch", "params": {"hosts": [site]}}]
+    definition["definition"]["grants"] = granted
+    named = [{"name": name, "label": name, "type": "string", "example": "api"}
+             for name in ("site", "path")]  # fmt: skip
+    fixed = {"grants": [{"capability": "http_fetch", "params": {"hosts": ["api.example.com"]}}],
+             "hosts": ["api.example.com"]}  # fmt: skip
+    follows = {"grants": granted, "hosts": [site]}
+
+    def wrong(told: dict[str, Any], **settings: str) -> tuple[set[str], list[str]]:
+        head = planned({"action": "delay"}, **told)
+        whole = {**head, "settings": named, "template": definition}
+        package = read_package(whole, LIMITS)
+        assert judge_package(package, WORDS, LIMITS) == []
+        filling = Filling(Owner("x", "a@example.com"), {}, {"path": "api", **settings})
+        found = judge_filled(package, filling, WORDS, LIMITS)
+        blamed = settings_to_blame(package, filling, WORDS, LIMITS) if found else []
+        return {one.code for one in found}, blamed
+
+    assert wrong(follows, site="blog", path="@x/?a=b#c") == (set(), [])
+    assert wrong(fixed, site="blog") == ({"hidden_grant", "hidden_host"}, ["site"])
 
 
 @pytest.mark.parametrize("kind", ["board", "workflow", "bundle"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from mainspring.workspace.workflows.standing import (
     Task,
-    due_at,
+    due_span,
     elapsed_of,
     progress_of,
     scores,
@@ -32,12 +33,12 @@ def test_progress(current: float | None, target: float, progress: float) -> None
 
 
 def test_time_passes_from_the_first_day_to_the_end_of_the_last() -> None:
-    assert elapsed_of(BEGAN, None, NOW) is None
-    assert elapsed_of(BEGAN, "2026-01-31", BEGAN) == 0.0
-    assert elapsed_of(BEGAN, "2026-01-31", BEGAN - timedelta(days=1)) == 0.0
-    assert elapsed_of(BEGAN, "2026-01-30", NOW) == pytest.approx(0.5125)
-    assert elapsed_of(BEGAN, "2026-01-15", NOW) == 1.0
-    assert elapsed_of(BEGAN, "2025-12-01", BEGAN) == 1.0
+    assert elapsed_of(BEGAN, None, NOW, UTC) is None
+    assert elapsed_of(BEGAN, "2026-01-31", BEGAN, UTC) == 0.0
+    assert elapsed_of(BEGAN, "2026-01-31", BEGAN - timedelta(days=1), UTC) == 0.0
+    assert elapsed_of(BEGAN, "2026-01-30", NOW, UTC) == pytest.approx(0.5125)
+    assert elapsed_of(BEGAN, "2026-01-15", NOW, UTC) == 1.0
+    assert elapsed_of(BEGAN, "2025-12-01", BEGAN, UTC) == 1.0
 
 
 def test_what_has_come_less_than_half_as_far_as_the_time_slips() -> None:
@@ -53,11 +54,11 @@ def test_each_kpi_is_one_row_a_day_by_its_own_deadline_or_the_last() -> None:
         {"name": "soon", "target": 100, "current": 10, "deadline": "2027-01-01"},
     ]
     deadlines = [{"label": "a", "date": "2026-01-30"}, {"label": "b", "date": "2026-01-20"}]
-    late, soon = scores("w", kpis, deadlines, BEGAN, NOW)
+    late, soon = scores("w", kpis, deadlines, BEGAN, NOW, UTC)
     assert (late["key"], late["slipping"], late["progress"]) == ("2026-01-16 w late", "yes", 0.1)
     assert late["elapsed"] == pytest.approx(0.5125)
     assert (soon["slipping"], soon["unit"], soon["day"]) == ("no", "", "2026-01-16")
-    (alone,) = scores("w", kpis[:1], [], BEGAN, NOW)
+    (alone,) = scores("w", kpis[:1], [], BEGAN, NOW, UTC)
     assert (alone["elapsed"], alone["slipping"]) == (None, "no")
 
 
@@ -70,18 +71,51 @@ def test_all_of_it() -> None:
         Task("4", {"title": "told", "due": "2026-01-17T08:00:00+02:00"}, nudged=True),
         Task("5", {"title": "never", "due": "2026-99-17"}),
     ]
-    made = standing("w", [], [{"label": one, "date": one} for one in days], BEGAN, NOW, due, [])
+    named = [{"label": one, "date": one} for one in days]
+    made = standing("w", [], named, BEGAN, NOW, due, [], UTC)
     assert (made["day"], made["week"]) == ("2026-01-16", "2026-w03")
     assert [one["date"] for one in made["deadlines_passed"]] == ["2026-01-09", "2026-01-15"]
     assert [one["days"] for one in made["deadlines_coming"]] == [0, 7]
     assert [one["title"] for one in made["tasks_due"]] == ["now", "tomorrow", "told"]
     assert [(one["key"], one["owner"], one["overdue"]) for one in made["tasks_to_nudge"]] == [
-        ("1 2026-01-16", "Anna", True),
+        ("1 2026-01-16", "Anna", False),
         ("2 2026-01-17", "nobody", False),
     ]
 
 
-def test_a_day_alone_is_due_when_it_begins() -> None:
-    assert due_at("2026-01-17") == datetime(2026, 1, 17, tzinfo=UTC)
-    assert due_at("2026-01-17T09:00:00+02:00") == datetime(2026, 1, 17, 7, tzinfo=UTC)
-    assert due_at("someday") is None
+def test_a_day_alone_is_due_from_its_begin_to_its_end() -> None:
+    first, last = due_span("2026-01-17", UTC) or (None, None)
+    assert first == datetime(2026, 1, 17, tzinfo=UTC)
+    assert last == datetime(2026, 1, 17, 23, 59, 59, 999999, tzinfo=UTC)
+    moment = datetime(2026, 1, 17, 7, tzinfo=UTC)
+    assert due_span("2026-01-17T09:00:00+02:00", UTC) == (moment, moment)
+    assert due_span("someday", UTC) is None
+
+
+def test_days_are_those_of_the_time_zone() -> None:
+    """At nine in the morning of Auckland it is still the day before in UTC."""
+    zone = ZoneInfo("Pacific/Auckland")
+    now = datetime(2026, 1, 18, 20, tzinfo=UTC)
+    due = [Task(day, {"due": day}) for day in ("2026-01-18", "2026-01-19", "2026-01-20")]
+    due.append(Task("hour", {"due": "2026-01-19T08:00:00"}))
+    ends = [{"label": "a", "date": "2026-01-18"}, {"label": "b", "date": "2026-01-19"}]
+    kpis = [{"name": "k", "target": 1, "deadline": "2026-01-18"}]
+    made = standing("w", kpis, ends, BEGAN, now, due, [], zone)
+    assert (made["day"], made["week"]) == ("2026-01-19", "2026-w04")
+    assert [(one["key"], one["elapsed"]) for one in made["scores"]] == [("2026-01-19 w k", 1.0)]
+    assert [one["label"] for one in made["deadlines_passed"]] == ["a"]
+    assert [(one["due"], one["overdue"]) for one in made["tasks_to_nudge"]] == [
+        ("2026-01-18", True), ("2026-01-19", False), ("2026-01-20", False),
+        ("2026-01-19T08:00:00", True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago", "UTC"])
+def test_the_first_and_the_last_day_of_all_are_days_everywhere(zone: str) -> None:
+    due = [Task(day, {"due": day}) for day in ("0001-01-01", "9999-12-31")]
+    made = standing(
+        "w", [{"name": "k", "target": 1, "deadline": "9999-12-31"}],
+        [{"label": "a", "date": "0001-01-01"}], BEGAN, NOW, due, [], ZoneInfo(zone),
+    )  # fmt: skip
+    assert [one["due"] for one in made["tasks_due"]] == ["0001-01-01"]
+    assert made["scores"][0]["slipping"] == "no"

@@ -27,7 +27,8 @@ def test_a_template_is_a_definition_that_fits(template: str) -> None:
     trigger = document["triggers"][0]["config"]
     assert (trigger["cron"], trigger["timezone"]) == (WHEN[template], "Europe/Berlin")
     grants = {grant.capability: grant.params for grant in report.grants}
-    assert grants.pop("get_workflow") == {"workflow_id": WORKFLOW, "standing": True}
+    reads = {"workflow_id": WORKFLOW, "standing": True, "timezone": "Europe/Berlin"}
+    assert grants.pop("get_workflow") == document["plan"][0]["config"] == reads
     assert grants.keys() <= {"append_board_rows", "inbox.post_notification", "create_page"}
     if template != "milestone_reviewer":
         rows = grants["append_board_rows"]

@@ -1,8 +1,9 @@
 """Automations: written, read, set going and set at rest.
 
-The body of a save is the definition itself. Nobody is asked once more: whoever calls with
-the owner's token is the person who agrees, and is told what the new version may do that
-the one before might not. A new automation is paused until it is activated.
+The body of a save is the definition itself, and whoever saves is told what the new version may
+do that the one before might not. A person at a page has seen it. Who shows a token is a program:
+what it adds to an automation that was active or agreed to waits for a person. A new automation is
+paused until it is activated.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import is_idle, tell_saved
 from mainspring.workspace.automations import Saved, State, create, read_grants, update
+from mainspring.workspace.consent_rows import Consent
+from mainspring.workspace.consents import change_by, consent_told
 from mainspring.workspace.judging_here import doubts_here, judge_here, words_for
 from mainspring.workspace.overview import list_automations, read_automation
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
@@ -217,19 +220,26 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
         report = await judge(rooms, space, await read_json_body(request), automation_id)
         definition = report.accepted()
 
-        async def work(tx: Connection) -> Saved:
-            saved = await update(
-                tx, space, automation_id, definition, report.grants, caller.member_id,
-                expected_version=expected,
-            )  # fmt: skip
+        lent = frozenset(grant.capability for grant in report.grants if grant.lent)
+
+        async def work(tx: Connection) -> tuple[Saved, Consent | None]:
+            async def put() -> Saved:
+                return await update(
+                    tx, space, automation_id, definition, report.grants, caller.member_id,
+                    expected_version=expected,
+                )  # fmt: skip
+
+            saved, consent = await change_by(tx, space, automation_id, caller.actor, put, lent)
+            saved = saved if consent is None else replace(saved, state="paused")
             caller.idle = is_idle(saved)
             caller.detail |= tell_saved(saved, definition.name)
-            return saved
+            return saved, consent
 
-        saved = await change(
+        saved, consent = await change(
             caller.database, rooms.limits, space, work, automations=[automation_id], names=()
         )
-        return Answer(_saved(saved, definition.name, report), headers=_etag(saved.version))
+        shown = {**_saved(saved, definition.name, report), "consent": consent_told(consent)}
+        return Answer(shown, headers=_etag(saved.version))
 
 
 def _changing(made: APIRouter, rooms: Rooms) -> None:

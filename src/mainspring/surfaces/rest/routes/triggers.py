@@ -27,6 +27,7 @@ from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
 from mainspring.triggers.readback import last_payload, list_moments
+from mainspring.workspace.consents import change_by
 from mainspring.workspace.switches import read_trigger, read_triggers, switch
 from mainspring.workspace.webhooks import revoke, rotate
 
@@ -169,7 +170,8 @@ def _switching(made: APIRouter, rooms: Rooms) -> None:
     @made.patch(
         _ONE,
         summary="Turn a trigger on or off",
-        description="The definition keeps what it says; saving a changed one sets this anew.",
+        description="The definition keeps what it says; saving a changed one sets this anew. "
+        "Where a program turns one on, the automation is paused until a person agrees.",
         response_model=TriggerShape,
         responses=problems(401, 404, 413, 415, 422),
         openapi_extra=takes(Switch),
@@ -183,7 +185,10 @@ def _switching(made: APIRouter, rooms: Rooms) -> None:
         caller.detail["enabled"] = asked.enabled
 
         async def turn(tx: Connection) -> dict[str, Any]:
-            await switch(tx, *where, enabled=asked.enabled)
+            async def put() -> None:
+                await switch(tx, *where, enabled=asked.enabled)
+
+            await change_by(tx, caller.workspace_id, automation_id, caller.actor, put)
             return await read_trigger(tx, *where)
 
         found = await change(

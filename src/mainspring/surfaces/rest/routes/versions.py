@@ -30,7 +30,8 @@ from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
 from mainspring.workspace.audit import tell_saved
 from mainspring.workspace.automations import Saved
-from mainspring.workspace.consents import consent_told
+from mainspring.workspace.consent_rows import Consent
+from mainspring.workspace.consents import change_by, consent_told
 from mainspring.workspace.judging_here import words_for
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.portable import (
@@ -143,15 +144,19 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
                 connection, space, automation_id, asked.version, words, rooms.limits
             )
 
-        async def go_back(tx: Connection) -> tuple[Saved, dict[str, Any]]:
-            saved = await bring_back(
-                tx, space, automation_id, asked.version, content, caller.member_id
-            )
+        async def go_back(tx: Connection) -> tuple[Saved, Consent | None, dict[str, Any]]:
+            async def put() -> Saved:
+                return await bring_back(
+                    tx, space, automation_id, asked.version, content, caller.member_id
+                )
+
+            by = caller.actor
+            saved, consent = await change_by(tx, space, automation_id, by, put, content.lent)
             found = await read_automation(tx, space, automation_id)
             caller.detail |= {**tell_saved(saved, found["name"]), "rollback_of": asked.version}
-            return saved, found
+            return saved, consent, found
 
-        saved, found = await change(
+        saved, consent, found = await change(
             caller.database, rooms.limits, space, go_back, automations=[automation_id], names=()
         )
         shown = {
@@ -159,8 +164,9 @@ def _going_back(made: APIRouter, rooms: Rooms) -> None:
             "name": found["name"],
             "version": saved.version,
             "changed": saved.changed,
-            "state": saved.state,
+            "state": found["state"],
             "widened": [grant.as_dict() for grant in saved.widened],
+            "consent": consent_told(consent),
             "warnings": [finding.as_dict() for finding in saved.warnings],
         }
         return Answer(shown, headers={"ETag": f'"{saved.version}"'})

@@ -1,0 +1,111 @@
+"""Where an automation asks a person before it goes on, and what would be done without them.
+
+A question that is gone, or that answers itself, lets through what a person held until now. So
+does a step that is moved in front of the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from mainspring.definition.authority_steps import Placed
+from mainspring.definition.authority_words import shown
+
+_ASKS: Final = "approval"
+# These change nothing by themselves; what stands inside of them is a step of its own.
+_IDLE: Final = frozenset({_ASKS, "for_each", "transform_data", "delay"})
+_DAY: Final = 86_400
+_SHORTEST: Final = 60
+
+
+def open_gates(before: Sequence[Placed], after: Sequence[Placed]) -> Iterator[tuple[str, str]]:
+    """What goes without a person that did not: the place, and a sentence."""
+    kept = {one.id: one for one in after if one.action == _ASKS}
+    for was in before:
+        if was.action != _ASKS:
+            continue
+        gate = kept.get(was.id)
+        freed = _freed(was, before, gate, after)
+        if gate is None:
+            if freed:
+                says = f"It does not ask a person at the step {shown(was.id)} any more."
+                yield freed[0].pointer, says
+            continue
+        yield from ((f"{gate.pointer}{at}", says) for at, says in _disarmed(was, gate))
+        for one in freed:
+            doing = f"{shown(one.id)} ({shown(one.action)})"
+            says = f"It now does {doing} without the answer at the step {shown(was.id)}."
+            yield one.pointer, says
+
+
+def _disarmed(was: Placed, gate: Placed) -> Iterator[tuple[str, str]]:
+    name = f"the step {shown(was.id)}"
+    if gate.when is not None and gate.when != was.when:
+        yield "/when", f"It asks a person at {name} only under another condition now."
+    if gate.around != was.around:
+        yield "", f"It asks a person at {name} only where the steps around it lead there now."
+    if _answers_itself(was, gate):
+        says = f"Without an answer at {name} it now goes on by itself after {_time(gate)} seconds."
+        yield "/config/default", says
+    if was.config.get("roles") is not None:
+        roles = gate.config.get("roles")
+        if not isinstance(roles, list) or any(one not in was.config["roles"] for one in roles):
+            yield "/config/roles", f"More people may answer at {name} now: {_who(roles)}."
+    if gate.config.get("on_decline") == "continue" != was.config.get("on_decline"):
+        yield "/config/on_decline", f"After a no at {name} it now goes on."
+
+
+def _answers_itself(was: Placed, gate: Placed) -> bool:
+    if "default" not in gate.config:
+        return False
+    missing = object()
+    other = was.config.get("default", missing) != gate.config["default"]
+    return other or _time(gate) < _time(was)
+
+
+def _time(gate: Placed) -> int:
+    wanted = gate.config.get("timeout_seconds", _DAY)
+    return wanted if isinstance(wanted, int) else _SHORTEST
+
+
+def _who(roles: Any) -> str:
+    if not isinstance(roles, list):
+        return "everybody who may decide here"
+    return ", ".join(shown(str(one)) for one in roles)
+
+
+def _freed(
+    was: Placed, before: Sequence[Placed], gate: Placed | None, after: Sequence[Placed]
+) -> list[Placed]:
+    """What is done without this answer, and was not."""
+    guards = _guards(was, before)
+    known = _free(was, before, guards)
+    now = [one for one in after if one.action not in _IDLE]
+    if gate is not None:
+        # Where it goes on after a no, that has been said; the rest is measured as it was.
+        patient = gate.config.get("on_decline") == was.config.get("on_decline")
+        now = _free(gate, after, guards if patient else None)
+    return [one for one in now if not any(one.does_as(other) for other in known)]
+
+
+def _guards(gate: Placed, steps: Sequence[Placed]) -> frozenset[str] | None:
+    """The conditions that ask for the answer; None: whoever says no ends the run."""
+    if gate.config.get("on_decline") != "continue":
+        return None
+    return frozenset(one.when for one in steps if one.when is not None and gate.output in one.when)
+
+
+def _free(gate: Placed, steps: Sequence[Placed], guards: frozenset[str] | None) -> list[Placed]:
+    """What is done whatever a person answers: in front of the question, and after a failure."""
+    place = steps.index(gate)
+    return [
+        one
+        for at, one in enumerate(steps)
+        if one.action not in _IDLE
+        and (
+            at < place
+            or (one.after_failure and not gate.after_failure)
+            or (guards is not None and one.when not in guards)
+        )
+    ]

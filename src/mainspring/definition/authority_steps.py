@@ -1,0 +1,69 @@
+"""The steps of a definition in one row, each with what stands around it.
+
+What an automation may do is compared step by step. Steps inside of others and those that follow a
+failure count like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainspring.definition.json_values import canonical
+
+_PLAN: Final = "/plan"
+_FAILED: Final = "/execution/on_failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One step where it stands."""
+
+    id: str
+    action: str
+    pointer: str
+    # Its settings, without the steps inside of it.
+    config: Mapping[str, Any]
+    when: str | None = None
+    # The name under which later steps find what it answered.
+    output: str = ""
+    retries: int | None = None
+    # What decides whether and how often it is reached: the steps around it.
+    around: tuple[bytes, ...] = ()
+
+    @property
+    def after_failure(self) -> bool:
+        return self.pointer.startswith(_FAILED)
+
+    def does_as(self, other: Placed) -> bool:
+        """Whether it does what the other does, and no more often."""
+        return (
+            self.action == other.action
+            and self.around == other.around
+            and (self.when == other.when or other.when is None)
+            and canonical(self.config) == canonical(other.config)
+        )
+
+
+def placed_steps(document: Mapping[str, Any]) -> tuple[Placed, ...]:
+    """All steps in the order in which they are written."""
+    last = (document.get("execution") or {}).get("on_failure")
+    return (*_walk(document.get("plan"), _PLAN, ()), *_walk(last, _FAILED, ()))
+
+
+def _walk(steps: Any, at: str, around: tuple[bytes, ...]) -> Iterator[Placed]:
+    for place, step in enumerate(steps if isinstance(steps, list | tuple) else ()):
+        if not isinstance(step, Mapping):
+            continue
+        whole = step.get("config")
+        whole = whole if isinstance(whole, Mapping) else {}
+        own = {key: value for key, value in whole.items() if key != "steps"}
+        when, here = step.get("when"), f"{at}/{place}"
+        name = str(step.get("step_id") or "")
+        yield Placed(
+            name, str(step.get("action") or ""), here, own, when,
+            str(step.get("output_as") or name), step.get("max_retries"), around,
+        )  # fmt: skip
+        frame = canonical([step.get("action"), when, own])
+        yield from _walk(whole.get("steps"), f"{here}/config/steps", (*around, frame))

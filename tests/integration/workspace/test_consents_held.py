@@ -1,0 +1,220 @@
+"""Consent is held to: no way around a person lets an automation do more than was agreed to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Problem
+from mainspring.contracts.ids import new_id
+from mainspring.contracts.roles import Role
+from mainspring.gate.direct import Visitor
+from mainspring.workspace.automations import FIRST_MEMBER
+from mainspring.workspace.consents import change_by
+from mainspring.workspace.portable import import_judged, judge_import
+from mainspring.workspace.states import activate, archive
+from mainspring.workspace.switches import switch
+from mainspring.workspace.versions import rollback
+from tests.kit.api import served
+from tests.kit.authoring import Desk
+from tests.kit.consenting import agree_to_all
+from tests.kit.house import Bench, document, step
+from tests.kit.parcels import Parcels, reading
+
+ONCE = "It now starts once a day."
+OFTEN = "It now starts every minute (1,440 times a day) instead of once a day."
+LOOK = "It may do nothing new. Look it through before it starts here."
+MINUTE = [{"kind": "cron", "cron": "* * * * *", "tz": "UTC"}]
+DAILY = [{"kind": "cron", "cron": "0 9 * * *", "tz": "UTC"}]
+
+
+def clock(text: str = "0 9 * * *") -> dict[str, Any]:
+    return {"id": "cron-1", "type": "schedule", "config": {"cron": text, "timezone": "UTC"}}
+
+
+def watch(name: str, text: str = "0 9 * * *", **more: Any) -> dict[str, Any]:
+    note = step("note", "transform_data", {"output": "x"})
+    return document(note, name=name, triggers=[clock(text)], **more)
+
+
+def program(desk: Desk) -> Desk:
+    """A program of the same member."""
+    actor = Actor(desk.space, "client", FIRST_MEMBER, new_id(), Role.OWNER)
+    return Desk(desk.bench, Visitor(actor))
+
+
+async def bring_in(bench: Bench, *documents: Mapping[str, Any]) -> list[UUID]:
+    house = bench.house
+    value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
+    judged = await judge_import(value, house.registry, house.limits)
+    async with house.database.transaction() as tx:
+        made = await import_judged(
+            tx, house.workspace_id, judged, FIRST_MEMBER, house.registry, house.limits,
+            "new_version",
+        )  # fmt: skip
+    return [one.saved.automation_id for one in made]
+
+
+async def agreed(bench: Bench, name: str, *, active: bool = True) -> UUID:
+    """An automation that a person has agreed to."""
+    house = bench.house
+    (made,) = await bring_in(bench, watch(name))
+    await agree_to_all(house.database, house.workspace_id)
+    if active:
+        async with house.database.transaction() as tx:
+            await activate(tx, house.workspace_id, made, house.registry, house.limits)
+    return made
+
+
+async def turn(desk: Desk, automation_id: UUID, *, enabled: bool) -> None:
+    """Switches its trigger, as whoever is at the desk."""
+    async with desk.bench.house.database.transaction() as tx:
+
+        async def put() -> None:
+            await switch(tx, desk.space, automation_id, "cron-1", enabled=enabled)
+
+        await change_by(tx, desk.space, automation_id, desk.visitor.actor, put)
+
+
+async def asked(desk: Desk, automation_id: UUID) -> list[str]:
+    """What waits for a person; the automation is at rest as long as something does."""
+    found = (await desk.call("list_consents", {"automation_id": str(automation_id)}))["consents"]
+    says = [one["says"] for consent in found for one in consent["additions"]]
+    kept = await desk.kept(automation_id)
+    assert (kept["paused_reason"] == "consent") == bool(says)
+    assert kept["state"] == "paused" or not says
+    return says
+
+
+async def why_not(desk: Desk, automation_id: UUID) -> str | None:
+    """Why it is not set going; None: it is."""
+    try:
+        await desk.call(
+            "update_automation", {"automation_id": str(automation_id), "state": "active"}
+        )
+    except Problem as problem:
+        return problem.code
+    return None
+
+
+async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> None:
+    desk = Desk(bench)
+    one = await agreed(bench, "Over HTTP")
+    async with served(bench.house) as api:
+        place = f"/api/v1/automations/{one}"
+        wide = watch("Over HTTP", "* * * * *")
+        put = (await api.client.put(place, json=wide)).json()
+        assert (put["state"], [a["says"] for a in put["consent"]["additions"]]) == (
+            "paused", [OFTEN],
+        )  # fmt: skip
+        assert await asked(desk, one) == [OFTEN]
+        # What was agreed to is back: nothing is asked, and what is wider waits again.
+        back = (await api.client.put(place, json=watch("Over HTTP"))).json()
+        assert (back["consent"], await asked(desk, one)) == (None, [])
+        assert await why_not(program(desk), one) is None
+        rolled = (await api.client.post(f"{place}/rollback", json={"version": 2})).json()
+        assert (rolled["state"], await asked(desk, one)) == ("paused", [OFTEN])
+        assert rolled["consent"]["digest"]
+
+        two = await agreed(bench, "Switched")
+        trigger = f"/api/v1/automations/{two}/triggers/cron-1"
+        assert (await api.client.patch(trigger, json={"enabled": False})).status_code == 200
+        assert (await desk.kept(two))["state"] == "active"
+        turned = (await api.client.patch(trigger, json={"enabled": True})).json()
+        assert (turned["armed_at"], await asked(desk, two)) == (None, [ONCE])
+
+        draft = (await api.client.post("/api/v1/automations", json=watch("Draft"))).json()
+        wider = watch("Draft", "* * * * *")
+        saved = (await api.client.put(f"/api/v1/automations/{draft['id']}", json=wider)).json()
+        assert (saved["consent"], await asked(desk, UUID(draft["id"]))) == (None, [])
+
+
+async def test_what_was_agreed_to_counts_before_it_is_active_and_while_a_question_is_open(
+    bench: Bench,
+) -> None:
+    desk, house = Desk(bench), bench.house
+    other = program(desk)
+
+    # Agreed to and never active.
+    one = await agreed(bench, "Agreed", active=False)
+    await other.call("update_automation", {"automation_id": str(one), "triggers": MINUTE})
+    assert await asked(desk, one) == [OFTEN]
+    assert await why_not(other, one) == "consent_needed"
+
+    # A person has switched its trigger off; the same triggers once more are a change.
+    two = await agreed(bench, "Off")
+    await turn(desk, two, enabled=False)
+    told = await other.call("update_automation", {"automation_id": str(two), "triggers": DAILY})
+    assert ([one["says"] for one in told["consent"]["additions"]], told["state"]) == (
+        [ONCE], "paused",
+    )  # fmt: skip
+    # Off again, and nothing is left to ask; a person turns on what they like.
+    await turn(other, two, enabled=False)
+    assert await asked(desk, two) == []
+    await turn(desk, two, enabled=True)
+    assert await asked(desk, two) == []
+
+    # The trigger is off when something else is asked, and is not forgotten.
+    three = await agreed(bench, "Forgotten")
+    await turn(desk, three, enabled=False)
+    for cap in (5, 1):
+        given = {"automation_id": str(three), "cost_cap_daily_usd": cap, "triggers": DAILY}
+        await other.call("update_automation", given)
+    assert await asked(desk, three) == [ONCE]
+
+    # Switched off while the question is open, it is not agreed to any more.
+    four = await agreed(bench, "Meanwhile")
+    given = {"automation_id": str(four), "cost_cap_daily_usd": 5}
+    await other.call("update_automation", given)
+    await turn(desk, four, enabled=False)
+    await turn(other, four, enabled=True)
+    assert ONCE in await asked(desk, four)
+
+    # What is archived is not brought back by a question.
+    five = await agreed(bench, "Away")
+    await turn(desk, five, enabled=False)
+    async with house.database.transaction() as tx:
+        await archive(tx, desk.space, five)
+    await turn(other, five, enabled=True)
+    assert (await desk.kept(five))["state"] == "archived"
+
+
+async def test_what_came_from_a_file_waits_until_a_person_has_answered(bench: Bench) -> None:
+    desk, house = Desk(bench), bench.house
+    other = program(desk)
+    one = await agreed(bench, "Imported")
+    await bring_in(
+        bench, {**watch("Imported"), "plan": [step("b", "transform_data", {"output": "y"})]}
+    )
+    assert await asked(desk, one) == [LOOK]
+    nicer = {"automation_id": str(one), "description": "the same, nicer", "state": "active"}
+    told = await other.call("update_automation", nicer)
+    assert (told["state"], await asked(desk, one)) == ("paused", [LOOK])
+    assert await why_not(other, one) == "consent_needed"
+
+    # What a person had agreed to is nothing that they have to look at.
+    async with house.database.transaction() as tx:
+        await rollback(tx, desk.space, one, 1, FIRST_MEMBER, house.registry, house.limits)
+    assert await asked(desk, one) == []
+
+
+async def test_a_program_reads_an_integration_no_more_often_and_starts_nothing_paused(
+    bench: Bench,
+) -> None:
+    async with reading(bench, Parcels()) as (inner, _):
+        desk = Desk(inner)
+        other, source = program(desk), {"source": "parcels"}
+        made = await desk.call("watch_integration", {**source, "every": "0 9 * * *"})
+        one = UUID(made["automation_id"])
+        same = await other.call("watch_integration", source)
+        assert (same["state"], await asked(desk, one)) == ("active", [])
+        more = await other.call("watch_integration", {**source, "every": "* * * * *"})
+        assert (more["state"], await asked(desk, one)) == ("paused", [OFTEN])
+        assert [entry["says"] for entry in more["consent"]["additions"]] == [OFTEN]
+
+        await other.call("watch_integration", {**source, "every": "0 9 * * *"})
+        assert await asked(desk, one) == []
+        assert (await other.call("watch_integration", source))["state"] == "paused"
+        assert (await desk.call("watch_integration", source))["state"] == "active"

@@ -1,0 +1,55 @@
+"""What becomes of things: a dataset that a file leaves out is no change, and no name misleads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mainspring.contracts.ids import new_id
+from mainspring.recipes.carrying.carried import Carried, Thing
+from mainspring.recipes.carrying.planning import plan
+from mainspring.recipes.carrying.unspoken import as_written, kept
+from mainspring.recipes.entities.boards import normal
+
+OTHER = {"name": "more", "columns": [{"key": "z"}]}
+FIRST = {"name": "default", "columns": [{"key": "n"}]}
+
+
+def _board(name: str, slug: str, *datasets: dict[str, Any]) -> Thing:
+    return Thing("board", slug, normal({"name": name, "datasets": list(datasets)}))
+
+
+def _what(here: list[Thing], coming: Thing) -> str:
+    ids = {(one.kind, one.slug): new_id() for one in here}
+    (one,) = plan(Carried(tuple(here)), ids, Carried((coming,)), "new_version")
+    return one.what
+
+
+def test_a_dataset_that_the_file_leaves_out_is_kept_told_and_no_change() -> None:
+    here = _board("B", "b", FIRST, OTHER)
+    fewer = _board("B", "b", FIRST)
+
+    assert _what([here], fewer) == "unchanged"
+    assert _what([here], _board("B", "b", OTHER, FIRST)) == "unchanged"
+    assert _what([here], _board("B", "b", {"name": "default"})) == "changed"
+    (left,) = kept(here, fewer)
+    assert (left["path"], "'more'" in left["why"]) == ("boards/b.json", True)
+    assert kept(fewer, here) == []
+
+
+def test_a_first_dataset_that_nobody_wrote_down_empties_none() -> None:
+    here = _board("B", "b", FIRST)
+    written = Carried((Thing("board", "b", {"name": "B"}),))
+
+    (coming,) = as_written(written, Carried((_board("B", "b"),))).things
+
+    assert coming.content["datasets"] == []
+    assert _what([here], coming) == "unchanged"
+    assert len(kept(here, coming)) == 1
+    assert kept(_board("B", "b"), coming) == []
+
+
+def test_a_change_is_seen_though_the_file_is_called_another_way_here() -> None:
+    here = [_board("CRM", "crm"), _board("crm", "crm-2")]
+
+    assert _what(here, _board("crm", "crm", FIRST)) == "changed"
+    assert _what(here, _board("crm", "crm")) == "unchanged"
