@@ -14,6 +14,7 @@ from mainspring.contracts.roles import Role
 from mainspring.recipes.package import read_package
 from mainspring.recipes.package.signing import new_key, signed
 from mainspring.workspace.automations import ensure_workspace
+from mainspring.workspace.states import restore
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, automation, board, bundle, needs, says
 from tests.kit.house import Bench
@@ -22,6 +23,15 @@ from tests.kit.neighbours import NEIGHBOUR
 ON_BOARD: dict[str, Any] = {
     "dependencies": [needs("sites", **{"as": "board"})],
     "plan": [says("{{ install.board.id }} is {{ install.board.name }}")],
+}
+
+
+AT_HOURS = {
+    "type": "schedule",
+    "config": {
+        "cron": "{{ install.settings.hours }}",
+        "timezone": "{{ install.settings.zone }}",
+    },
 }
 
 
@@ -40,6 +50,14 @@ async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench
         automation("about", dependencies=[needs("round")]),
         automation("lonely", dependencies=[needs("sites"), needs("nobody-has-it")]),
         automation("eager", dependencies=[needs("sites", "2.0.0")]),
+        automation(
+            "timed",
+            settings=[
+                {"name": "hours", "label": "When", "type": "string", "default": "0 9 * * *"},
+                {"name": "zone", "label": "Where", "type": "string", "default": "UTC"},
+            ],
+            definition={"triggers": [AT_HOURS]},
+        ),
     )
     apply = "apply_starter_recipe"
 
@@ -63,6 +81,16 @@ async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench
     assert [one.code for one in eager.findings] == ["dependency_too_old"]
     unused = await _refused(codex, apply, slug="sites", overrides={"charter": "Win."})
     assert unused.findings[0].pointer == "/overrides/charter"
+    # What only fails once it is filled in is said at the settings, each by itself.
+    for settings in ({"hours": "at nine"}, {"hours": "at nine", "zone": "Nowhere/At_All"}):
+        wrong = await _refused(codex, apply, slug="timed", overrides={"settings": settings})
+        assert [one.pointer for one in wrong.findings] == [
+            f"/overrides/settings/{name}" for name in settings
+        ]
+        assert "as it was filled in" in wrong.findings[0].detail
+    may = (await codex.call("get_starter_recipe", slug="timed"))["recipe"]["may"]
+    assert "It may spend 1 USD a day." in may
+    assert may[-1] == "When it starts is also said by <hours>, <zone>."
     for capability in ("check_recipe_upgrade", "upgrade_recipe"):
         problem = await _refused(codex, capability, entity_id=made, entity_kind="board")
         assert problem.code == "no_install"
@@ -139,6 +167,9 @@ async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: B
     assert third["cascade_installed"][0]["id"] != sites["id"]
 
     await boards.append(sites["id"], {"site": "a.example"})
+    looked = await codex.call("uninstall_recipe", entity_id=sites["id"], dry_run=True)
+    assert {one["name"] for one in looked["still_needed_by"]} == {"Checker", "Checker (2)"}
+    assert (await codex.call("list_uninstalled"))["uninstalled"] == []
     gone = await codex.call("uninstall_recipe", entity_id=sites["id"])
     assert [one["name"] for one in gone["uninstalled"]] == ["Sites"]
     assert {one["name"] for one in gone["still_needed_by"]} == {"Checker", "Checker (2)"}
@@ -176,6 +207,12 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
     assert (await _refused(codex, "uninstall_recipe", entity_id=made["id"])).code == "uninstalled"
     assert (await _refused(codex, "upgrade_recipe", entity_id=made["id"],
                            entity_kind="automation")).code == "uninstalled"  # fmt: skip
+
+    # Restoring it by hand would undo only half of that.
+    async with database.transaction() as tx:
+        with pytest.raises(Clash, match="uninstalled") as half:
+            await restore(tx, bench.house.workspace_id, UUID(made["id"]))
+    assert "codex recover" in str(half.value.suggestion)
 
     await bench.save({
         "schema_version": "1.1", "name": "Checker", "goal": "Take the name.", "plan": [says("x")],

@@ -8,6 +8,7 @@ import pytest
 
 from mainspring.contracts.ids import new_id
 from tests.kit.api import Api
+from tests.kit.consenting import agree_to_all
 from tests.kit.house import Bench
 from tests.kit.webhooks import Hook, hook, runs, webhook
 
@@ -16,6 +17,13 @@ CLOCK = {"id": "clock", "type": "schedule", "config": {"cron": "@daily", "timezo
 
 def _where(called: Hook, slug: str | None = None) -> str:
     return f"/api/v1/automations/{called.automation_id}/triggers/{slug or called.slug}"
+
+
+async def _agree(bench: Bench, api: Api, called: Hook) -> None:
+    """A token has turned a trigger on: a person agrees to it, and it goes on."""
+    assert await agree_to_all(bench.house.database, bench.house.workspace_id)
+    place = f"/api/v1/automations/{called.automation_id}/activate"
+    assert (await api.client.post(place)).status_code == 200
 
 
 async def test_the_triggers_of_an_automation_are_listed_as_they_are(bench: Bench, api: Api) -> None:
@@ -40,7 +48,8 @@ async def test_a_trigger_that_is_turned_off_fires_no_more_and_on_it_fires_again(
     assert (answer.status_code, answer.json()["status"]) == (202, "skipped")
     assert (await api.client.get(_where(called, "clock"))).json()["armed_at"] is not None
     on = await api.client.patch(_where(called), json={"enabled": True})
-    assert on.json()["armed_at"] is not None
+    assert (on.json()["enabled"], on.json()["armed_at"]) == (True, None)
+    await _agree(bench, api, called)
     assert (await called.fire({})).json()["status"] == "pending"
 
 
@@ -48,7 +57,9 @@ async def test_a_schedule_that_is_turned_off_waits_for_nothing(bench: Bench, api
     called = await hook(bench, api, webhook(), CLOCK)
     off = await api.client.patch(_where(called, "clock"), json={"enabled": False})
     assert off.json()["next_due_at"] is None
-    on = await api.client.patch(_where(called, "clock"), json={"enabled": True})
+    await api.client.patch(_where(called, "clock"), json={"enabled": True})
+    await _agree(bench, api, called)
+    on = await api.client.get(_where(called, "clock"))
     assert on.json()["next_due_at"] is not None
 
 

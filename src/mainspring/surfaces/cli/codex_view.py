@@ -19,7 +19,8 @@ Row = Mapping[str, Any]
 _REFERENCE: Final = re.compile(r"\{\{\s*install\.([a-z0-9_.]+)\s*\}\}")
 # Of a line of Markdown: what it begins with, a line below the heads of a table, and emphasis.
 _LEADS: Final = re.compile(r"^(?:>\s?)?(?:#{1,6}\s+)?")
-_RULE: Final = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|?)+")
+_RULE: Final = re.compile(r"\|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
+_LONGEST: Final = 1_000
 _MARKS: Final = re.compile(r"(\*\*|`|\*)(\S(?:.*?\S)?)\1")
 _CHANGES: Final = {
     "added": "is new",
@@ -78,7 +79,7 @@ def _once(said: Sequence[str]) -> Iterator[str]:
 def plain_preview(text: str) -> Iterator[str]:
     """A preview without the marks of its Markdown, which a terminal does not read."""
     for line in text.splitlines():
-        bare = _LEADS.sub("", line)
+        bare = _LEADS.sub("", line[:_LONGEST])
         if _RULE.fullmatch(bare.strip()):
             continue
         if bare.startswith("|"):

@@ -31,11 +31,21 @@ function recipeRow(one) {
   );
 }
 
+// The categories are those that there are, told once, when nothing is left out.
+let offered = false;
+function offerCategories(recipes) {
+  if (offered) return;
+  offered = true;
+  const names = [...new Set(recipes.map((one) => one.category).filter(Boolean))].sort();
+  byId("category").append(...names.map((name) => el("option", { value: name }, name)));
+}
+
 async function fillRecipes() {
   const asked = new URLSearchParams({ limit: "100" });
   if (byId("words").value.trim()) asked.set("search", byId("words").value.trim());
-  if (byId("kind").value) asked.set("kind", byId("kind").value);
+  for (const id of ["kind", "category"]) if (byId(id).value) asked.set(id, byId(id).value);
   const { recipes } = await ask("GET", `/recipes?${asked}`);
+  if ([...asked].length === 1) offerCategories(recipes);
   byId("recipes").replaceChildren(...recipes.map(recipeRow));
   byId("no-recipes").hidden = recipes.length > 0;
 }
@@ -44,7 +54,8 @@ const named = (one) =>
   one.kind === "automation" ? link(`/automations/${one.id}`, one.name) : el("strong", {}, one.name);
 
 const CHANGES = { added: "is new", removed: "goes", changed: "changes", reordered: "is in another order" };
-const placed = (all) => all.map((each) => el("li", {}, el("code", {}, each.place || "all of it"), ` ${CHANGES[each.change]}`));
+const changed = (each) => (each.was === undefined ? ` ${CHANGES[each.change]}` : `: ${each.was} → ${each.becomes}`);
+const placed = (all) => all.map((each) => el("li", {}, el("code", {}, each.place || "all of it"), changed(each)));
 const some = (title, held) => (held.length ? [el("p", {}, title), el("ul", {}, ...held)] : []);
 
 // What would change is shown before anything does.
@@ -77,10 +88,28 @@ function upgrading(one, place) {
   return button;
 }
 
+// What goes and who uses it is shown first; closing the box in any other way means no.
+function sure(one, leaving, users) {
+  const box = byId("sure-dialog");
+  byId("sure-title").textContent = `Uninstall ${one.name}?`;
+  const also = leaving.filter((each) => each.id !== one.id);
+  byId("sure-says").replaceChildren(
+    el("p", {}, "It stops at once, and can be recovered for seven days."),
+    ...some("These go with it:", also.map((each) => el("li", {}, `${each.name}, ${KINDS[each.kind]}`))),
+    ...some("These use it and cannot work without it:", users.map((each) => el("li", {}, `${each.name}, ${KINDS[each.kind]}`))),
+  );
+  box.returnValue = "";
+  return new Promise((answer) => {
+    box.addEventListener("close", () => answer(box.returnValue === "yes"), { once: true });
+    box.showModal();
+  });
+}
+
 function uninstalling(one) {
   const button = el("button", { type: "button", class: "second" }, "Uninstall");
   onPress(button, async () => {
-    if (!confirm(`Uninstall ${one.name}? It stops at once, and can be recovered for seven days.`)) return;
+    const { uninstalled: leaving, still_needed_by: users = [] } = await ask("DELETE", `/installs/${one.id}?dry_run=true`);
+    if (!(await sure(one, leaving, users))) return;
     const { uninstalled } = await ask("DELETE", `/installs/${one.id}`);
     await show();
     tell(uninstalled.length > 1 ? `${uninstalled.length} installs are taken away.` : `${one.name} is taken away.`);
@@ -100,7 +129,7 @@ function installRow(one) {
   return el(
     "li",
     {},
-    el("div", { class: "named" }, named(one), el("span", { class: "goal soft" }, own ? KINDS[one.kind] : `comes with ${one.bundle.name}`)),
+    el("div", { class: "named" }, named(one), el("span", { class: "goal soft" }, own ? KINDS[one.kind] : `${KINDS[one.kind]}, comes with ${one.bundle.name}`)),
     el("div", {}, one.source_recipe_version, el("span", { class: "line" }, version)),
     el("div", {}, link(address(one.source_recipe_slug), one.source_recipe_slug)),
     deeds,
@@ -153,6 +182,6 @@ await arrive(async (person) => {
   byId("shelf").hidden = false;
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   byId("words").addEventListener("input", soon);
-  byId("kind").addEventListener("change", fillRecipes);
+  for (const id of ["kind", "category"]) byId(id).addEventListener("change", fillRecipes);
   await show();
 });

@@ -25,7 +25,7 @@ _SCRIPTS: Final = (
     "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
     "runs", "agent", "inbox", "asking", "rules", "integrations", "reading", "clients", "delivering",
     "editing", "new", "proposing", "changing", "proposal", "questions", "review", "showing",
-    "activating", "rehearsal", "codex", "recipe", "editor", "fields", "palette", "schema",
+    "activating", "rehearsal", "codex", "recipe", "preview", "editor", "fields", "palette", "schema",
     "pointers",
 )  # fmt: skip
 

@@ -4,10 +4,13 @@
 import { el } from "./parts.js";
 
 const INLINE = /(`[^`]+`|\*\*\S(?:.*?\S)?\*\*|\*[^\s*](?:[^*]*[^\s*])?\*)/;
-const RULE = /^\|?(\s*:?-{3,}:?\s*\|?)+$/;
+const RULE = /^\|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$/;
+// A longer line is no sentence with something bold in it.
+const LONGEST = 2000;
 
 // Text with what is bold, leaning or code in it.
 function inline(text) {
+  if (text.length > LONGEST) return [text];
   return text.split(INLINE).filter(Boolean).map((piece) => {
     if (!INLINE.test(piece)) return piece;
     if (piece.startsWith("`")) return el("code", {}, piece.slice(1, -1));
@@ -29,9 +32,16 @@ function table(lines) {
 // A line break of the writer is one for the reader.
 const broken = (lines) => lines.flatMap((line, place) => (place ? [el("br"), ...inline(line)] : inline(line)));
 
+// Quotes in quotes end somewhere, whatever is written.
+const DEEPEST = 4;
+function quote(lines, depth) {
+  const inner = lines.map((line) => line.replace(/^>\s?/, ""));
+  return [el("blockquote", {}, ...(depth < DEEPEST ? blocks(inner, depth + 1) : [inner.join("\n")]))];
+}
+
 const ITEM = /^\s*(?:[-*]|\d+\.)\s+/;
 const KINDS = [
-  { is: (line) => line.startsWith(">"), make: (all) => [el("blockquote", {}, ...blocks(all.map((line) => line.replace(/^>\s?/, ""))))] },
+  { is: (line) => line.startsWith(">"), make: quote },
   { is: (line) => line.startsWith("|"), make: (all) => [table(all)] },
   // It is a heading of a sample and none of this page.
   { is: (line) => /^#{1,6}\s/.test(line), make: (all) => all.map((line) => el("p", { class: "headed" }, ...inline(line.replace(/^#+\s+/, "")))) },
@@ -40,12 +50,12 @@ const KINDS = [
 ];
 const kindOf = (line) => KINDS.find((one) => one.is(line));
 
-function blocks(lines) {
+function blocks(lines, depth) {
   const made = [];
   let held = [];
   let kind;
   const end = () => {
-    if (kind) made.push(...kind.make(held));
+    if (kind) made.push(...kind.make(held, depth));
     held = [];
   };
   for (const line of lines) {
@@ -59,4 +69,4 @@ function blocks(lines) {
 }
 
 // What people see before they install.
-export const preview = (text) => (text ? [el("div", { class: "sample" }, ...blocks(text.split(/\r?\n/)))] : []);
+export const preview = (text) => (text ? [el("div", { class: "sample" }, ...blocks(text.split(/\r?\n/), 0))] : []);

@@ -2,25 +2,21 @@
 
 import { ask, isAtLeast, onSubmit } from "./page.js";
 import { el, json, link } from "./parts.js";
+import { preview } from "./preview.js";
 
 const lines = (title, held) => (held.length ? [el("h3", {}, title), el("ul", { class: "grants" }, ...held)] : []);
 
 // What is filled in at the install, as a word: a setting by its name.
-const spelt = (text) => text.replace(/\{\{\s*install\.(?:settings\.)?([a-z0-9_.]+)\s*\}\}/g, "<$1>");
+const spelt = (text) =>
+  text.replace(/\{\{\s*install\.(?:settings\.)?([a-z0-9_.]+)\s*\}\}/g, (_, words) => `<${words.replaceAll(".", " ")}>`);
 
 const because = (reason) => (reason ? el("span", { class: "soft" }, ` ${reason}`) : "");
-
-function grantLine(one) {
-  const held = [el("strong", {}, one.capability)];
-  if (one.params && Object.keys(one.params).length) held.push(" only with ", el("code", {}, spelt(JSON.stringify(one.params))));
-  return el("li", {}, ...held);
-}
 
 function needs(recipe, dependencies) {
   const { secrets = [], publisher_secrets: keys = [], connections = [] } = recipe.requires || {};
   const missing = new Set(dependencies.missing.map((one) => one.slug));
   return [
-    ...lines("What it may call", (recipe.grants || []).map(grantLine)),
+    ...lines("What it may do, once you agree", (recipe.may || []).map((says) => el("li", {}, says))),
     ...lines("Where it may go", (recipe.hosts || []).map((host) => el("li", {}, el("code", {}, spelt(host))))),
     ...lines("Accounts it uses", connections.map((one) =>
       el("li", {}, link(`/integrations/${one.integration}`, one.integration), because(one.reason)))),
@@ -40,8 +36,10 @@ function field(one) {
   if (kind === "checkbox") given.checked = one.default === true;
   else if (one.default !== undefined) given.value = String(one.default);
   if (kind === "number") given.step = "any";
-  given.required = kind !== "checkbox" && one.required === true && one.default === undefined;
-  return el("div", {}, el("label", { for: id }, one.label || one.name), el("input", given));
+  given.required = kind !== "checkbox" && one.required !== false && one.default === undefined;
+  const free = kind === "checkbox" || given.required || one.default !== undefined;
+  const label = el("label", { for: id }, one.label || one.name, free ? "" : el("span", { class: "optional" }, " (optional)"));
+  return el("div", {}, label, el("input", given));
 }
 
 function settingsOf(recipe, form) {
@@ -54,11 +52,17 @@ function settingsOf(recipe, form) {
   return settings;
 }
 
+// Boards and workflows have no page; a command shows them. A name in it is quoted.
+const WHERE = { board: "boards", workflow: "workflows" };
+const quoted = (name) => (/^[\w-]+$/.test(name) ? name : `'${name.replaceAll("'", `'"'"'`)}'`);
+const whereabouts = (one) =>
+  one.kind in WHERE ? [": ", el("code", {}, `mainspring ${WHERE[one.kind]} show ${quoted(one.name)}`)] : [];
+
 function made(answer) {
   const all = [answer.created, ...(answer.cascade_installed || [])];
   const automations = all.filter((one) => one.kind === "automation");
   const held = all.map((one) => el("li", {}, one.kind === "automation" ? link(`/automations/${one.id}`, one.name) : one.name,
-    el("span", { class: "soft" }, ` ${one.kind}`)));
+    el("span", { class: "soft" }, ` ${one.kind}`), ...whereabouts(one)));
   const next = automations.length
     ? "Nothing runs yet: look at what it may do, agree, and activate it."
     : "It is there now.";
@@ -70,7 +74,9 @@ function installing(recipe, place) {
   const form = el(
     "form",
     { "aria-label": `Install ${recipe.name}`, autocomplete: "off" },
+    el("h2", {}, settings.length ? "Settings" : "Install"),
     el("p", { class: "problem", role: "alert", hidden: true }),
+    settings.length ? el("p", { class: "soft" }, "Only you can know these; they are filled in where the recipe names them.") : "",
     ...settings.map(field),
     el("button", { type: "submit" }, "Install"),
   );
@@ -90,8 +96,6 @@ function installing(recipe, place) {
   return form;
 }
 
-const paragraphs = (text) => (text || "").split(/\n{2,}/).map((words) => el("p", {}, words));
-
 export async function showRecipe(place, who, slug) {
   const name = encodeURIComponent(slug);
   const [{ recipe }, dependencies] = await Promise.all([
@@ -109,7 +113,7 @@ export async function showRecipe(place, who, slug) {
       el("h1", {}, recipe.name),
       el("p", {}, recipe.description),
       el("p", { class: "soft" }, `${recipe.kind}, version ${recipe.version}, by ${recipe.publisher}`),
-      ...paragraphs(recipe.preview),
+      ...preview(recipe.preview),
       ...needs(recipe, dependencies),
     ),
     deed,

@@ -66,6 +66,7 @@ PUBLIC = {
     ("GET", "/assets/integrations.js"),
     ("GET", "/assets/codex.js"),
     ("GET", "/assets/recipe.js"),
+    ("GET", "/assets/preview.js"),
     ("GET", "/assets/new.js"),
     ("GET", "/assets/page.css"),
     ("GET", "/assets/page.js"),

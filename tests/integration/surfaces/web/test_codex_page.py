@@ -19,7 +19,9 @@ RECIPE = {
     "publisher": "Somebody",
     "template": {"name": "Uptime"},
     "grants": [{"capability": "http_fetch", "params": {"hosts": ["{{ install.settings.host }}"]}}],
-    "hosts": ["{{ install.settings.host }}"],
+    "hosts": ["{{ install.board.id }}"],
+    "may": ["It may call http_fetch to <host>.", "It starts once a day."],
+    "preview": f"> **Down**: {SCRIPT}\n> - *now*\n\n| A | B |\n| --- | --- |\n| `1` | 2 |",
     "requires": {"secrets": [{"name": "a_key", "reason": "To get in."}]},
     "settings": [{"name": "host", "label": "The host", "type": "string", "required": True}],
 }
@@ -36,11 +38,11 @@ NEEDS = {
 _AROUND = """
     const textOf = (one) => typeof one === "string" ? one : one.held.map(textOf).join(" ");
     const places = [
-      "sign-out", "content", "shelf", "search", "words", "kind", "recipes", "no-recipes",
+      "sign-out", "content", "shelf", "search", "words", "kind", "category", "recipes", "no-recipes",
       "installs", "installed-part", "uninstalled", "uninstalled-part", "one", "notice", "told",
     ];
     for (const id of places) page(id);
-    byId("words").value = ""; byId("kind").value = "";
+    byId("words").value = ""; byId("kind").value = ""; byId("category").value = "";
     const answers = { "/api/v1/session": { role: ROLE, csrf_token: "c" }, ...MORE };
     globalThis.fetch = async (url) => ({
       ok: url in answers, status: url in answers ? 200 : 404, json: async () => answers[url] ?? {
@@ -85,7 +87,7 @@ def test_recipes_installs_and_what_was_taken_away_are_listed(tmp_path: Path) -> 
 def test_a_recipe_shows_what_it_may_do_before_it_is_installed(tmp_path: Path) -> None:
     one = _shown(tmp_path, "/codex/uptime-board")["one"]
     for words in (
-        SCRIPT, "http_fetch", "<host>", "a_key", "To get in.", "uptime-board", "installed with it",
+        SCRIPT, "It may call http_fetch to <host>.", "It starts once a day.", "a_key", "<board id>", "To get in.", "uptime-board", "installed with it",
         "The host", "Install",
     ):  # fmt: skip
         assert words in one, words

@@ -97,6 +97,7 @@ def routes(rooms: Rooms) -> APIRouter:
     _judging(made, rooms)
     _reading(made, rooms)
     _saving(made, rooms)
+    _updating(made, rooms)
     _changing(made, rooms)
     _running(made, rooms)
     return made
@@ -199,6 +200,8 @@ def _saving(made: APIRouter, rooms: Rooms) -> None:
         place = {"Location": f"{PREFIX}/automations/{saved.automation_id}"}
         return Answer(shown, status_code=201, headers={**place, **_etag(saved.version)})
 
+
+def _updating(made: APIRouter, rooms: Rooms) -> None:
     @made.put(
         _ONE,
         summary="Save a definition as the next version of an automation",
