@@ -20,7 +20,14 @@ from mainspring.definition.authority_models import Models, models_of, more_model
 from mainspring.definition.authority_pace import Pace, more_together, more_work, pace_of
 from mainspring.definition.authority_starts import Start, more_starts, starts_of
 from mainspring.definition.authority_steps import Placed, placed_steps
-from mainspring.definition.authority_words import grant_words, secret_words, shown
+from mainspring.definition.authority_words import (
+    grant_words,
+    is_memory,
+    is_read,
+    reach,
+    secret_words,
+    shown,
+)
 from mainspring.definition.grants import missing
 from mainspring.definition.secret_use import SecretUse, secret_uses
 
@@ -100,11 +107,15 @@ def authority_of(
 
 
 def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...]:
-    """What ``after`` may do and ``before`` may not; all of it where nothing was agreed to."""
+    """What ``after`` may do and ``before`` may not; all of it where nothing was agreed to.
+
+    What reaches furthest comes first, and what only looks at what is here comes last.
+    """
     known = before or _NOTHING
     now = "" if before is None else " now"
+    new = sorted(missing(after.grants, known.grants), key=reach)
     return (
-        *_of_grants(known, after, now),
+        *_of_grants([one for one in new if not is_read(one)], after, now),
         *_of_tools(known, after),
         *_of_secrets(known, after, now),
         *_of_accounts(known, after, now),
@@ -115,6 +126,8 @@ def additions(before: Authority | None, after: Authority) -> tuple[Addition, ...
         *_of_policy(known, after, now),
         *_each("approval", open_gates(known.steps, after.steps)),
         *_each("model", more_models(known.models, after.models, now)),
+        *_of_grants([one for one in new if is_read(one)], after, now),
+        *_of_memory(new, now),
     )
 
 
@@ -127,11 +140,18 @@ def _each(kind: Kind, found: Iterable[tuple[str, str]]) -> Iterator[Addition]:
     return (Addition(kind, at, says) for at, says in found)
 
 
-def _of_grants(before: Authority, after: Authority, now: str) -> Iterator[Addition]:
+def _of_grants(new: Iterable[Grant], after: Authority, now: str) -> Iterator[Addition]:
     lent = {grant.capability for grant in after.grants if grant.lent}
-    for grant in missing(after.grants, before.grants):
-        said = grant_words(grant, lent=grant.capability in lent)
-        yield Addition("grant", "/grants", f"It may{now} call {said}.")
+    for grant in new:
+        if not is_memory(grant):
+            said = grant_words(grant, lent=grant.capability in lent)
+            yield Addition("grant", "/grants", f"It may{now} {said}.")
+
+
+def _of_memory(new: Iterable[Grant], now: str) -> Iterator[Addition]:
+    """Its own memory is one thing, by however many names it is reached."""
+    if any(map(is_memory, new)):
+        yield Addition("grant", "/grants", f"It may{now} keep a small memory of its own.")
 
 
 def _of_tools(before: Authority, after: Authority) -> Iterator[Addition]:
@@ -159,7 +179,11 @@ def _of_bounds(before: Authority | None, after: Authority) -> Iterator[Addition]
         amount = after.bounds.get(name, usual)
         at = f"/execution/{name}"
         if before is None:
-            if name == _BOUNDS[0][0] or amount > usual:
+            if name == _BOUNDS[0][0]:
+                # What a step costs is not known here, and often it is nothing.
+                most = f"It may spend up to {_spelt(amount)} USD a day"
+                yield Addition("spend", at, f"{most}, should a step cost anything.")
+            elif amount > usual:
                 yield Addition("spend", at, f"It may {words.format(_spelt(amount))}.")
             continue
         was = before.bounds.get(name, usual)

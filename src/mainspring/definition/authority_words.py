@@ -16,6 +16,28 @@ from mainspring.definition.secret_use import SecretUse
 _LONGEST: Final = 120
 _MOST_MEMBERS: Final = 5
 _USUAL_PORTS: Final = (":443", ":80")
+_BOARD: Final = "board_id"
+_PAGE: Final = "page_id"
+# What is called most often, in words: what is done, and the bound that names the thing it is
+# done to, with the word for one of them. Each has words of its own, so that none hides another.
+_DEEDS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "append_board_rows": ("add rows to", _BOARD, "board"),
+    "update_board_rows": ("change rows of", _BOARD, "board"),
+    "delete_board_rows": ("delete rows of", _BOARD, "board"),
+    "get_board": ("read", _BOARD, "board"),
+    "update_page": ("change", _PAGE, "page"),
+    "get_page": ("read", _PAGE, "page"),
+}
+_PLAIN: Final[Mapping[str, str]] = {
+    "create_page": "write new pages",
+    "inbox.post_notification": "leave messages in the inbox",
+    "list_boards": "read which boards there are",
+}
+_FETCH: Final = "http_fetch"
+_MEMORY: Final = "automation_kv."
+_FAILURES: Final = "automation_recent_failures"
+_READS: Final = ("get_", "list_", "read_", "search_", "find_")
+_KEPT_HERE: Final = ("board", "page", "inbox.", "artifacts.")
 
 
 def shown(text: str) -> str:
@@ -24,13 +46,34 @@ def shown(text: str) -> str:
     return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in kept)
 
 
+def is_memory(grant: Grant) -> bool:
+    """Whether it is the automation's own small memory, all of it."""
+    name = grant.capability
+    return not grant.params and (name.startswith(_MEMORY) or name == _FAILURES)
+
+
+def is_read(grant: Grant) -> bool:
+    """Whether it only reads what is kept here, by its name; what is in doubt does more."""
+    name = grant.capability
+    return (
+        name.startswith((*_READS, _MEMORY)) and "hosts" not in grant.params and not grant.lent
+    )  # fmt: skip
+
+
+def reach(grant: Grant) -> int:
+    """How near to here it stays: a host, another tool, what is kept here, its own memory."""
+    if "hosts" in grant.params:
+        return 0
+    if grant.capability.startswith(_MEMORY):
+        return 3
+    return 2 if not grant.lent and any(one in grant.capability for one in _KEPT_HERE) else 1
+
+
 def grant_words(grant: Grant, *, lent: bool) -> str:
-    """One permission: what is called, where to, within which bounds, over whose accounts."""
-    parts = [shown(grant.capability)]
-    hosts = grant.params.get("hosts")
-    if isinstance(hosts, list):
-        parts.append(_to(hosts))
-    bounds = _bounds(grant.params)
+    """One permission: what is done, where to, within which bounds, over whose accounts."""
+    said, told = _deed(grant)
+    parts = [said]
+    bounds = _bounds({key: bound for key, bound in grant.params.items() if key not in told})
     if bounds:
         parts.append("with " + ", ".join(bounds))
     if lent:
@@ -46,6 +89,33 @@ def secret_words(use: SecretUse, now: str) -> str:
     if not use.site:
         return f"It{now} uses {name} in {shown(use.action)}, where the run decides where it goes."
     return f"It{now} uses {name} at {shown(_site(use.site))}."
+
+
+def _deed(grant: Grant) -> tuple[str, frozenset[str]]:
+    """What is done, and the bounds that are told with it."""
+    name, hosts = grant.capability, grant.params.get("hosts")
+    if name in _PLAIN:
+        return _PLAIN[name], frozenset()
+    if name in _DEEDS:
+        does, key, thing = _DEEDS[name]
+        return f"{does} {_which(thing, grant.params.get(key))}", frozenset({key})
+    if not isinstance(hosts, list):
+        return f"call {shown(name)}", frozenset()
+    if name != _FETCH:
+        return f"call {shown(name)} {_to(hosts)}", frozenset({"hosts"})
+    method = grant.params.get("method")
+    if method is None:
+        return f"send requests {_to(hosts)}", frozenset({"hosts"})
+    ways = [_value(one) for one in (method if isinstance(method, list) else [method])]
+    return f"send requests {_to(hosts)} ({_listed(ways)})", frozenset({"hosts", "method"})
+
+
+def _which(thing: str, bound: Any) -> str:
+    if bound is None:
+        return f"any {thing}"
+    if isinstance(bound, list):
+        return f"the {thing}s {_listed([_value(one) for one in bound])}"
+    return f"the {thing} {_value(bound)}"
 
 
 def _to(hosts: list[Any]) -> str:

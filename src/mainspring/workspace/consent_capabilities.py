@@ -19,7 +19,7 @@ from mainspring.contracts.capability import (
     Effect,
     capability_of,
 )
-from mainspring.contracts.errors import Denied, Finding, Invalid, Missing
+from mainspring.contracts.errors import Denied, Finding, Invalid, Missing, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabulary
@@ -83,7 +83,7 @@ def consent_capabilities(
             "Agree to what an automation may do, or refuse it",
             "For a person alone. The digest says what was read: when something else is asked by "
             "now, nothing is agreed to. With activate it also starts by its triggers from here "
-            "on. What is refused stays paused.",
+            "on; where it cannot be activated, nothing is answered. What is refused stays paused.",
             schemas.ANSWER, schemas.ANSWERED, counter.answer, _ANSWERS,
         ),
     )  # fmt: skip
@@ -140,7 +140,12 @@ class _Counter:
         state = row["state"]
         if starts and state != "active":
             words = await self.words(space, row["document"])
-            state = await activate(ctx.tx, space, found.automation_id, words, self.limits)
+            try:
+                state = await activate(ctx.tx, space, found.automation_id, words, self.limits)
+            except Problem as reason:
+                if not news:
+                    raise
+                raise _not_activated(reason) from reason
             news = True
         told = {"consent": consent_shown(found), "state": state, "says": _says(found, state)}
         return told if news else Unchanged(told)
@@ -158,6 +163,16 @@ def _check_person(ctx: CallContext) -> None:
             suggestion="It can be read and answered on the page of the automation, or with "
             "`mainspring consents list`.",
         )
+
+
+def _not_activated(reason: Problem) -> Problem:
+    """Both were asked for and one cannot be: the answer is not kept, and that is said."""
+    return type(reason)(
+        f"It cannot be activated, so nothing was answered either. {reason.detail}",
+        code=reason.code,
+        findings=reason.findings,
+        suggestion=reason.suggestion,
+    )
 
 
 def _says(found: Consent, state: str) -> str:

@@ -21,6 +21,8 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import Addition, Authority, additions, authority_of, review
 from mainspring.definition.json_values import canonical, same
+from mainspring.workspace.consent_names import with_board_names
+from mainspring.workspace.inbox import mark_consent_read
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -178,6 +180,7 @@ async def mark(
         refused=status == "refused",
     )  # fmt: skip
     await tx.execute(_ANSWER, workspace_id, consent.id, status, digest, member)
+    await mark_consent_read(tx, workspace_id, consent.automation_id)
     if status == "agreed":
         await tx.execute(_UNNAME, workspace_id, consent.automation_id)
 
@@ -200,9 +203,10 @@ async def renew(
     found = additions(agreed, await authority_now(document, grants, lent))
     if not found and (there.origin not in LOOKED_AT_ONCE or _is_back(then, document, grants)):
         await overtake(tx, workspace_id, automation_id)
+        await mark_consent_read(tx, workspace_id, automation_id)
         await tx.execute(_UNNAME, workspace_id, automation_id)
         return
-    asked = found or (review(NOTHING_NEW),)
+    asked = await with_board_names(tx, workspace_id, found or (review(NOTHING_NEW),))
     if there.version == version and there.additions == asked:
         return
     await keep_waiting(

@@ -70,7 +70,7 @@ _SOME_CONSENT: Final[dict[str, Any]] = {
         {
             "kind": "grant",
             "pointer": "/grants",
-            "says": "It may now call http_fetch to api.example.com.",
+            "says": "It may now send requests to api.example.com.",
         }
     ],
     "digest": _SOME_DIGEST,

@@ -17,6 +17,7 @@ from mainspring.contracts.errors import Clash, Finding
 from mainspring.contracts.grant import Grant
 from mainspring.definition.authority import Addition, Authority, additions, review
 from mainspring.workspace.automations import hold, read_grants, set_state
+from mainspring.workspace.consent_names import with_board_names
 from mainspring.workspace.consent_rows import (
     LOOKED_AT_ONCE,
     NOTHING_NEW,
@@ -174,9 +175,9 @@ async def ask_consent(
     row = await hold(tx, workspace_id, automation_id, archived=True)
     if row["state"] != "archived":
         await set_state(tx, workspace_id, automation_id, "paused", PAUSED_REASON)
+    asked = await with_board_names(tx, workspace_id, additions or (review(NOTHING_NEW),))
     consent_id = await keep_waiting(
-        tx, workspace_id, automation_id, version, origin, additions or (review(NOTHING_NEW),),
-        (actor.kind, actor.id), *base,
+        tx, workspace_id, automation_id, version, origin, asked, (actor.kind, actor.id), *base
     )  # fmt: skip
     made = await find_consent(tx, workspace_id, consent_id)
     if tell and not waited:

@@ -38,6 +38,15 @@ _READ_ABOUT = """
     WHERE workspace_id = $1 AND automation_id = $2 AND read_at IS NULL
       AND level IN ('warning', 'error')
 """
+# Messages of the house that ask for a consent: about this automation, and about several of them
+# once nothing waits any more.
+_READ_ASKED = """
+    UPDATE notifications SET read_at = now()
+    WHERE workspace_id = $1 AND read_at IS NULL AND run_id IS NULL AND level = 'warning'
+      AND title LIKE '% for your consent'
+      AND (automation_id = $2 OR (automation_id IS NULL AND NOT EXISTS (
+          SELECT FROM consents c WHERE c.workspace_id = $1 AND c.status = 'waiting')))
+"""
 
 _LAST = UUID(int=2**128 - 1)
 
@@ -126,6 +135,11 @@ async def mark_all_read(tx: Transaction, workspace_id: UUID, up_to: UUID | None 
 async def mark_read_about(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> int:
     """The warnings and errors about an automation have been read; answers how many."""
     return _count(await tx.execute(_READ_ABOUT, workspace_id, automation_id))
+
+
+async def mark_consent_read(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+    """What was asked about an automation is answered, or not asked any more."""
+    await tx.execute(_READ_ASKED, workspace_id, automation_id)
 
 
 def _count(status: str) -> int:

@@ -190,7 +190,8 @@ async def _store(
 
 async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[Imported]) -> None:
     """One message for all of them, however many there are."""
-    waiting = [one.name for one in made if one.consent is not None]
+    asked = [one for one in made if one.consent is not None]
+    waiting = [one.name for one in asked]
     if not waiting:
         return
     count = len(waiting)
@@ -203,6 +204,7 @@ async def _tell(tx: Transaction, workspace_id: UUID, made: Sequence[Imported]) -
         title=f"{title} for your consent",
         message="\n".join(["Nothing starts until you agree:", *shown, *rest]),
         level="warning",
+        automation_id=asked[0].saved.automation_id if count == 1 else None,
     )
 
 

@@ -41,6 +41,25 @@ async def _refused(codex: Codex, capability: str, **arguments: object) -> Proble
     return refused.value
 
 
+async def _check_timed(codex: Codex) -> None:
+    """What only fails once it is filled in is said at the settings, each by itself."""
+    names = ("hours", "0 9 * * *"), ("zone", "UTC")
+    settings = [
+        {"name": name, "label": name, "type": "string", "default": usual} for name, usual in names
+    ]
+    await codex.publish(automation("timed", settings=settings, definition={"triggers": [AT_HOURS]}))
+    apply = "apply_starter_recipe"
+    for given in ({"hours": "at nine"}, {"hours": "at nine", "zone": "Nowhere/At_All"}):
+        wrong = await _refused(codex, apply, slug="timed", overrides={"settings": given})
+        assert [one.pointer for one in wrong.findings] == [
+            f"/overrides/settings/{name}" for name in given
+        ]
+        assert "as it was filled in" in wrong.findings[0].detail
+    may = (await codex.call("get_starter_recipe", slug="timed"))["recipe"]["may"]
+    assert "It may spend up to 1 USD a day, should a step cost anything." in may
+    assert may[-1] == "When it starts is also said by <hours>, <zone>."
+
+
 async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench) -> None:
     codex = Codex(bench.house)
     made = await Boards(bench.house).create("By hand")
@@ -50,14 +69,6 @@ async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench
         automation("about", dependencies=[needs("round")]),
         automation("lonely", dependencies=[needs("sites"), needs("nobody-has-it")]),
         automation("eager", dependencies=[needs("sites", "2.0.0")]),
-        automation(
-            "timed",
-            settings=[
-                {"name": "hours", "label": "When", "type": "string", "default": "0 9 * * *"},
-                {"name": "zone", "label": "Where", "type": "string", "default": "UTC"},
-            ],
-            definition={"triggers": [AT_HOURS]},
-        ),
     )
     apply = "apply_starter_recipe"
 
@@ -81,16 +92,7 @@ async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench
     assert [one.code for one in eager.findings] == ["dependency_too_old"]
     unused = await _refused(codex, apply, slug="sites", overrides={"charter": "Win."})
     assert unused.findings[0].pointer == "/overrides/charter"
-    # What only fails once it is filled in is said at the settings, each by itself.
-    for settings in ({"hours": "at nine"}, {"hours": "at nine", "zone": "Nowhere/At_All"}):
-        wrong = await _refused(codex, apply, slug="timed", overrides={"settings": settings})
-        assert [one.pointer for one in wrong.findings] == [
-            f"/overrides/settings/{name}" for name in settings
-        ]
-        assert "as it was filled in" in wrong.findings[0].detail
-    may = (await codex.call("get_starter_recipe", slug="timed"))["recipe"]["may"]
-    assert "It may spend 1 USD a day." in may
-    assert may[-1] == "When it starts is also said by <hours>, <zone>."
+    await _check_timed(codex)
     for capability in ("check_recipe_upgrade", "upgrade_recipe"):
         problem = await _refused(codex, capability, entity_id=made, entity_kind="board")
         assert problem.code == "no_install"

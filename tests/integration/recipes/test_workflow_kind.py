@@ -39,10 +39,8 @@ async def _inside(bench: Bench) -> AsyncIterator[GateContext]:
         yield replace(ctx, actor=actor, transaction=tx)
 
 
-async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) -> None:
-    desk, kind = Boards(bench.house), WorkflowKind(
-        Around(bench.house.registry.studio, record_overtaken)  # type: ignore[attr-defined]
-    )  # fmt: skip
+async def _refuses(bench: Bench, kind: WorkflowKind) -> None:
+    """What is wrong with a template is told at its place."""
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"kpis": [{"name": "n", "target": "many"}]}, "/template/kpis/0/target"),
         ({"automations": ["scorer"]}, "/template/automations/0"),
@@ -54,6 +52,12 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
                 await kind.make(ctx, {**TEMPLATE, **wrong})
         assert place in [one.pointer for one in refused.value.findings]
 
+
+async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) -> None:
+    desk, kind = Boards(bench.house), WorkflowKind(
+        Around(bench.house.registry.studio, record_overtaken)  # type: ignore[attr-defined]
+    )  # fmt: skip
+    await _refuses(bench, kind)
     own = await bench.save(document(step("echo", "transform_data", {"output": 1}), name="own"))
     content = {**TEMPLATE, "automations": [*TEMPLATE["automations"], str(own.automation_id)]}
     async with _inside(bench) as ctx:

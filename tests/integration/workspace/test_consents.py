@@ -21,6 +21,7 @@ from mainspring.workspace.states import activate, archive, restore
 from mainspring.workspace.triggers import list_triggers
 from mainspring.workspace.versions import rollback, version_id
 from tests.kit.authoring import Desk
+from tests.kit.boards import Boards
 from tests.kit.house import Bench, document, step
 from tests.kit.members import member
 from tests.kit.neighbours import add_workspace
@@ -71,6 +72,11 @@ async def fires(bench: Bench, automation_id: UUID) -> str | None:
     return made.reason
 
 
+async def unread(bench: Bench) -> list[dict[str, Any]]:
+    async with bench.house.database.acquire() as connection:
+        return await notifications(connection, bench.house.workspace_id, unread=True)
+
+
 async def waiting(desk: Desk) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = (await desk.call("list_consents", {}))["consents"]
     return found
@@ -90,17 +96,15 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     bench: Bench,
 ) -> None:
     desk, house = Desk(bench), bench.house
-    async with house.database.transaction() as tx:
-        await house.vault.put(tx, bench.drawer, "stripe_key", "a value of eight")
     (made,) = await bring_in(bench, document(PAY, name="Pay", triggers=[cron("*/5 * * * *")]))
     one = made.saved.automation_id
     (asked,) = await waiting(desk)
 
     assert (asked["origin"], asked["name"], asked["agreed_version"]) == ("import", "Pay", None)
     assert says(asked) == [
-        "It may call http_fetch to api.stripe.com.",
+        "It may send requests to api.stripe.com.",
         "It uses the secret stripe_key at api.stripe.com.",
-        "It may spend 1 USD a day.",
+        "It may spend up to 1 USD a day, should a step cost anything.",
         "It starts every 5 minutes (288 times a day).",
     ]
     kept = await desk.kept(one)
@@ -120,15 +124,41 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     both = await refusal(desk, "answer_consent", **{**answer, "agree": False, "activate": True})
     assert isinstance(both, Invalid)
 
+    lacks = await refusal(desk, "answer_consent", **{**answer, "activate": True})
+    assert (lacks.code, lacks.detail[:47]) == (
+        "secrets_missing",
+        "It cannot be activated, so nothing was answered",
+    )
+    assert [told["status"] for told in await waiting(desk)] == ["waiting"]
+    assert len(await unread(bench)) == 1
+    async with house.database.transaction() as tx:
+        await house.vault.put(tx, bench.drawer, "stripe_key", "a value of eight")
     done = await desk.call("answer_consent", {**answer, "activate": True})
     assert (done["consent"]["status"], done["state"]) == ("agreed", "active")
     assert await waiting(desk) == []
+    assert await unread(bench) == []
     assert (await desk.kept(one))["paused_reason"] is None
     assert await fires(bench, one) is None
     again = await desk.call("answer_consent", answer)
     assert (again["consent"]["status"], again["state"]) == ("agreed", "active")
     late = await refusal(desk, "answer_consent", **{**answer, "agree": False})
     assert late.code == "consent_answered"
+    await _check_boards_have_names(desk)
+
+
+async def _check_boards_have_names(desk: Desk) -> None:
+    """And one message about several is read once the last of them is answered."""
+    bench = desk.bench
+    board = await Boards(bench.house).create("Uptime")
+    change = {"type": "board_change", "config": {"board_id": board}}
+    await bring_in(bench, document(NOTE, name="A", triggers=[change]), document(NOTE, name="B"))
+    asked = await waiting(desk)
+    (one,) = (each for each in asked if each["name"] == "A")
+    assert f'It starts when the board "Uptime" ({board}) changes.' in says(one)
+    for left, each in ((1, asked[0]), (0, asked[1])):
+        given = {"consent_id": each["consent_id"], "digest": each["digest"], "agree": False}
+        await desk.call("answer_consent", given)
+        assert len(await unread(bench)) == left
 
 
 async def _check_nothing_starts(desk: Desk, one: UUID, asked: dict[str, Any]) -> None:
@@ -244,12 +274,12 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
         },
     )  # fmt: skip
     assert (more["state"], "state" in more["columns_changed"]) == ("paused", True)
-    assert says(more["consent"]) == ["It may now call http_fetch to b.example."]
+    assert says(more["consent"]) == ["It may now send requests to b.example."]
     assert await fires(bench, UUID(one)) == "paused"
     # A second change is added to the first question; one change taken back leaves the other.
     dear = await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 5})
     assert says(dear["consent"]) == [
-        "It may now call http_fetch to b.example.",
+        "It may now send requests to b.example.",
         "It may now spend 5 USD a day instead of 2.",
         "It may now spend 5 USD in one run instead of 2.",
     ]

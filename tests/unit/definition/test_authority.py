@@ -11,6 +11,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import Authority, additions, authority_of
 
 LIMITS: Final = Limits()
+DAILY: Final = "It may spend up to 1 USD a day, should a step cost anything."
 BOARD: Final = "01900000-0000-7000-8000-00000000000b"
 
 
@@ -81,6 +82,29 @@ SIGNED: Final = on("webhook", signature={"secret": "hook_key"})
 # Narrow, wide, and what is said on the way from the one to the other. The way back says nothing.
 WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
     # Grants.
+    (
+        may(),
+        may(
+            Grant("automation_kv.get"), Grant("automation_kv.set"),
+            Grant("automation_recent_failures"), Grant("get_board", {"board_id": BOARD}),
+            Grant("append_board_rows", {"board_id": ["a", "b"]}), Grant("update_board_rows"),
+            Grant("inbox.post_notification"), Grant("create_page"), Grant("gmail.send"),
+            Grant("http_fetch", {"hosts": ["a.example"], "method": "GET"}),
+            Grant("automation_kv.delete", {"key": "k"}), cost_cap_daily_usd=2,
+        ),
+        [
+            "It may now send requests to a.example (GET).",
+            "It may now call gmail.send.",
+            "It may now add rows to the boards a, b.",
+            "It may now change rows of any board.",
+            "It may now leave messages in the inbox.",
+            "It may now write new pages.",
+            "It may now spend 2 USD a day instead of 1.",
+            f"It may now read the board {BOARD}.",
+            "It may now call automation_kv.delete with key k.",
+            "It may now keep a small memory of its own.",
+        ],
+    ),
     (may(), may(call()), ["It may now call board.append."]),
     (may(call()), may(call(), Grant("x.send")), ["It may now call x.send."]),
     (may(call(board_id="a")), may(call()), ["It may now call board.append."]),
@@ -107,28 +131,28 @@ WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
         ["It may now call board.append with to among p0, p1, p2, p3, p4 and 2 more."],
     ),
     # Hosts, each by itself.
-    (may(), may(hosts("api.example.com")), ["It may now call http_fetch to api.example.com."]),
+    (may(), may(hosts("api.example.com")), ["It may now send requests to api.example.com."]),
     (
         may(hosts("a.example")),
         may(hosts("a.example", "b.example")),
-        ["It may now call http_fetch to b.example."],
+        ["It may now send requests to b.example."],
     ),
     (
         may(hosts("a.example")),
         may(hosts("a.example", "b.example", "c.example")),
-        ["It may now call http_fetch to b.example.", "It may now call http_fetch to c.example."],
+        ["It may now send requests to b.example.", "It may now send requests to c.example."],
     ),
     (
         may(hosts("a.example:8443")),
         may(hosts("a.example")),
-        ["It may now call http_fetch to a.example."],
+        ["It may now send requests to a.example."],
     ),
     (
         may(hosts("a.example")),
         may(hosts("a.example", "sub.a.example")),
-        ["It may now call http_fetch to sub.a.example."],
+        ["It may now send requests to sub.a.example."],
     ),
-    (may(), may(hosts()), ["It may now call http_fetch at no host yet."]),
+    (may(), may(hosts()), ["It may now send requests at no host yet."]),
     (
         may(),
         may(Grant("gmail.search", {"label": "x"}, lent=True)),
@@ -457,7 +481,7 @@ WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
             triggers=(cron("*/5 * * * *"),), write_policy="auto_confirm_safe", model="m",
         ),
         [
-            "It may now call http_fetch to api.stripe.com.",
+            "It may now send requests to api.stripe.com.",
             "It now uses the secret stripe_key at api.stripe.com.",
             "It may now spend 5 USD a day instead of 1.",
             "It now starts every 5 minutes (288 times a day) instead of once a day.",
@@ -550,14 +574,14 @@ def test_what_reaches_elsewhere_is_named_in_both_directions(
 def test_where_nothing_was_agreed_to_all_of_it_is_said() -> None:
     whole = may(hosts("a.example"), triggers=(cron("0 9 * * *"),), plan=(fetch(STRIPE),))
     assert says(None, whole) == [
-        "It may call http_fetch to a.example.",
+        "It may send requests to a.example.",
         "It uses the secret stripe_key at api.stripe.com.",
-        "It may spend 1 USD a day.",
+        DAILY,
         "It starts once a day.",
     ]
-    assert says(None, may()) == ["It may spend 1 USD a day."]
+    assert says(None, may()) == [DAILY]
     assert says(None, may(max_llm_tokens=300_000)) == [
-        "It may spend 1 USD a day.",
+        DAILY,
         "It may use 300,000 tokens in one run.",
     ]
 

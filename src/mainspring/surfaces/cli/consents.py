@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid
+from mainspring.contracts.errors import Invalid, Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.asking import Ask, Terminal, at_terminal
 from mainspring.surfaces.cli.columns import columns, short_id
@@ -75,9 +75,10 @@ async def answer_consent(
             "consent_id": found["consent_id"],
             "digest": digest or found["digest"],
             "agree": agree,
-            "activate": activate,
         }
         answered = await call(rooms, "answer_consent", given)
+        if agree and activate and answered["state"] == "paused":
+            answered = await _activated(rooms, given)
     if screen.for_programs:
         screen.answer(answered)
         return exits.DONE
@@ -87,6 +88,19 @@ async def answer_consent(
     elif not agree and found["agreed_version"] is not None:
         screen.say(f"  {hint('rollback', found['name'], str(found['agreed_version']))}")
     return exits.DONE
+
+
+async def _activated(rooms: Rooms, given: Mapping[str, Any]) -> dict[str, Any]:
+    """By itself, once the answer is kept: what is agreed to stays so when this does not work."""
+    try:
+        return await call(rooms, "answer_consent", {**given, "activate": True})
+    except Problem as reason:
+        raise type(reason)(
+            f"It is agreed to, and it is not active yet. {reason.detail}",
+            code=reason.code,
+            findings=reason.findings,
+            suggestion=reason.suggestion,
+        ) from reason
 
 
 async def _asked(screen: Screen, found: Mapping[str, Any], ask: Ask | None) -> bool:

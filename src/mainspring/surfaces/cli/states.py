@@ -19,6 +19,7 @@ from mainspring.surfaces.pricing import price_of
 from mainspring.triggers.changing import change
 from mainspring.workspace import states
 from mainspring.workspace.automations import State, read_grants
+from mainspring.workspace.consents import check_agreed
 from mainspring.workspace.judging_here import doubts_here, words_for
 from mainspring.workspace.overview import read_automation
 from mainspring.workspace.watched_boards import missing_boards, watched_boards
@@ -55,6 +56,9 @@ async def change_state_in(rooms: Rooms, screen: Screen, act: str, text: str) -> 
     found = await find_automation(rooms, text, archived_first=act == "restore")
     async with local(rooms).acquire() as connection:
         before = await read_automation(connection, rooms.workspace_id, found["id"])
+        if act == "activate" and before["state"] == "paused":
+            # Refused at once, and no price is told of what does not start.
+            await check_agreed(connection, rooms.workspace_id, found["id"], before["version"])
     words = await words_for(rooms.registry, rooms.workspace_id, before["definition"])
     # What it will cost is said before it is set going, and not when it is too late.
     priced = await price_of(rooms, local(rooms), before) if act == "activate" else None

@@ -309,6 +309,11 @@ async def test_rows_are_told_before_and_after_and_what_people_did_to_theirs_stay
         '{"company":"other","stage":"won"}', '{"company":"same"}', '{"company":"new"}',
     ]  # fmt: skip
 
+    await _judged_before(here, files)
+
+
+async def _judged_before(here: Place, files: dict[str, str]) -> None:
+    """What is wrong or left out is told, and changes nothing."""
     # A row that does not fit is told before anything is tried.
     files["boards/b/rows/default.jsonl"] += '{"company":"x","stage":"lost"}\n'
     with pytest.raises(Invalid) as refusal:

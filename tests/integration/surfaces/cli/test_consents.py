@@ -15,11 +15,13 @@ from mainspring.surfaces.cli.desk import Desk
 from mainspring.surfaces.cli.finding import find_automation
 from mainspring.surfaces.cli.moving import bring_in
 from mainspring.surfaces.cli.screen import Screen
+from mainspring.surfaces.cli.secrets import Whose, set_secret
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.rooms import Rooms
 from tests.kit.house import document, step
 
 DAILY = {"type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
+KEY = "{{ secrets.counter_key }}"
 ANSWER = step("answer", "transform_data", {"output": {"n": 42}})
 
 
@@ -33,7 +35,8 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
     people, file = Screen(), tmp_path / "one.json"
     await show_consents(desk, people, 20)
     assert "Nothing waits" in capsys.readouterr().out
-    file.write_text(json.dumps(document(ANSWER, name="Counter", triggers=[DAILY])))
+    keyed = step("get", "http_fetch", {"url": "https://a.example/", "headers": {"X-Key": KEY}})
+    file.write_text(json.dumps(document(ANSWER, keyed, name="Counter", triggers=[DAILY])))
     await bring_in(desk, people, str(file), "refuse")
     shown = capsys.readouterr().out
     assert "mainspring consents agree" in shown
@@ -43,6 +46,9 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
     with pytest.raises(Clash) as refused:
         await change_state(desk, screen, "activate", "Counter")
     assert refused.value.code == "consent_needed"
+    with pytest.raises(Clash):
+        await change_state(desk, people, "activate", "Counter")
+    assert "cost" not in capsys.readouterr().out
 
     await show_consents(desk, people, 20)
     listed = capsys.readouterr().out
@@ -70,10 +76,14 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
 
     assert await answer_consent(desk, people, "Counter", agree=True, ask=no) == exits.DONE
     assert "stays paused" in capsys.readouterr().out
-    await answer_consent(desk, people, "Counter", agree=True, activate=True, ask=yes)
-    said = capsys.readouterr().out
-    assert "- It starts once a day." in said
-    assert "its triggers start it" in said
+    with pytest.raises(Clash) as lacks:
+        await answer_consent(desk, people, "Counter", agree=True, activate=True, ask=yes)
+    assert (lacks.value.code, lacks.value.detail[:15]) == ("secrets_missing", "It is agreed to")
+    assert "nothing was" not in lacks.value.detail
+    assert "- It starts once a day." in capsys.readouterr().out
+    await set_secret(desk, people, Whose(), "counter_key", "", "a value of eight")
+    await change_state(desk, people, "activate", "Counter")
+    assert "is active" in capsys.readouterr().out
     assert (await find_automation(rooms, "Counter"))["state"] == "active"
 
     await _check_changing_ones_mind(desk, screen, made["consent"], capsys)

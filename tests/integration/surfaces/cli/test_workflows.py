@@ -37,7 +37,7 @@ async def test_a_workflow_from_a_terminal(command: Command) -> None:
     )  # fmt: skip
     late = await command("workflows", "create", "Late", "--deadline", "Beta=2026-02-30")
     assert late[0] != 0
-    assert "/deadlines/0/date" in late[1]
+    assert "--deadline Beta=2026-02-30" in late[1]
     assert made["status"] == "draft"
     assert "1 automation activated" in (
         await command("workflows", "status", "Launch", "active")

@@ -38,8 +38,9 @@ NEEDS = {
 _AROUND = """
     const textOf = (one) => typeof one === "string" ? one : one.held.map(textOf).join(" ");
     const places = [
-      "sign-out", "content", "shelf", "search", "words", "kind", "category", "recipes", "no-recipes",
-      "installs", "installed-part", "uninstalled", "uninstalled-part", "one", "notice", "told",
+      "sign-out", "content", "shelf", "search", "words", "kind", "category", "recipes",
+      "no-recipes", "installs", "installed-part", "uninstalled", "uninstalled-part", "one",
+      "notice", "told",
     ];
     for (const id of places) page(id);
     byId("words").value = ""; byId("kind").value = ""; byId("category").value = "";
@@ -87,9 +88,12 @@ def test_recipes_installs_and_what_was_taken_away_are_listed(tmp_path: Path) -> 
 def test_a_recipe_shows_what_it_may_do_before_it_is_installed(tmp_path: Path) -> None:
     one = _shown(tmp_path, "/codex/uptime-board")["one"]
     for words in (
-        SCRIPT, "It may call http_fetch to <host>.", "It starts once a day.", "a_key", "<board id>", "To get in.", "uptime-board", "installed with it",
+        SCRIPT, "It may call http_fetch to <host>.", "It starts once a day.", "a_key", "<board id>",
+        "To get in.", "uptime-board", "installed with it",
         "The host", "Install",
     ):  # fmt: skip
         assert words in one, words
+    # The marks of a preview are not shown, and nothing in it is more than text.
+    assert not any(mark in one for mark in ("**", "*now*", "---", "`1`"))
     assert "does not install" in _shown(tmp_path, "/codex/uptime-board", role="viewer")["one"]
     assert "nothing at" in _shown(tmp_path, "/codex/no-such")["notice"]

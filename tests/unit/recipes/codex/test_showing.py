@@ -12,9 +12,9 @@ STARTERS = read_starters().known
 def test_the_sentences_name_settings_and_dependencies_and_tell_how_often() -> None:
     said = sentences(STARTERS["uptime-check"].packages[0], Limits())
     for one in (
-        "It may call http_fetch to <host> with method GET.",
-        "It may call append_board_rows with board_id <board id>.",
-        "It may spend 1 USD a day.",
+        "It may send requests to <host> (GET).",
+        "It may add rows to the board <board id>.",
+        "It may spend up to 1 USD a day, should a step cost anything.",
         "It starts every 5 minutes (288 times a day).",
     ):
         assert one in said, one
