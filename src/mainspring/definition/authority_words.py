@@ -17,7 +17,7 @@ _LONGEST: Final = 120
 _MOST_MEMBERS: Final = 5
 _USUAL_PORTS: Final = (":443", ":80")
 _BOARD: Final = "board_id"
-_PAGE: Final = "page_id"
+_PAGE: Final = "slug"
 # What is called most often, in words: what is done, and the bound that names the thing it is
 # done to, with the word for one of them. Each has words of its own, so that none hides another.
 _DEEDS: Final[Mapping[str, tuple[str, str, str]]] = {
@@ -94,13 +94,8 @@ def secret_words(use: SecretUse, now: str) -> str:
 def _deed(grant: Grant) -> tuple[str, frozenset[str]]:
     """What is done, and the bounds that are told with it."""
     name, hosts = grant.capability, grant.params.get("hosts")
-    if name in _PLAIN:
-        return _PLAIN[name], frozenset()
-    if name in _DEEDS:
-        does, key, thing = _DEEDS[name]
-        return f"{does} {_which(thing, grant.params.get(key))}", frozenset({key})
     if not isinstance(hosts, list):
-        return f"call {shown(name)}", frozenset()
+        return _deed_here(grant)
     if name != _FETCH:
         return f"call {shown(name)} {_to(hosts)}", frozenset({"hosts"})
     method = grant.params.get("method")
@@ -108,6 +103,16 @@ def _deed(grant: Grant) -> tuple[str, frozenset[str]]:
         return f"send requests {_to(hosts)}", frozenset({"hosts"})
     ways = [_value(one) for one in (method if isinstance(method, list) else [method])]
     return f"send requests {_to(hosts)} ({_listed(ways)})", frozenset({"hosts", "method"})
+
+
+def _deed_here(grant: Grant) -> tuple[str, frozenset[str]]:
+    name = grant.capability
+    if name in _PLAIN:
+        return _PLAIN[name], frozenset()
+    if name not in _DEEDS:
+        return f"call {shown(name)}", frozenset()
+    does, key, thing = _DEEDS[name]
+    return f"{does} {_which(thing, grant.params.get(key))}", frozenset({key})
 
 
 def _which(thing: str, bound: Any) -> str:

@@ -82,29 +82,6 @@ SIGNED: Final = on("webhook", signature={"secret": "hook_key"})
 # Narrow, wide, and what is said on the way from the one to the other. The way back says nothing.
 WIDER: Final[list[tuple[Authority, Authority, list[str]]]] = [
     # Grants.
-    (
-        may(),
-        may(
-            Grant("automation_kv.get"), Grant("automation_kv.set"),
-            Grant("automation_recent_failures"), Grant("get_board", {"board_id": BOARD}),
-            Grant("append_board_rows", {"board_id": ["a", "b"]}), Grant("update_board_rows"),
-            Grant("inbox.post_notification"), Grant("create_page"), Grant("gmail.send"),
-            Grant("http_fetch", {"hosts": ["a.example"], "method": "GET"}),
-            Grant("automation_kv.delete", {"key": "k"}), cost_cap_daily_usd=2,
-        ),
-        [
-            "It may now send requests to a.example (GET).",
-            "It may now call gmail.send.",
-            "It may now add rows to the boards a, b.",
-            "It may now change rows of any board.",
-            "It may now leave messages in the inbox.",
-            "It may now write new pages.",
-            "It may now spend 2 USD a day instead of 1.",
-            f"It may now read the board {BOARD}.",
-            "It may now call automation_kv.delete with key k.",
-            "It may now keep a small memory of its own.",
-        ],
-    ),
     (may(), may(call()), ["It may now call board.append."]),
     (may(call()), may(call(), Grant("x.send")), ["It may now call x.send."]),
     (may(call(board_id="a")), may(call()), ["It may now call board.append."]),
