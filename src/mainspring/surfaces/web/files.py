@@ -25,8 +25,8 @@ _SCRIPTS: Final = (
     "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
     "runs", "agent", "inbox", "asking", "rules", "integrations", "reading", "clients", "delivering",
     "editing", "new", "proposing", "changing", "proposal", "questions", "review", "showing",
-    "activating", "rehearsal", "codex", "recipe", "preview", "editor", "fields", "palette", "schema",
-    "pointers",
+    "activating", "rehearsal", "codex", "recipe", "preview", "editor", "fields", "palette",
+    "schema", "pointers",
 )  # fmt: skip
 
 FILES: Final = (
