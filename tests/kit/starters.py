@@ -19,14 +19,12 @@ from typing import Any, Final
 from uuid import UUID
 
 from mainspring.contracts.ids import new_id
-from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.recipes.codex.starters import read_starters
 from mainspring.runs.arrivals import Request
 from mainspring.settings import Settings
-from mainspring.store.database import Database
 from mainspring.triggers.scheduler import Scheduler
-from mainspring.wiring import House, build_house, prepare
+from mainspring.wiring import House
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.sealing import connection_drawer
 from mainspring.workspace.states import activate
@@ -44,6 +42,7 @@ from tests.kit.doubles.google import TOKEN as GOOGLE_TOKEN
 from tests.kit.events import match_all
 from tests.kit.house import Bench
 from tests.kit.provider import FakeModels
+from tests.kit.toolshop import opened
 
 ACCOUNTS: Final = {"gmail": GOOGLE_TOKEN, "calendar": GOOGLE_TOKEN, "github": GITHUB_TOKEN}
 _DUE = "SELECT min(next_due_at) FROM triggers WHERE automation_id = $1 AND next_due_at IS NOT NULL"
@@ -226,26 +225,6 @@ async def _connect(house: House) -> None:
 
 
 @asynccontextmanager
-async def _open_house(settings: Settings, models: Readers) -> AsyncIterator[House]:
-    """The whole product, which asks these models."""
-    database = await Database.open(settings)
-    house = build_house(settings, Limits(), None, database, models=models)
-    try:
-        await prepare(house)
-        yield house
-    finally:
-        if house.workshop is not None:
-            await house.workshop.aclose()
-        await house.gate.aclose()
-        await house.waker.aclose()
-        await house.outside.aclose()
-        await house.providers.aclose()
-        await house.egress.aclose()
-        await house.blobs.aclose()
-        await database.close()
-
-
-@asynccontextmanager
 async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
     """The whole product over a database of its own, with a worker in it, until the block ends."""
     async with AsyncExitStack() as stack:
@@ -265,7 +244,7 @@ async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
             },
         )  # fmt: skip
         models = Readers()
-        house = await stack.enter_async_context(_open_house(settings, models))
+        house = await stack.enter_async_context(opened(settings, models))
         bench = Bench(house, Outside())
         await _connect(house)
         await stack.enter_async_context(bench.worker())

@@ -13,6 +13,7 @@ import httpx2
 
 from mainspring.contracts.context import Actor
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.model import Models
 from mainspring.contracts.roles import Role
 from mainspring.gate.direct import Visitor
 from mainspring.settings import Settings
@@ -127,10 +128,10 @@ def settings_for(home: Path, url: str, *servers: McpDouble) -> Settings:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[House]:
-    """The whole product as a process opens it."""
+async def opened(settings: Settings, models: Models | None = None) -> AsyncIterator[House]:
+    """The whole product as a process opens it; other models may be asked instead of its own."""
     database = await Database.open(settings)
-    house = build_house(settings, Limits(), None, database)
+    house = build_house(settings, Limits(), None, database, models=models)
     try:
         await prepare(house)
         yield house

@@ -21,24 +21,13 @@ from mainspring.workspace.key_rotation import rotate
 from mainspring.workspace.secret_use import check_secrets_there
 from tests.kit.boards import Boards
 from tests.kit.codex import Codex, recipe
+from tests.kit.declared import PRINTED
 from tests.kit.house import Bench
 from tests.kit.own_house import own_house
 from tests.kit.scripted import ScriptedDouble, http_answer, serving
 
 KEY = "b54bcf4d-1bca-4e8e-9a24-22ff2c3d462c"
-MAPPING: dict[str, Any] = {
-    "iterate": "$.data[*]",
-    "page_type": "crypto_coin_snapshot",
-    "source_ref_prefix": "cmc:",
-    "source_ref": "{{symbol}}@{{last_updated}}",
-    "title": "{{name}} ({{symbol}}) — ${{quote.USD.price}}",
-    "frontmatter": {
-        "symbol": "{{symbol}}",
-        "price_usd": "{{quote.USD.price}}",
-        "market_cap_usd": "{{quote.USD.market_cap}}",
-        "last_updated": "{{last_updated}}",
-    },
-}
+MAPPING: dict[str, Any] = PRINTED["mapping"]
 
 
 @dataclass(slots=True)
@@ -70,24 +59,9 @@ def coin(symbol: str, at: str = "t1", **more: Any) -> dict[str, Any]:
 
 def printed(url: str, **more: Any) -> dict[str, Any]:
     """The documented object, led to a double."""
-    return {
-        "slug": "coinmarketcap-top10",
-        "name": "CoinMarketCap Top 10",
-        "description": "Hourly snapshot of the top 10 cryptocurrencies.",
-        "publisher": "<your-user-id>",
-        "auth": {"type": "api_key", "header": "X-CMC_PRO_API_KEY", "secret_name": "CMC_API_KEY"},
-        "trigger": {"kind": "cron", "cron": "0 * * * *"},
-        "endpoints": [
-            {
-                "op": "snapshot",
-                "method": "GET",
-                "url": f"{url}/v1/cryptocurrency/listings/latest?limit=10",
-                "headers": {"X-CMC_PRO_API_KEY": "{{publisher.CMC_API_KEY}}"},
-                **more,
-            }
-        ],
-        "mapping": copy.deepcopy(MAPPING),
-    }
+    made = copy.deepcopy(PRINTED)
+    made["endpoints"][0] |= {"url": f"{url}/v1/cryptocurrency/listings/latest?limit=10", **more}
+    return made
 
 
 def plain(url: str, **more: Any) -> dict[str, Any]:

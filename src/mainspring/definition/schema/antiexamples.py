@@ -7,9 +7,9 @@ validator always does.
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Final
+
+from mainspring.definition.schema.anti_example import ABSENT, AntiExample, changed
 
 _GOOD: Final[dict[str, Any]] = {
     "schema_version": "1.1",
@@ -59,36 +59,9 @@ _GRANTS: Final[list[dict[str, Any]]] = [
     {"capability": "inbox.post_notification"},
 ]
 
-_ABSENT: Final = object()
-
-
-@dataclass(frozen=True, slots=True)
-class AntiExample:
-    """A definition that is refused, why, and the finding that says so."""
-
-    reason: str
-    document: Any
-    pointer: str
-    code: str
-    # Whether the published schema alone refuses it.
-    schema: bool
-
 
 def _changed(place: str, value: Any) -> dict[str, Any]:
-    """The good definition with one value set, or taken away."""
-    made = deepcopy(_GOOD)
-    *path, last = place.strip("/").split("/")
-    target: Any = made
-    for part in path:
-        target = target[int(part)] if isinstance(target, list) else target[part]
-    key: Any = int(last) if isinstance(target, list) else last
-    if value is _ABSENT:
-        del target[key]
-    elif isinstance(target, list) and key == len(target):
-        target.append(value)
-    else:
-        target[key] = value
-    return made
+    return changed(_GOOD, place, value)
 
 
 def _shape(reason: str, place: str, value: Any, code: str, pointer: str = "") -> AntiExample:
@@ -105,20 +78,20 @@ def _step(step_id: str, action: str, **config: Any) -> dict[str, Any]:
 
 _ENVELOPE: Final = (
     AntiExample("a definition is an object", [], "", "type", schema=True),
-    _shape("the version is missing", "/schema_version", _ABSENT, "required"),
+    _shape("the version is missing", "/schema_version", ABSENT, "required"),
     _shape("a version nobody has made", "/schema_version", "7.0", "unknown_version"),
     _shape("a version is text", "/schema_version", 1.1, "unknown_version"),
     _shape("a name has at least one character", "/name", "", "min_length"),
     _shape("a name has at most 200 characters", "/name", "x" * 201, "max_length"),
-    _shape("the goal is missing", "/goal", _ABSENT, "required"),
+    _shape("the goal is missing", "/goal", ABSENT, "required"),
     _shape("a misspelt key is not ignored", "/metdata", {}, "additional_properties"),
     _shape("a key that only the store may set", "/workspace_id", "x", "additional_properties"),
     _shape("a plan does something", "/plan", [], "min_items"),
     _shape("a plan is a list", "/plan", {"read": {}}, "type"),
     _shape("a step is an object", "/plan/0", "http_fetch", "type"),
-    _shape("a step has an id", "/plan/0/step_id", _ABSENT, "required"),
+    _shape("a step has an id", "/plan/0/step_id", ABSENT, "required"),
     _shape("step ids are written in small letters", "/plan/3/step_id", "Tell", "pattern"),
-    _shape("a step names an action", "/plan/0/action", _ABSENT, "required"),
+    _shape("a step names an action", "/plan/0/action", ABSENT, "required"),
     _shape("a condition is text", "/plan/3/when", True, "type"),
     _shape("a number is not written as text", "/execution/timeout_seconds", "600", "type"),
     _shape("true is not a number", "/execution/max_retries", True, "type"),
@@ -149,7 +122,7 @@ _MEANING: Final = (
            "reserved_name"),
     _sense("two triggers with one id", "/triggers/1/id", "daily", "duplicate_trigger_id"),
     _sense("an action nobody knows", "/plan/0/action", "http_fetsch", "unknown_action"),
-    _sense("a config without what it needs", "/plan/3/config/title", _ABSENT, "required"),
+    _sense("a config without what it needs", "/plan/3/config/title", ABSENT, "required"),
     _sense("a config with a key too many", "/plan/3/config/colour", "red",
            "additional_properties"),
     _sense("a config with a value of the wrong type", "/plan/0/config/timeout_seconds", "soon",
@@ -207,7 +180,7 @@ _MEANING: Final = (
     _sense("a cron of six fields", "/triggers/0/config/cron", "0 0 9 * * *", "cron_fields"),
     _sense("a day that does not exist", "/triggers/0/config/cron", "0 0 30 2 *", "cron_never"),
     _sense("a zone that does not exist", "/triggers/0/config/timezone", "Mars/Base", "format"),
-    _sense("a schedule without a zone", "/triggers/0/config/timezone", _ABSENT, "required"),
+    _sense("a schedule without a zone", "/triggers/0/config/timezone", ABSENT, "required"),
     _sense("a path that cannot be read", "/triggers/1/config/input_mapping/topic", "topic",
            "path_syntax"),
     _sense("a mapping to no input", "/triggers/1/config/input_mapping/topik", "$.topic",
@@ -216,7 +189,7 @@ _MEANING: Final = (
            "/triggers/0/inputs/limit"),
     _sense("an operator that does not exist", "/triggers/2/config/filters",
            {"name": {"like": "x"}}, "filter_operator", "/triggers/2/config/filters/name/like"),
-    _sense("a trigger on its own runs", "/triggers/2/config/filters", _ABSENT,
+    _sense("a trigger on its own runs", "/triggers/2/config/filters", ABSENT,
            "self_subscription"),
     _sense("a filter that lets its own runs pass", "/triggers/2/config/filters",
            {"automation_name": "Digest"}, "self_subscription"),

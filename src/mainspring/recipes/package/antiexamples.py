@@ -7,8 +7,9 @@ Each one is a good recipe with one thing changed, so that the finding is about t
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Final
+
+from mainspring.definition.schema.anti_example import ABSENT, AntiExample, changed
 
 _GOOD: Final[dict[str, Any]] = {
     "format": "mainspring.recipe",
@@ -78,19 +79,6 @@ _GOOD: Final[dict[str, Any]] = {
 _SOME_ID: Final = "01900000-0000-7000-8000-00000000000b"
 _PLAN: Final = "/template/definition/plan"
 _GRANTS: Final = "/template/definition/grants"
-_ABSENT: Final = object()
-
-
-@dataclass(frozen=True, slots=True)
-class AntiExample:
-    """A recipe that is refused, why, and the finding that says so."""
-
-    reason: str
-    document: Any
-    pointer: str
-    code: str
-    # Whether the published schema alone refuses it.
-    schema: bool
 
 
 def good_recipe() -> dict[str, Any]:
@@ -99,20 +87,7 @@ def good_recipe() -> dict[str, Any]:
 
 
 def _changed(place: str, value: Any, made: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The good recipe with one value set, or taken away."""
-    made = good_recipe() if made is None else made
-    *path, last = place.strip("/").split("/")
-    target: Any = made
-    for part in path:
-        target = target[int(part)] if isinstance(target, list) else target[part]
-    key: Any = int(last) if isinstance(target, list) else last
-    if value is _ABSENT:
-        del target[key]
-    elif isinstance(target, list) and key == len(target):
-        target.append(value)
-    else:
-        target[key] = value
-    return made
+    return changed(_GOOD if made is None else made, place, value)
 
 
 def _shape(reason: str, place: str, value: Any, code: str, pointer: str = "") -> AntiExample:
@@ -136,7 +111,7 @@ def _of_kind(
 
 _ENVELOPE: Final = (
     AntiExample("a recipe is an object", [], "", "type", schema=True),
-    _shape("the format is named", "/format", _ABSENT, "required"),
+    _shape("the format is named", "/format", ABSENT, "required"),
     _shape("another format", "/format", "other.recipe", "const"),
     _shape("a version nobody has made", "/format_version", 2, "newer_format"),
     _shape("a slug is kebab-case", "/slug", "Site Note", "pattern"),
@@ -151,17 +126,17 @@ _ENVELOPE: Final = (
     _shape("it says what it does", "/description", "", "min_length"),
     _shape("an image comes over https", "/preview_image_url", "http://a.example/x", "pattern"),
     _shape("an image is no script", "/preview_image_url", "javascript:alert(1)", "pattern"),
-    _shape("a dependency has a slug", "/dependencies/0/slug", _ABSENT, "required"),
+    _shape("a dependency has a slug", "/dependencies/0/slug", ABSENT, "required"),
     _shape("a dependency's key is known", "/dependencies/0/version", "1.0.0",
            "additional_properties"),
-    _shape("a secret is asked for with a reason", "/requires/secrets/0/reason", _ABSENT,
+    _shape("a secret is asked for with a reason", "/requires/secrets/0/reason", ABSENT,
            "required"),
     _shape("a secret is never brought along", "/requires/secrets/0/value", "s3cret",
            "additional_properties"),
-    _shape("a grant names a capability", "/grants/0/capability", _ABSENT, "required"),
+    _shape("a grant names a capability", "/grants/0/capability", ABSENT, "required"),
     _shape("a setting has one of three types", "/settings/0/type", "list", "enum"),
-    _shape("an example says what happens", "/examples/0/says", _ABSENT, "required"),
-    _shape("there is a template", "/template", _ABSENT, "required"),
+    _shape("an example says what happens", "/examples/0/says", ABSENT, "required"),
+    _shape("there is a template", "/template", ABSENT, "required"),
     _shape("a definition or a script", "/template/script",
            {"source": "await main();", "triggers": []}, "one_of", "/template"),
     _shape("a digest is written one way", "/digest", "md5:abc", "pattern"),

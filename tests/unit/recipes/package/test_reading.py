@@ -10,8 +10,9 @@ import pytest
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.schema.anti_example import AntiExample
 from mainspring.recipes.package import judge_package, read_package, recipe_schema
-from mainspring.recipes.package.antiexamples import ANTI_EXAMPLES, AntiExample, good_recipe
+from mainspring.recipes.package.antiexamples import ANTI_EXAMPLES, good_recipe
 from mainspring.recipes.package.examples import EXAMPLES, Example
 from mainspring.vocabulary import build_registry
 
