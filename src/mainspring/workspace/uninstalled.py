@@ -1,8 +1,8 @@
-"""Whether the codex has taken an automation away, so that nobody undoes half of that.
+"""Whether the codex has taken something away, so that nobody undoes half of that.
 
 What was uninstalled comes back with its board and everything else that went with it, and then
-stands among the installs again. Restoring the automation alone would do none of this. Once the
-time for recovering is over, restoring by hand is what is left.
+stands among the installs again. Restoring an automation or a board alone would do none of this.
+Once the time for recovering is over, restoring by hand is what is left.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 
 _UNINSTALLED = """
     SELECT name FROM recipe_installs
-    WHERE workspace_id = $1 AND entity_id = $2 AND entity_kind = 'automation'
+    WHERE workspace_id = $1 AND entity_id = $2
         AND uninstalled_at > now() - interval '7 days'
 """
 
 
-async def is_uninstalled(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> bool:
+async def is_uninstalled(tx: Transaction, workspace_id: UUID, entity_id: UUID) -> bool:
     """Whether it was uninstalled and can still be recovered."""
-    return await tx.fetchrow(_UNINSTALLED, workspace_id, automation_id) is not None
+    return await tx.fetchrow(_UNINSTALLED, workspace_id, entity_id) is not None
 
 
-async def check_not_uninstalled(tx: Transaction, workspace_id: UUID, automation_id: UUID) -> None:
+async def check_not_uninstalled(
+    tx: Transaction, workspace_id: UUID, entity_id: UUID, what: str = "automation"
+) -> None:
     """Refuses to bring back by itself what was uninstalled."""
-    if await is_uninstalled(tx, workspace_id, automation_id):
+    if await is_uninstalled(tx, workspace_id, entity_id):
         raise Clash(
-            "This automation was uninstalled, and restoring it would undo only half of that.",
+            f"This {what} was uninstalled, and restoring it would undo only half of that.",
             code="uninstalled",
             suggestion="Recover it with recover_recipe, or with "
-            f"`mainspring codex recover {automation_id}`.",
+            f"`mainspring codex recover {entity_id}`.",
         )

@@ -176,6 +176,8 @@ async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: B
     assert [one["name"] for one in gone["uninstalled"]] == ["Sites"]
     assert {one["name"] for one in gone["still_needed_by"]} == {"Checker", "Checker (2)"}
     await boards.create("Sites")
+    half = await _refused(codex, "update_board", board_id=sites["id"], archived=False)
+    assert (half.code, "recover_recipe" in str(half.suggestion)) == ("uninstalled", True)
     listed = (await codex.call("list_uninstalled"))["uninstalled"]
     assert [(one["id"], one["source_recipe_slug"]) for one in listed] == [(sites["id"], "sites")]
     back = await codex.call("recover_recipe", entity_id=sites["id"])

@@ -61,7 +61,7 @@ class BoardKind:
         self._limits = limits
         self._shape = compile_schema(_SHAPE, limits)
         self._create = create_handler(limits)
-        self._update = update_handler(limits)
+        self._update = update_handler(limits, recovering=True)
         self._append = append_handler(limits)
         self._put: Mapping[str, CapabilityHandler] = {
             part: set_part_handler(part, limits) for part in (*_PARTS, "dashboard")

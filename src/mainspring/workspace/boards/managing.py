@@ -21,6 +21,7 @@ from mainspring.workspace.boards.finding import (
 )
 from mainspring.workspace.boards.membership import check_may_write
 from mainspring.workspace.boards.parts import only_whole, revert_part
+from mainspring.workspace.uninstalled import check_not_uninstalled
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
@@ -95,11 +96,15 @@ def list_handler() -> CapabilityHandler:
     return listed
 
 
-def update_handler(limits: Limits) -> CapabilityHandler:
+def update_handler(limits: Limits, *, recovering: bool = False) -> CapabilityHandler:
+    """Changes a board; the codex alone brings back what it has taken away."""
+
     async def update(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any] | Unchanged:
         if arguments.get("archived") is False:
             board = await find_board(ctx, arguments, hold=True)
             await check_may_write(ctx, board.id)
+            if board.archived_at is not None and not recovering:
+                await check_not_uninstalled(ctx.tx, ctx.actor.workspace_id, board.id, "board")
         else:
             board = await open_board(ctx, arguments, hold=True)
         changed = await _change(ctx, board, arguments)
