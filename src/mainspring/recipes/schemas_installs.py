@@ -77,6 +77,12 @@ CHECK_ANSWERS: Final = asked(
             ["recipe", "yours", "new_dependencies", "orphaned_datasets"],
         ),
         "asks_for": _ASKS,
+        "definition": {
+            "description": "What an automation would be: give it to rehearse_automation as its "
+            "candidate's definition. Null where there is no newer version, or where it needs "
+            "something first: another recipe, or the value of a setting.",
+            "type": ["object", "null"],
+        },
         "bundle": {
             "description": "The bundle that it is upgraded with; null when it stands alone.",
             "type": ["object", "null"],

@@ -41,6 +41,8 @@ class Outlook:
     conflicts: Sequence[Change] = ()
     orphaned: Sequence[str] = ()
     asks_for: Sequence[Mapping[str, str]] = ()
+    # Of an automation: what it would be, so that it can be rehearsed before it is.
+    definition: Content | None = None
 
     @property
     def newer(self) -> bool:
@@ -73,6 +75,7 @@ class Outlook:
                 "orphaned_datasets": list(self.orphaned),
             },
             "asks_for": list(self.asks_for),
+            "definition": self.definition if self.newer else None,
         }
 
 
@@ -108,7 +111,14 @@ async def foresee(
         conflicts=_theirs(install, current.content, new),
         orphaned=orphans(install, new),
         asks_for=await _asks(desk, ctx, install, recipe, content),
+        definition=content.get("definition") if _is_whole(install, recipe, plan) else None,
     )  # fmt: skip
+
+
+def _is_whole(install: Install, recipe: Recipe, plan: Plan) -> bool:
+    """Whether all that it would be tied to is there, and every setting has a value."""
+    kept: Content = install.overrides.get("settings", {})
+    return not any(plan.fresh) and not settings_of(recipe.package, kept, "/settings")[1]
 
 
 async def _asks(

@@ -127,8 +127,8 @@ async def check_upgrade(desk: Desk, screen: Screen, text: str) -> int:
         screen.say(f"  {hint('codex', 'upgrade', one['name'], *force)}")
         if one["kind"] == "automation":
             screen.say(
-                "Once it is upgraded, what it would have done before can be rehearsed:",
-                f"  {hint('rehearse', one['name'])}",
+                "What it would have done with what came in before:",
+                f"  {hint('rehearse', one['name'], '--upgrade')}",
             )
     return exits.DONE
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.errors import Invalid
+from mainspring.contracts.errors import Clash, Invalid
 from mainspring.runs.watch import nobody
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, moment
@@ -23,6 +23,8 @@ from mainspring.surfaces.cli.proposals import call, find_proposal
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from rich.text import Text
 
     from mainspring.contracts.limits import Limits
@@ -42,6 +44,8 @@ class Wanted:
     definition: str | None = None
     version: int | None = None
     proposal: str | None = None
+    # The newest version of the recipe that it was installed from.
+    upgrade: bool = False
     last: int | None = None
     samples: tuple[str, ...] = ()
     live_reads: bool | None = None
@@ -94,10 +98,10 @@ def _of_file(file: str | None) -> Iterator[None]:
 
 
 def _check_one(wanted: Wanted) -> None:
-    named = [wanted.definition, wanted.version, wanted.proposal]
+    named = [wanted.definition, wanted.version, wanted.proposal, wanted.upgrade or None]
     if sum(one is not None for one in named) > 1:
         raise Invalid(
-            "One thing is rehearsed at a time: --definition, --version or --proposal.",
+            "One thing is rehearsed at a time: --definition, --version, --proposal or --upgrade.",
             code="usage",
         )
     if wanted.samples and wanted.last is not None:
@@ -126,6 +130,8 @@ async def _given(
     elif wanted.proposal is not None:
         proposal = await find_proposal(rooms, wanted.proposal)
         given["candidate"] = {"proposal_id": proposal["proposal_id"]}
+    elif wanted.upgrade:
+        given["candidate"] = {"definition": await _upgraded(rooms, automation["id"])}
     if wanted.last is not None:
         given["last"] = wanted.last
     if samples:
@@ -133,6 +139,24 @@ async def _given(
     if wanted.live_reads is not None:
         given["live_reads"] = wanted.live_reads
     return given
+
+
+async def _upgraded(rooms: Rooms, automation_id: UUID) -> Any:
+    """What the newest version of its recipe would make of an automation."""
+    asked = {"entity_id": str(automation_id), "entity_kind": "automation"}
+    found = await call(rooms, "check_recipe_upgrade", asked)
+    if not found["has_upgrade"]:
+        raise Clash(
+            f"It is version {found['installed']}, and there is no newer one.", code="no_upgrade"
+        )
+    if found["definition"] is None:
+        raise Clash(
+            "The newer version needs something first, another recipe or a setting, so there is "
+            "nothing to rehearse with.",
+            code="not_whole",
+            suggestion="`codex check` tells what; once it is upgraded it can be rehearsed.",
+        )
+    return found["definition"]
 
 
 @asynccontextmanager

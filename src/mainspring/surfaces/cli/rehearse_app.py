@@ -30,6 +30,9 @@ def _rehearse(
         str | None,
         typer.Option(metavar="ID", help="Try this proposal: its id, or `last` for the newest."),
     ] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Try the newest version of its recipe.")
+    ] = False,
     last: Annotated[
         int | None,
         typer.Option(min=1, max=20, metavar="N", help="Over so many of its last firings; else 5."),
@@ -58,6 +61,6 @@ def _rehearse(
 
     desk, screen = at_desk(ctx, for_programs)
     wanted = Wanted(
-        automation, definition, version, proposal, last, tuple(sample or ()), live_reads
+        automation, definition, version, proposal, upgrade, last, tuple(sample or ()), live_reads
     )
     return finish(rehearse(desk, screen, wanted))

@@ -4,6 +4,7 @@ import { arrive, ask, byId, isAtLeast, onPress } from "./page.js";
 import { el, link, tell } from "./parts.js";
 import { away, moment } from "./words.js";
 import { showRecipe } from "./recipe.js";
+import { rehearseInto } from "./rehearsal.js";
 
 let who;
 
@@ -83,8 +84,17 @@ function upgrading(one, place) {
       const waits = (made.asks_for || []).length > 0;
       tell(`${made.name} is version ${made.upgraded_to_version} now${waits ? ", and waits for your consent" : ""}.`);
     });
-    place.replaceChildren(...said(check), go);
+    place.replaceChildren(...said(check), el("div", { class: "deeds" }, go, rehearsing(one, check)), el("div"));
   });
+  return button;
+}
+
+// What the newer version would have done with what came in before, before it is in force.
+function rehearsing(one, { definition }) {
+  if (!definition) return "";
+  const button = el("button", { type: "button", class: "second" }, "Rehearse on the last 5 firings");
+  const into = () => button.parentElement.nextElementSibling;
+  onPress(button, () => rehearseInto(into(), one.id, { candidate: { definition } }));
   return button;
 }
 

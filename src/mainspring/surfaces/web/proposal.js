@@ -6,7 +6,7 @@ import { arrive, ask, byId, isAtLeast, onPress, say, sentence } from "./page.js"
 import { el, link, tell } from "./parts.js";
 import { isObject, partsOf } from "./pointers.js";
 import { Questions } from "./questions.js";
-import { rehearsalParts } from "./rehearsal.js";
+import { rehearseInto } from "./rehearsal.js";
 import { count, fillHead, fillReview, part } from "./showing.js";
 
 const ID = location.pathname.split("/")[2];
@@ -188,17 +188,9 @@ async function save() {
   }
 }
 
-const LOOK_AGAIN_MS = 500;
-
 async function rehearse() {
   const { automation_id: id, ...rest } = proposal.rehearsal.arguments;
-  let found = await ask("POST", `/automations/${id}/rehearsals`, { ...rest, wait_seconds: 10 });
-  while (!found.done) {
-    byId("rehearsal").replaceChildren(...rehearsalParts(found));
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-    found = await ask("GET", `/rehearsals/${found.rehearsal_id}`);
-  }
-  byId("rehearsal").replaceChildren(...rehearsalParts(found));
+  await rehearseInto(byId("rehearsal"), id, rest);
 }
 
 async function loadAnew() {

@@ -1,5 +1,6 @@
 // A rehearsal: what would have gone otherwise, firing by firing.
 
+import { ask } from "./page.js";
 import { badge, el } from "./parts.js";
 import { moment, visible } from "./words.js";
 
@@ -41,4 +42,17 @@ export function rehearsalParts(found) {
     el("ul", { class: "list" }, ...found.firings.map(firing)),
     el("p", { class: "soft" }, `The rehearsal itself cost $${found.spent_usd}.`),
   ];
+}
+
+const LOOK_AGAIN_MS = 500;
+
+// Rehearses, and shows what there is so far until all of it is there.
+export async function rehearseInto(place, id, given) {
+  let found = await ask("POST", `/automations/${id}/rehearsals`, { ...given, wait_seconds: 10 });
+  while (!found.done) {
+    place.replaceChildren(...rehearsalParts(found));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    found = await ask("GET", `/rehearsals/${found.rehearsal_id}`);
+  }
+  place.replaceChildren(...rehearsalParts(found));
 }

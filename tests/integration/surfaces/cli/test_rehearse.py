@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mainspring.contracts.errors import Invalid
+from mainspring.contracts.errors import Invalid, Problem
 from mainspring.runs.arrivals import Request
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.desk import Desk
@@ -41,6 +41,9 @@ async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
         await rehearse(desk, people, Wanted("mails", str(file), 1))
     with pytest.raises(Invalid, match="not both"):
         await rehearse(desk, people, Wanted("mails", last=2, samples=(str(sample),)))
+    with pytest.raises(Problem) as unknown:
+        await rehearse(desk, people, Wanted("mails", upgrade=True))
+    assert unknown.value.code == "no_install"
     capsys.readouterr()
     assert await rehearse(desk, programs, Wanted("mails", samples=(str(sample),))) == exits.DONE
     told = json.loads(capsys.readouterr().out)
