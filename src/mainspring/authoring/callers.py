@@ -22,6 +22,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.roles import Permission, role_too_small
 from mainspring.definition.grants import missing
 from mainspring.definition.script.grants import KV
+from mainspring.gate.memory import day_cap_in_force
 from mainspring.workspace.automations import read_grants
 from mainspring.workspace.secret_use import check_not_widened
 
@@ -46,14 +47,6 @@ _AUTHORED = """
     JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
     WHERE a.workspace_id = $1 AND d.document #>> '{metadata,authored_by_automation}' = $2
         AND a.id <> $3 AND (a.state <> 'archived' OR a.updated_at > now() - interval '1 day')
-"""
-_CAP = """
-    SELECT (d.document #>> '{execution,cost_cap_daily_usd}')::numeric AS usd
-    FROM automations a
-    JOIN automation_versions v ON v.workspace_id = a.workspace_id
-        AND v.automation_id = a.id AND v.version = a.version
-    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
-    WHERE a.workspace_id = $1 AND a.id = $2
 """
 AUTHORED_BY: Final = "authored_by_automation"
 _DAILY: Final = "cost_cap_daily_usd"
@@ -119,8 +112,7 @@ class Author:
             return
         if before is not None and (before.get("metadata") or {}).get(AUTHORED_BY) != purse:
             raise _wider([_raised(_DAILY)])
-        found = await tx.fetchrow(_CAP, space, UUID(purse))
-        most = Decimal(0) if found is None else found["usd"]
+        most = await day_cap_in_force(tx, space, UUID(purse))
         [row] = await tx.fetch(_AUTHORED, space, purse, automation_id)
         if cap + row["usd"] > most:
             detail = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from mainspring.surfaces.cli.desk import finish
 from mainspring.surfaces.cli.options import Json, at_desk, make_group
+from mainspring.surfaces.cli.recipes_app import Kind
 
 _PANEL = "Automations"
 
@@ -19,16 +19,6 @@ Installed = Annotated[
     str,
     typer.Argument(metavar="INSTALL", help="A name, an id or its beginning; installs tells them."),
 ]
-
-
-class Kind(StrEnum):
-    """What a recipe makes."""
-
-    BOARD = "board"
-    AUTOMATION = "automation"
-    WORKFLOW = "workflow"
-    INTEGRATION = "integration"
-    BUNDLE = "bundle"
 
 
 def add_to(app: typer.Typer) -> None:
