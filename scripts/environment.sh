@@ -77,7 +77,8 @@ install() {
     if [ "$1" = dev ]; then target="$root[dev]"; else target=$root; fi
     rm -f "$venv/made-for-run" "$venv/made-for-dev"
     # Each module is compiled when it is first imported; most of what is installed never is.
-    PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/python" -m pip install --quiet --no-input --no-compile \
+    # The page is built afterwards, with the deno that is installed here.
+    PIP_DISABLE_PIP_VERSION_CHECK=1 MAINSPRING_BUILD_PAGE=no "$venv/bin/python" -m pip install --quiet --no-input --no-compile \
         -c "$root/constraints.txt" -e "$target" >"$log" 2>&1 || explain_pip
     fingerprint >"$venv/made-for-run"
     [ "$1" = run ] || fingerprint >"$venv/made-for-dev"
@@ -91,12 +92,29 @@ explain_pip() {
     fail "pip could not install what Mainspring needs (all that pip said is in $log)."
 }
 
+# The web page, built anew when its sources have changed. Without it everything but the page works.
+prepare_page() {
+    if [ "$place" = "$root" ]; then
+        set -- "$root/src/mainspring/surfaces/web/built"
+    else
+        set -- "$place/page"
+        export MAINSPRING_PAGE="$1"
+    fi
+    "$venv/bin/python" "$root/scripts/build_page.py" --into "$1" ||
+        echo "Mainspring works without its page; run this command again to build it." >&2
+}
+
 prepare_environment() {
     find_place
     find_home
     venv=$place/.venv
     log=$place/.venv.log
-    is_fresh "$1" && return
+    if ! is_fresh "$1"; then prepare_packages "$1"; fi
+    prepare_page
+}
+
+# prepare_packages MODE: the Python environment, made once.
+prepare_packages() {
     # Two commands at once take turns, and the second finds the work done.
     if command -v flock >/dev/null 2>&1; then
         exec 9>"$place/.venv.lock"

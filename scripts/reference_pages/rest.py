@@ -41,6 +41,7 @@ _TAGS = {
     "session": "Sign in and out, who you are, and what you change about yourself.",
     "members": "Who is in the workspace and as what, and who was asked in.",
     "tokens": "Access tokens for programs.",
+    "clients": "MCP clients that connect by themselves, and what a person lets them do.",
     "workspaces": "The workspaces you are in.",
     "administration": "People and workspaces, for whoever looks after the installation.",
     "schemas": "What definitions are written in.",

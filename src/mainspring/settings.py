@@ -79,6 +79,9 @@ class Settings:
         "How many proxies of yours add to X-Forwarded-For before the server; "
         "none: the address that connects is the caller's.",
     )
+    page: Path | None = _setting(
+        None, "The folder of the built web page; default: the one inside of the package."
+    )
     workers: int = _setting(1, "Worker processes that `up` starts.")
     smtp_url: str | None = _setting(
         None, "The mail server, as smtp://user:password@host:587 or smtps://host; none: no mail."
@@ -275,7 +278,7 @@ def _read(entry: Field[Any], text: str) -> Any:
     if entry.name in _TEXTS:
         return text or None
     match entry.name:
-        case "home" | "master_key_file":
+        case "home" | "master_key_file" | "page":
             return Path(text).expanduser().absolute()
         case "egress_allow":
             return frozenset(_words(text.lower()))

@@ -21,6 +21,8 @@ WHOLE = {
     "rest/routes/integrations.py": "looks the session up of whoever comes back from signing in",
     "rest/routes/artifacts.py": "finds the workspace of a signed link, and looks tokens up",
     "mcp/mount.py": "looks tokens up",
+    "rest/oauth.py": "registers clients, and finds whose code or token one brings",
+    "rest/routes/clients.py": "a client's request is in no workspace until it is answered",
     "cli/visiting.py": "looks tokens up, and puts the wall up for whose token it is",
     # A person and their memberships belong to no one workspace.
     "rest/routes/account.py": "a person's own row",

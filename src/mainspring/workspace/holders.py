@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HOLDER = """
     SELECT t.hash, t.workspace_id, t.id, t.member_id, t.role, t.capabilities,
         m.role AS member_role, t.expires_at, u.administrator,
-        t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute' AS stale
+        t.client_id, t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute' AS stale
     FROM access_tokens t
     JOIN users u ON u.id = t.member_id AND u.disabled_at IS NULL
     JOIN members m ON m.workspace_id = t.workspace_id AND m.user_id = t.member_id
@@ -46,6 +46,8 @@ class Holder:
     expires_at: datetime | None
     # Whether its last use was written down some time ago.
     stale: bool
+    # The client that was given it; such a token works at the MCP server alone.
+    client_id: UUID | None
 
 
 async def find_holder(tx: Transaction, digest: bytes) -> Holder | None:
@@ -65,7 +67,7 @@ def _holder(row: Any) -> Holder:
         None if limited is None else frozenset(limited),
         # Whoever looks after everything may hand out a token that does not.
         row["administrator"] and role is Role.OWNER,
-        row["expires_at"], row["stale"],
+        row["expires_at"], row["stale"], row["client_id"],
     )  # fmt: skip
 
 

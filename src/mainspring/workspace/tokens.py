@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 _COLUMNS = """
     workspace_id, id, member_id, name, hint, role, capabilities, created_at, expires_at,
-    last_used_at, revoked_at
+    last_used_at, revoked_at, client_id
 """
 _ADD = f"""
     INSERT INTO access_tokens (workspace_id, id, member_id, name, hash, hint, role, capabilities,
-        expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO NOTHING RETURNING {_COLUMNS}
+        expires_at, client_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    ON CONFLICT (hash) DO NOTHING RETURNING {_COLUMNS}
 """
 # The hash alone says whose token it is, so this looks into every workspace.
 _FIND = f"SELECT {_COLUMNS} FROM access_tokens WHERE hash = $1"
@@ -62,6 +63,21 @@ _REVOKE = f"""
     UPDATE access_tokens SET revoked_at = coalesce(revoked_at, now())
     WHERE workspace_id = $1 AND id = $2 AND ($3::uuid IS NULL OR member_id = $3)
     RETURNING {_COLUMNS}
+"""
+# What a client holds goes on under another text; one that was ended does not.
+_RENEW = """
+    UPDATE access_tokens SET hash = $3, hint = $4, expires_at = $5
+    WHERE workspace_id = $1 AND id = $2 AND client_id IS NOT NULL AND revoked_at IS NULL
+    RETURNING id
+"""
+_REVOKE_OF_CLIENT = """
+    UPDATE access_tokens SET revoked_at = now()
+    WHERE workspace_id = $1 AND member_id = $2 AND client_id = $3 AND revoked_at IS NULL
+"""
+_NARROW = """
+    UPDATE access_tokens SET role = $4
+    WHERE workspace_id = $1 AND member_id = $2 AND client_id = $3 AND revoked_at IS NULL
+        AND role <> ALL ($5::text[])
 """
 _REVOKED = """
     SELECT id FROM access_tokens
@@ -92,6 +108,8 @@ class StoredToken:
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
+    # The client that was given it when a member agreed; None: somebody made it by hand.
+    client_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +142,42 @@ async def make_token(
     member_id: UUID,
     name: str,
     bounds: Bounds | None = None,
+    *,
+    client_id: UUID | None = None,
 ) -> tuple[StoredToken, str]:
     """A new token, and its text, which cannot be had again."""
     if not 0 < len(name) <= _LONGEST_NAME:
         detail = f"The name of a token has 1 to {_LONGEST_NAME} characters."
         raise Invalid(detail, findings=[Finding("/name", detail, "length")])
-    plain = "msk_" + secrets.token_urlsafe(32)
-    return _stored(await _add(tx, workspace_id, member_id, name, plain, bounds)), plain
+    plain = _new_text()
+    row = await _add(tx, workspace_id, member_id, name, plain, bounds, client_id)
+    return _stored(row), plain
+
+
+async def renew_token(
+    tx: Transaction, workspace_id: UUID, token_id: UUID, expires_at: datetime
+) -> str | None:
+    """Another text and another end for a client's token; None for one that was ended."""
+    plain = _new_text()
+    row = await tx.fetchrow(
+        _RENEW, workspace_id, token_id, token_hash(plain), plain[-4:], expires_at
+    )
+    return None if row is None else plain
+
+
+async def revoke_tokens_of_client(
+    tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID
+) -> None:
+    """Ends every token that a client holds of a member."""
+    await tx.execute(_REVOKE_OF_CLIENT, workspace_id, member_id, client_id)
+
+
+async def narrow_tokens_of_client(
+    tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID, role: Role
+) -> None:
+    """Leaves a client no more than a role with any token that it holds of a member."""
+    within = [one.value for one in Role if one.rank <= role.rank]
+    await tx.execute(_NARROW, workspace_id, member_id, client_id, role.value, within)
 
 
 async def find_token(tx: Transaction, digest: bytes) -> StoredToken | None:
@@ -221,13 +268,18 @@ async def _add(
     name: str,
     plain: str,
     bounds: Bounds | None = None,
+    client_id: UUID | None = None,
 ) -> Any:
     bounds = bounds or Bounds()
     named = None if bounds.capabilities is None else list(bounds.capabilities)
     return await tx.fetchrow(
         _ADD, workspace_id, new_id(), member_id, name, token_hash(plain), plain[-4:],
-        bounds.role.value, named, bounds.expires_at,
+        bounds.role.value, named, bounds.expires_at, client_id,
     )  # fmt: skip
+
+
+def _new_text() -> str:
+    return "msk_" + secrets.token_urlsafe(32)
 
 
 def _stored(row: Any) -> StoredToken:

@@ -15,15 +15,17 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Invalid, Problem
+from mainspring.contracts.errors import Invalid, Problem, Unauthenticated
 from mainspring.surfaces.mcp.addresses import PATH, check_address
 from mainspring.surfaces.rest.door import Caller, caller_of
+from mainspring.surfaces.rest.own_name import RESOURCE_PATH, own_name
 from mainspring.surfaces.rest.problems import problem_answer
 from mainspring.workspace.holders import Holders
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from mainspring.settings import Settings
     from mainspring.surfaces.rooms import Rooms
 
 __all__ = ["PATH", "Answering", "McpMount"]
@@ -61,9 +63,13 @@ class McpMount:
         check_address(request.scope, self._rooms.settings.public_url)
         # A token in the header is all that counts here: a browser sends cookies by itself.
         shown = [pair for pair in request.headers.raw if pair[0] == b"authorization"]
-        caller = await caller_of(
-            self._rooms.database, Headers(raw=shown), runs=True, holders=self._holders
-        )
+        try:
+            caller = await caller_of(
+                self._rooms.database, Headers(raw=shown), runs=True, clients=True,
+                holders=self._holders,
+            )  # fmt: skip
+        except Unauthenticated as problem:
+            return _who_are_you(problem, request, self._rooms.settings, shown=bool(shown))
         exchange = self._exchange or await self._load()
         return await exchange.answer(caller, request)
 
@@ -72,6 +78,16 @@ class McpMount:
             if self._exchange is None:
                 self._exchange = await asyncio.to_thread(_load, self._rooms)
         return self._exchange
+
+
+def _who_are_you(
+    problem: Problem, request: Request, settings: Settings, *, shown: bool
+) -> Response:
+    """A refusal that also says where a client can ask for a token (RFC 9728)."""
+    made = problem_answer(problem, request.scope)
+    where = f'Bearer resource_metadata="{own_name(request, settings)}{RESOURCE_PATH}{PATH}"'
+    made.headers["WWW-Authenticate"] = f'{where}, error="invalid_token"' if shown else where
+    return made
 
 
 def _load(rooms: Rooms) -> Answering:

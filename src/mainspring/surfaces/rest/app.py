@@ -25,6 +25,7 @@ from mainspring.surfaces.rest.browser import Browsers
 from mainspring.surfaces.rest.door import Door
 from mainspring.surfaces.rest.ground import PREFIX, router
 from mainspring.surfaces.rest.marks import is_marked, is_public, public
+from mainspring.surfaces.rest.oauth import oauth
 from mainspring.surfaces.rest.openapi import describe
 from mainspring.surfaces.rest.pages import pages
 from mainspring.surfaces.rest.problems import handle_problems
@@ -38,6 +39,7 @@ from mainspring.surfaces.rest.routes import (
     boards,
     capabilities,
     carrying,
+    clients,
     codex,
     connections,
     consents,
@@ -67,13 +69,14 @@ from mainspring.surfaces.rest.routes import pages as page_routes
 from mainspring.surfaces.rest.sdks import sdks
 from mainspring.surfaces.rest.shell import Shell
 from mainspring.surfaces.rooms import Rooms
+from mainspring.surfaces.web.files import BUILT
 
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
     webhooks, automations, forecasts, versions, triggers, runs, streams, events, artifacts, inbox,
     questions, boards, page_routes, audit, usage, capabilities, connections, integrations, codex,
     workflows, secrets, session, account, members, tokens, workspaces, carrying, administration,
-    asked_models, proposals, consents, rehearsals, schemas, health,
+    asked_models, proposals, consents, rehearsals, clients, schemas, health,
 )  # fmt: skip
 
 Closing = Callable[[], Awaitable[None]]
@@ -109,8 +112,9 @@ def build_api(
     for made in (*routers, _description(app)):
         _check(made)
         app.router.routes.extend(made.routes)
-    app.router.routes.extend(pages().routes)
+    app.router.routes.extend(pages(rooms.settings.page or BUILT).routes)
     app.router.routes.extend(sdks(rooms).routes)
+    app.router.routes.extend(oauth(rooms).routes)
     handle_problems(app)
     app.add_middleware(
         Door,

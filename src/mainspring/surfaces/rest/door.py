@@ -175,6 +175,14 @@ def unknown_caller() -> Unauthenticated:
     )
 
 
+def _elsewhere() -> Denied:
+    return Denied(
+        "This token was given to a client of the MCP server, and works there alone.",
+        code="token_for_mcp",
+        suggestion=f"Use it at {_MCP}, or make a token for programs.",
+    )
+
+
 async def reader_of(database: Database, browsers: Browsers, headers: Headers) -> Caller:
     """Who asks to read on a route that is public: by a token, or by a browser's session."""
     plain = None if "authorization" in headers else browsers.shown(headers)
@@ -182,9 +190,10 @@ async def reader_of(database: Database, browsers: Browsers, headers: Headers) ->
 
 
 async def caller_of(
-    database: Database, headers: Headers, *, runs: bool = False, holders: Holders | None = None
-) -> Caller:
-    """Who shows the token in these headers; the token of a run only where one is taken.
+    database: Database, headers: Headers, *, runs: bool = False, clients: bool = False,
+    holders: Holders | None = None,
+) -> Caller:  # fmt: skip
+    """Who shows the token in these headers; that of a run or a client only where one is taken.
 
     With ``holders``, tokens that come at the same time are looked up together.
     """
@@ -197,6 +206,8 @@ async def caller_of(
     found = await (holders.find(digest) if holders else find_holder(database, digest))
     if found is None:
         raise unknown_caller()
+    if found.client_id is not None and not clients:
+        raise _elsewhere()
     actor = Actor(
         found.workspace_id, "client", found.member_id, found.token_id, found.role,
         found.administrator,

@@ -1,44 +1,79 @@
-"""The few pages there are: signing in, automations, the inbox and one's own account.
+"""The web page: one document at the address of every screen, and the files that it names.
 
-They are files that hold nothing of anybody. What they show they ask of the API, as the one
-who has signed in, and they may run no script and load nothing that is not one of them.
+It holds nothing of anybody. What it shows it asks of the API, as the one who has signed in. It
+runs no script and loads nothing that is not a file of ours; a style that a script of ours puts
+into the document carries a word that this very answer made up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import secrets
+from pathlib import Path
 from typing import Final
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from mainspring.contracts.errors import Missing
 from mainspring.surfaces.rest.door import admitted
 from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.web.files import FILES, File, read_file
+from mainspring.surfaces.web.files import NONCE, SCREENS, Page, read_page
 
-_HEADERS: Final = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "Cache-Control": "no-cache",
+_APART: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+# A file whose name holds its content's digest never changes.
+_FOREVER: Final = "public, max-age=31536000, immutable"
 
 
-def pages() -> APIRouter:
-    """One public route for each file, and no other: there is no folder to walk through."""
+def pages(folder: Path) -> APIRouter:
+    """The document at every screen's address, and one route for the files beside it."""
     made = APIRouter(dependencies=[Depends(admitted)])
-    for file in FILES:
-        made.get(file.path, include_in_schema=False, name=file.name)(public(_serve(file)))
+    page = read_page(folder)
+
+    async def show_screen() -> Response:
+        return _document(page)
+
+    async def read_asset(name: str, request: Request) -> Response:
+        return _file(page, name, request.headers.get("accept-encoding", ""))
+
+    for path in SCREENS:
+        made.get(path, include_in_schema=False, name="page")(public(show_screen))
+    made.get("/assets/{name}", include_in_schema=False, name="asset")(public(read_asset))
     return made
 
 
-def _serve(file: File) -> Callable[[], Awaitable[Response]]:
-    content = read_file(file)
+def policy(nonce: str) -> str:
+    """What the document may do: files of this server, and styles that carry this word."""
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
+        "connect-src 'self'; font-src 'self'; img-src 'self' data: blob:; frame-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
 
-    async def serve() -> Response:
-        return Response(content, media_type=file.media_type, headers=_HEADERS)
 
-    return serve
+def _document(page: Page) -> Response:
+    nonce = secrets.token_urlsafe(16)
+    headers = {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-cache", **_APART}
+    return Response(
+        page.document.replace(NONCE, nonce.encode()),
+        200 if page.built else 503,
+        headers,
+        "text/html; charset=utf-8",
+    )
+
+
+def _file(page: Page, name: str, encodings: str) -> Response:
+    asset = page.assets.get(name)
+    if asset is None:
+        raise Missing("There is no such file of the page.", code="no_asset")
+    headers = {
+        "Cache-Control": _FOREVER if asset.lasting else "no-cache",
+        "Vary": "Accept-Encoding",
+        **_APART,
+    }
+    if asset.squeezed is not None and "gzip" in encodings:
+        headers["Content-Encoding"] = "gzip"
+        return Response(asset.squeezed, 200, headers, asset.media_type)
+    return Response(asset.content, 200, headers, asset.media_type)

@@ -1,1 +1,1 @@
-"""The pages a browser is given: plain files, served by the REST surface."""
+"""The web page: what was built from ``web/`` in the checkout, and where it is served."""

@@ -1,53 +1,92 @@
-"""Which files there are, and where each is served."""
+"""The built page as it lies in its folder: one document, and the files that it names.
+
+The document is the same at every address of a screen; which screen it shows it reads from
+there. Every other file has its content's digest in its name, so a browser may keep it.
+"""
 
 from __future__ import annotations
 
+import mimetypes
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-_FOLDER: Final = Path(__file__).parent
+BUILT: Final = Path(__file__).parent / "built"
+# The document holds this word where each answer puts a new one.
+NONCE: Final = b"__NONCE__"
+# What may be asked for by a name that never changes.
+_KEPT_NAMES: Final = frozenset({"mark.svg"})
+_SQUEEZED: Final = ".gz"
+
+# The address of every screen. There is no folder to walk through: what is not listed here is
+# no page, and a path that is cut short or made up is answered by the door.
+SCREENS: Final = (
+    "/", "/sign-in", "/new", "/automations", "/runs", "/inbox", "/integrations", "/codex",
+    "/boards", "/pages", "/workflows", "/secrets", "/models", "/costs", "/audit", "/health",
+    "/connect", "/settings",
+    "/proposals/{proposal_id}", "/automations/{automation_id}", "/automations/{automation_id}/{tab}",
+    "/runs/{run_id}", "/integrations/{source}", "/codex/{slug}", "/boards/{board_id}",
+    "/pages/{slug:path}", "/workflows/{workflow_id}", "/settings/{tab}",
+    "/oauth/consent/{request_id}",
+)  # fmt: skip
+
+_UNBUILT: Final = b"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Mainspring</title></head>
+<body><h1>The page has not been built</h1>
+<p>The server works; its API is at <a href="/api/v1/openapi.json">/api/v1</a>. In a checkout,
+<code>python scripts/build_page.py</code> builds the page; then start the server again.</p>
+</body></html>
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """One file of this folder, and the address or addresses where it stands."""
+class Asset:
+    """One file that the document names, as it is and squeezed."""
 
-    path: str
-    name: str
     media_type: str
+    content: bytes
+    squeezed: bytes | None
+    # Another content has another name, so a browser need not ask for it again.
+    lasting: bool
 
 
-_PAGE: Final = "text/html; charset=utf-8"
-_STYLE: Final = "text/css; charset=utf-8"
-_SCRIPT: Final = "text/javascript; charset=utf-8"
-_SCRIPTS: Final = (
-    "page", "parts", "words", "home", "sign-in", "automations", "automation", "definition", "diff",
-    "runs", "agent", "inbox", "asking", "rules", "integrations", "reading", "clients", "delivering",
-    "editing", "new", "proposing", "changing", "proposal", "questions", "review", "showing",
-    "activating", "rehearsal", "codex", "recipe", "preview", "editor", "fields", "palette",
-    "schema", "pointers",
-)  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The whole page, read once."""
 
-FILES: Final = (
-    File("/", "home.html", _PAGE),
-    File("/sign-in", "sign-in.html", _PAGE),
-    File("/automations", "automations.html", _PAGE),
-    # The page of every automation is the same file; which one it shows stands in its address.
-    File("/automations/{automation_id:uuid}", "automation.html", _PAGE),
-    File("/inbox", "inbox.html", _PAGE),
-    # The page of every integration is the same file too.
-    File("/integrations", "integrations.html", _PAGE),
-    File("/integrations/{source}", "integrations.html", _PAGE),
-    File("/codex", "codex.html", _PAGE),
-    File("/codex/{slug}", "codex.html", _PAGE),
-    File("/new", "new.html", _PAGE),
-    File("/proposals/{proposal_id:uuid}", "proposal.html", _PAGE),
-    *(File(f"/assets/{name}.js", f"{name}.js", _SCRIPT) for name in _SCRIPTS),
-    *(File(f"/assets/{name}.css", f"{name}.css", _STYLE) for name in ("page", "proposal")),
-)
+    document: bytes
+    assets: Mapping[str, Asset]
+
+    @property
+    def built(self) -> bool:
+        return bool(self.assets)
 
 
-def read_file(file: File) -> bytes:
-    """What the file holds. It is read once, when the server is built."""
-    return (_FOLDER / file.name).read_bytes()
+@cache
+def read_page(folder: Path) -> Page:
+    """What was built into this folder; where nothing was, a page that says so."""
+    document = folder / "index.html"
+    if not document.is_file():
+        return Page(_UNBUILT, {})
+    found = {path.name: path for path in (folder / "assets").iterdir() if path.is_file()}
+    return Page(
+        document.read_bytes(),
+        {name: _asset(path, found) for name, path in found.items() if path.suffix != _SQUEEZED},
+    )
+
+
+def _asset(path: Path, beside: Mapping[str, Path]) -> Asset:
+    squeezed = beside.get(path.name + _SQUEEZED)
+    kind = "font/woff2" if path.suffix == ".woff2" else mimetypes.guess_type(path.name)[0]
+    return Asset(
+        _with_charset(kind or "application/octet-stream"),
+        path.read_bytes(),
+        squeezed.read_bytes() if squeezed else None,
+        path.name not in _KEPT_NAMES,
+    )
+
+
+def _with_charset(kind: str) -> str:
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind

@@ -89,6 +89,15 @@ PUBLIC = {
     # Whoever comes back from signing in elsewhere: it works once, for the member who left.
     ("GET", "/api/v1/connections/{connection_id}/sign-in/callback"),
     ("GET", "/api/v1/integrations/callback/{provider}"),
+    # A client that nobody has agreed to yet: it asks a person, and is given nothing without one.
+    ("GET", "/.well-known/oauth-authorization-server"),
+    ("GET", "/.well-known/oauth-authorization-server/mcp"),
+    ("GET", "/.well-known/oauth-protected-resource"),
+    ("GET", "/.well-known/oauth-protected-resource/mcp"),
+    ("POST", "/oauth/register"),
+    ("GET", "/oauth/authorize"),
+    ("POST", "/oauth/token"),
+    ("POST", "/oauth/revoke"),
     # What a script imports, which tells of no workspace.
     ("GET", "/sdks/automation-sdk-v1.ts"),
     ("GET", "/sdks/automation-sdk-v1.sha256"),

@@ -1,0 +1,145 @@
+"""Builds the web page from its sources, with Deno and without Node.
+
+    python scripts/build_page.py [--into FOLDER]
+
+It is built into the package, so that a wheel carries it; a checkout that cannot be written
+has it built elsewhere. What is built already from the same sources is left as it is. This
+module imports nothing but the standard library: it also runs while a wheel is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import gzip
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+BUILT: Final = ROOT / "src" / "mainspring" / "surfaces" / "web" / "built"
+# What the page is built from; tests stand beside the sources and do not count.
+_SOURCES: Final = ("src", "public", "index.html", "package.json", "deno.lock", "deno.json",
+                   "vite.config.ts")  # fmt: skip
+_STAMP: Final = "made-from"
+_SQUEEZED: Final = frozenset({".js", ".css", ".svg"})
+_QUIET: Final = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
+
+
+class CouldNotBuild(Exception):
+    """A sentence for whoever wanted the page."""
+
+
+def main(arguments: list[str]) -> int:
+    """Builds the page if it is stale; says in a sentence why it could not."""
+    reader = argparse.ArgumentParser(description="Builds the web page if it is stale.")
+    reader.add_argument("--into", type=Path, default=BUILT)
+    into = reader.parse_args(arguments).into
+    try:
+        if build(ROOT / "web", into):
+            print(f"The page was built into {into}", file=sys.stderr)
+    except CouldNotBuild as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    return 0
+
+
+def build(sources: Path, into: Path, deno: str | None = None) -> bool:
+    """Builds the page into a folder; False: it was there already."""
+    digest = digest_of(sources)
+    if _is_made(into, digest):
+        return False
+    with _turn(into):
+        # Two commands at once take turns, and the second finds the work done.
+        if _is_made(into, digest):
+            return False
+        _build(sources, into, digest, deno or find_deno())
+    return True
+
+
+def _build(sources: Path, into: Path, digest: str, deno: str) -> None:
+    workshop = sources if os.access(sources, os.W_OK) else _copied(sources, into)
+    install(workshop, deno)
+    # Built beside and then put in place: a server that starts meanwhile finds a whole page.
+    fresh = into.with_name(f"{into.name}.{os.getpid()}")
+    command = ("run", "--allow-all", "npm:vite", "build", "--emptyOutDir", "--logLevel", "warn")
+    _run([deno, *command, "--outDir", str(fresh)], workshop)
+    for path in _files(fresh):
+        if path.suffix in _SQUEEZED:
+            squeezed = gzip.compress(path.read_bytes(), compresslevel=9, mtime=0)
+            path.with_name(f"{path.name}.gz").write_bytes(squeezed)
+    (fresh / _STAMP).write_text(digest, encoding="utf-8")
+    shutil.rmtree(into, ignore_errors=True)
+    fresh.rename(into)
+
+
+def _is_made(into: Path, digest: str) -> bool:
+    stamp = into / _STAMP
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == digest
+
+
+@contextmanager
+def _turn(into: Path) -> Iterator[None]:
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with into.with_name(f"{into.name}.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def install(sources: Path, deno: str | None = None) -> None:
+    """The packages that the page is made of, exactly as the lock file names them."""
+    _run([deno or find_deno(), "install", "--frozen", "--quiet"], sources)
+
+
+def digest_of(sources: Path) -> str:
+    """One word for exactly these sources."""
+    made = hashlib.sha256()
+    for path in _files(*(sources / name for name in _SOURCES)):
+        if ".test." not in path.name:
+            made.update(f"{path.relative_to(sources).as_posix()}\0".encode())
+            made.update(hashlib.sha256(path.read_bytes()).digest())
+    return made.hexdigest()
+
+
+def find_deno() -> str:
+    """The deno of this environment: beside its Python, else on the PATH of a build."""
+    beside = Path(sys.executable).with_name("deno")
+    found = str(beside) if beside.is_file() else shutil.which("deno")
+    if found is None:
+        raise CouldNotBuild("Building the page needs deno, which pip installs: pip install deno")
+    return found
+
+
+def _files(*places: Path) -> Iterator[Path]:
+    for place in places:
+        found = sorted(place.rglob("*")) if place.is_dir() else [place]
+        yield from (path for path in found if path.is_file())
+
+
+def _copied(sources: Path, into: Path) -> Path:
+    """Where the checkout is somebody else's, the page is built in a folder of ours."""
+    workshop = into.with_name(f"{into.name}-sources")
+    shutil.copytree(
+        sources, workshop, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules")
+    )
+    return workshop
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(  # noqa: S603
+        command, cwd=folder, env={**os.environ, **_QUIET}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    if done.returncode:
+        told = (done.stderr.strip() or done.stdout.strip())[-2000:]
+        raise CouldNotBuild(f"The page could not be built ({' '.join(command[1:4])}):\n{told}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,226 @@
+"""The authorisation server (OAuth 2.1): how a client that knows nothing but an address connects.
+
+It finds out where to ask (RFC 8414, RFC 9728), registers (RFC 7591), sends a person here, and
+exchanges what it is brought for tokens (RFC 6749, with PKCE and S256 only). These addresses are
+open to everybody; nothing is given here that no person has agreed to. Errors have the form that
+the standards give them, since clients of others read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from mainspring.contracts.errors import Problem
+from mainspring.definition.json_text import read_json
+from mainspring.store.buckets import Bucket, pour
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import check_content_type, limits_of, read_bytes
+from mainspring.surfaces.rest.door import admitted
+from mainspring.surfaces.rest.marks import public
+from mainspring.surfaces.rest.oauth_forms import Form, read_form, read_query, showing
+from mainspring.surfaces.rest.own_name import ISSUER_PATH, RESOURCE_PATH, own_name, resources
+from mainspring.surfaces.rest.returning import page
+from mainspring.surfaces.rest.routes.session import caller_address
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.oauth.clients import (
+    GRANT_TYPES,
+    METHODS,
+    Client,
+    as_registered,
+    find_client,
+    is_authentic,
+    read_description,
+    register,
+)
+from mainspring.workspace.oauth.exchange import Given, Shown, exchange_code, give_up, renew
+from mainspring.workspace.oauth.redirects import is_registered, with_answer
+from mainspring.workspace.oauth.refusals import Refusal
+from mainspring.workspace.oauth.requests import check_resource, keep_request, read_asked
+from mainspring.workspace.oauth.scopes import ROLES
+from mainspring.workspace.people.signing_in import address_key
+
+# From one address: twenty registrations at once, and then one in a minute.
+REGISTRATIONS: Final = Bucket(20, 1 / 60)
+# A person is sent here again and again only by mistake.
+REQUESTS: Final = Bucket(120, 1)
+REGISTRATION_BYTES: Final = 16_384
+CONSENT_PATH: Final = "/oauth/consent"
+_MCP: Final = "/mcp"
+_FORM_BYTES: Final = 16_384
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def oauth(rooms: Rooms) -> APIRouter:
+    """Public routes, none of which knows who is signed in."""
+    made = APIRouter(dependencies=[Depends(admitted)], include_in_schema=False)
+    _add_metadata(made, rooms)
+    _add_registering(made, rooms)
+    _add_asking(made, rooms)
+    _add_tokens(made, rooms)
+    return made
+
+
+def _add_metadata(made: APIRouter, rooms: Rooms) -> None:
+    @public
+    async def read_issuer(request: Request) -> Answer:
+        name = own_name(request, rooms.settings)
+        return Answer(
+            {
+                "issuer": name,
+                "authorization_endpoint": f"{name}/oauth/authorize",
+                "token_endpoint": f"{name}/oauth/token",
+                "registration_endpoint": f"{name}/oauth/register",
+                "revocation_endpoint": f"{name}/oauth/revoke",
+                "scopes_supported": list(ROLES),
+                "response_types_supported": ["code"],
+                "response_modes_supported": ["query"],
+                "grant_types_supported": list(GRANT_TYPES),
+                "token_endpoint_auth_methods_supported": list(METHODS),
+                "revocation_endpoint_auth_methods_supported": list(METHODS),
+                "code_challenge_methods_supported": ["S256"],
+                "authorization_response_iss_parameter_supported": True,
+            }
+        )
+
+    @public
+    async def read_resource(request: Request) -> Answer:
+        name = own_name(request, rooms.settings)
+        return Answer(
+            {
+                "resource": f"{name}{_MCP}",
+                "resource_name": "Mainspring",
+                "authorization_servers": [name],
+                "scopes_supported": list(ROLES),
+                "bearer_methods_supported": ["header"],
+            }
+        )
+
+    # Some clients look where the path of the resource is repeated, some where it is not.
+    for path in (ISSUER_PATH, ISSUER_PATH + _MCP):
+        made.get(path)(read_issuer)
+    for path in (RESOURCE_PATH, RESOURCE_PATH + _MCP):
+        made.get(path)(read_resource)
+
+
+def _add_registering(made: APIRouter, rooms: Rooms) -> None:
+    @made.post("/oauth/register")
+    @public
+    async def register_client(request: Request) -> Response:
+        async def answer() -> Response:
+            check_content_type(request)
+            raw = await read_bytes(request, REGISTRATION_BYTES)
+            described = read_description(read_json(raw, limits_of(request)))
+            await _count(rooms, request, "register", REGISTRATIONS)
+            async with rooms.database.transaction() as tx:
+                client, secret = await register(tx, described)
+            return Answer(as_registered(client, secret), status_code=201)
+
+        return await _in_their_words(answer, "invalid_client_metadata")
+
+
+def _add_asking(made: APIRouter, rooms: Rooms) -> None:
+    @made.get("/oauth/authorize")
+    @public
+    async def authorize(request: Request) -> Response:
+        given, twice = read_query(request)
+        client = await find_client(rooms.database, given.get("client_id"))
+        if client is None:
+            return _told(
+                "No client is known by the name in this link.",
+                "Remove the connection from the program that sent you here, and add it again.",
+            )
+        uri = given.get("redirect_uri") or ""
+        if not is_registered(uri, client.redirect_uris):
+            return _told(
+                "The address to which you would be sent back is not one that this client named.",
+                "Do not go on. Begin again in the program that you want to connect.",
+            )
+        issuer = own_name(request, rooms.settings)
+        try:
+            if twice:
+                raise Refusal("invalid_request", "A parameter is there twice, or is too long.")
+            asked = read_asked(given, resources(request, rooms.settings))
+            await _count(rooms, request, "authorize", REQUESTS)
+        except Refusal as refusal:
+            more = {"state": given.get("state"), "iss": issuer}
+            return RedirectResponse(with_answer(uri, {**refusal.as_dict(), **more}), 303)
+        async with rooms.database.transaction() as tx:
+            plain = await keep_request(tx, client.id, uri, asked, issuer)
+        return RedirectResponse(f"{CONSENT_PATH}/{plain}", 303)
+
+
+def _add_tokens(made: APIRouter, rooms: Rooms) -> None:
+    @made.post("/oauth/token")
+    @public
+    async def give_token(request: Request) -> Response:
+        async def answer() -> Response:
+            form, client = await _from_client(rooms, request)
+            check_resource(form.get("resource"), resources(request, rooms.settings))
+            given = await _exchanged(rooms, client, form)
+            if isinstance(given, Refusal):
+                raise Refusal(given.error, given.description)
+            return Answer(given.as_dict(), headers={"Pragma": "no-cache"})
+
+        return await _in_their_words(answer)
+
+    @made.post("/oauth/revoke")
+    @public
+    async def revoke(request: Request) -> Response:
+        async def answer() -> Response:
+            form, client = await _from_client(rooms, request)
+            await give_up(rooms.database, client, form.need("token"))
+            return Response(status_code=200)
+
+        return await _in_their_words(answer)
+
+
+async def _exchanged(rooms: Rooms, client: Client, form: Form) -> Given | Refusal:
+    kind, now = form.need("grant_type"), rooms.clock.now()
+    if kind == "authorization_code":
+        shown = Shown(form.need("code"), form.get("redirect_uri"), form.need("code_verifier"))
+        return await exchange_code(rooms.database, client, shown, now)
+    if kind == "refresh_token":
+        return await renew(rooms.database, client, form.need("refresh_token"), now)
+    return Refusal("unsupported_grant_type", f"grant_type is one of {', '.join(GRANT_TYPES)}.")
+
+
+async def _from_client(rooms: Rooms, request: Request) -> tuple[Form, Client]:
+    """What a client sent, once it is known to be the one that it says."""
+    form = await read_form(request, _FORM_BYTES)
+    shown = showing(request, form)
+    client = await find_client(rooms.database, shown.client_id)
+    if client is None or not is_authentic(client, shown.method, shown.secret):
+        raise Refusal("invalid_client", "This client is not known, or did not show who it is.")
+    return form, client
+
+
+async def _count(rooms: Rooms, request: Request, what: str, bucket: Bucket) -> None:
+    where = address_key(caller_address(request, rooms.settings.proxies or 0))
+    if await pour(rooms.database, f"oauth/{what}/{where}", bucket) is not None:
+        raise Refusal("temporarily_unavailable", "There were too many of these. Wait a moment.")
+
+
+async def _in_their_words(
+    answer: Callable[[], Awaitable[Response]], error: str = "invalid_request"
+) -> Response:
+    """The answer, or what went wrong in the form that clients read (RFC 6749, 5.2)."""
+    try:
+        return await answer()
+    except Refusal as refusal:
+        headers = {"WWW-Authenticate": 'Basic realm="Mainspring"'} if refusal.status == 401 else {}
+        return Answer(refusal.as_dict(), status_code=refusal.status, headers=headers)
+    except Problem as problem:
+        if problem.status >= 500:
+            raise
+        status = problem.status if problem.status in (413, 415) else 400
+        return Answer({"error": error, "error_description": problem.detail}, status_code=status)
+
+
+def _told(detail: str, suggestion: str) -> Response:
+    """For the person: whoever is not known, or would be sent astray, is sent nowhere."""
+    return page("This client cannot connect", detail, suggestion, 400)

@@ -1,0 +1,196 @@
+"""Clients that connect by themselves: what one asks for, what a person says, and the end of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from mainspring.contracts.context import Actor
+from mainspring.contracts.errors import Clash
+from mainspring.contracts.roles import LEAST, Permission, Role
+from mainspring.gate.direct import Visitor
+from mainspring.surfaces.capability_list import shown_to
+from mainspring.surfaces.rest.answers import Answer
+from mainspring.surfaces.rest.bodies import read_body, takes
+from mainspring.surfaces.rest.client_shapes import (
+    ClientAnswer,
+    ClientRedirect,
+    ClientRequest,
+    ConnectedClients,
+)
+from mainspring.surfaces.rest.door import Caller, SignedIn
+from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.own_name import own_name
+from mainspring.surfaces.rest.problems import problems
+from mainspring.surfaces.rest.routes.session import check_whole, own_session, tell
+from mainspring.surfaces.rooms import Rooms
+from mainspring.workspace.oauth.consents import (
+    Agreed,
+    agree,
+    check_role,
+    disconnect,
+    find_agreed,
+    list_connected,
+    refuse,
+)
+from mainspring.workspace.oauth.redirects import place_of
+from mainspring.workspace.oauth.requests import Waiting, open_request, take_request
+from mainspring.workspace.oauth.scopes import allows, choices, covers, scope_of, suggested
+from mainspring.workspace.people.workspaces import workspaces_of
+
+RequestId = Annotated[str, Path(min_length=1, max_length=100)]
+
+
+def routes(rooms: Rooms) -> APIRouter:
+    made = router("clients")
+    _add_asking(made, rooms)
+    _add_answering(made, rooms)
+    _add_connected(made, rooms)
+    return made
+
+
+def _add_asking(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/oauth/requests/{request_id}",
+        summary="Show what a client asks for",
+        response_model=ClientRequest,
+        responses=problems(409, 410),
+    )
+    @needs(Permission.ACCOUNT)
+    async def get_client_request(request_id: RequestId, caller: SignedIn) -> Answer:
+        own_session(caller)
+        async with rooms.database.transaction() as tx:
+            waiting = await open_request(tx, request_id, caller.member_id)
+            agreed = await find_agreed(tx, *_who(caller), waiting.client_id)
+            mine = await workspaces_of(tx, caller.member_id)
+        place = next(entry for entry in mine if entry["id"] == caller.workspace_id)
+        shown = _shown(waiting, agreed, _role(caller))
+        most = shown["choices"][-1]["role"]
+        return Answer(
+            {
+                **shown,
+                "workspace": {"id": place["id"], "name": place["name"]},
+                "tools": await _tools(rooms, caller, most),
+            }
+        )
+
+
+def _add_answering(made: APIRouter, rooms: Rooms) -> None:
+    @made.post(
+        "/oauth/requests/{request_id}/answer",
+        summary="Agree to what a client may do, or refuse it",
+        response_model=ClientRedirect,
+        responses=problems(409, 410),
+        openapi_extra=takes(ClientAnswer),
+    )
+    @needs(Permission.ACCOUNT)
+    async def answer_client_request(
+        request_id: RequestId, request: Request, caller: SignedIn
+    ) -> Answer:
+        own_session(caller)
+        given = await read_body(request, ClientAnswer)
+        _check_workspace(caller, given.workspace_id)
+        async with rooms.database.transaction() as tx:
+            waiting = await take_request(tx, request_id, caller.member_id)
+            caller.detail = {"client": waiting.client_name, "agreed": given.agree}
+            if given.agree:
+                role = check_role(given.role, waiting.role, _role(caller))
+                caller.detail["role"] = role.value
+                redirect = await agree(tx, *_who(caller), waiting, role)
+            else:
+                redirect = refuse(waiting)
+            await tell(tx, caller, "answer_client_request", waiting.client_id)
+        return Answer({"redirect": redirect})
+
+
+def _add_connected(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        "/oauth/clients",
+        summary="List the clients that are connected as you",
+        response_model=ConnectedClients,
+        responses=problems(403),
+    )
+    @needs(Permission.ACCOUNT)
+    async def get_clients(request: Request, caller: SignedIn) -> Answer:
+        check_whole(caller)
+        async with caller.database.acquire() as connection:
+            found = await list_connected(connection, *_who(caller))
+        address = f"{own_name(request, rooms.settings)}/mcp"
+        return Answer({"address": address, "clients": found})
+
+    @made.delete(
+        "/oauth/clients/{client_id}",
+        summary="Disconnect a client; everything it holds of you ends at once",
+        status_code=204,
+        response_class=Response,
+        responses=problems(409),
+    )
+    @needs(Permission.ACCOUNT)
+    async def delete_client(client_id: UUID, caller: SignedIn) -> Response:
+        own_session(caller)
+        async with caller.database.transaction() as tx:
+            await disconnect(tx, *_who(caller), client_id)
+        return Response(status_code=204)
+
+
+def _who(caller: Caller) -> tuple[UUID, UUID]:
+    return caller.workspace_id, caller.member_id
+
+
+def _role(caller: Caller) -> Role:
+    assert caller.actor.role is not None
+    return caller.actor.role
+
+
+def _check_workspace(caller: Caller, shown: UUID) -> None:
+    """Another window may have gone to another workspace since the question was read."""
+    if shown != caller.workspace_id:
+        raise Clash(
+            "You look at another workspace than the one that this question was asked for.",
+            code="other_workspace",
+            suggestion="Read the question again, and answer it for the workspace it names.",
+        )
+
+
+def _shown(waiting: Waiting, agreed: Agreed | None, own: Role) -> dict[str, Any]:
+    """The request as a person reads it."""
+    place = place_of(waiting.redirect_uri)
+    before = None if agreed is None else agreed.role
+    return {
+        "client": {
+            "id": waiting.client_id,
+            "name": waiting.client_name,
+            "registered_at": waiting.registered_at,
+        },
+        "redirect": {"kind": place.kind, "name": place.name},
+        "asked": waiting.role,
+        "own_role": own,
+        "choices": [
+            {"role": role, "scope": scope_of(role), "allows": allows(role)}
+            for role in choices(waiting.role, own)
+        ],
+        "suggested": suggested(waiting.role, own, before),
+        "agreed": None if agreed is None else {"role": agreed.role, "at": agreed.at},
+        # On somebody's own machine any program may say that it is this client.
+        "passes": place.kind == "web" and covers(before, waiting.role),
+        "expires_at": waiting.expires_at,
+    }
+
+
+async def _tools(rooms: Rooms, caller: Caller, most: Role) -> list[dict[str, Any]]:
+    """What a client with this role would be offered."""
+    actor = Actor(caller.workspace_id, "client", caller.member_id, None, most, False)
+    return [
+        {
+            "id": offer.capability.id,
+            "label": offer.capability.label,
+            "effect": offer.capability.annotations.effect.value,
+            "confirmation": offer.capability.write is not None,
+            "role": LEAST[offer.capability.permission],
+        }
+        for offer in await shown_to(rooms, Visitor(actor))
+    ]

@@ -1,0 +1,170 @@
+"""Clients: what they say of themselves when they register (RFC 7591), and how they are known.
+
+Anybody may register, so what is taken is small, what was never used is forgotten, and of those
+there is only room for so many: the oldest make room.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.ids import new_id
+from mainspring.store.audit import INSTALLATION, Entry, append_audit
+from mainspring.workspace.oauth.redirects import MOST, fault_of, place_of
+from mainspring.workspace.oauth.refusals import Refusal
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+
+_COLUMNS = "id, name, redirect_uris, auth_method, secret_hash, renews, created_at"
+_ADD = f"""
+    INSERT INTO mcp_clients (id, name, redirect_uris, auth_method, secret_hash, renews)
+    VALUES ($1, $2, $3, $4, $5, $6) RETURNING {_COLUMNS}
+"""
+_FIND = f"SELECT {_COLUMNS} FROM mcp_clients WHERE id = $1"
+_USED = "UPDATE mcp_clients SET used_at = now() WHERE id = $1"
+# One that somebody has agreed to is in use, even if it has not come back yet.
+_FORGET = """
+    DELETE FROM mcp_clients c WHERE c.used_at IS NULL
+        AND (c.created_at < now() - $1::interval OR c.id IN (
+            SELECT id FROM mcp_clients WHERE used_at IS NULL
+            ORDER BY created_at DESC OFFSET $2))
+        AND NOT EXISTS (SELECT FROM client_consents o WHERE o.client_id = c.id)
+        AND NOT EXISTS (SELECT FROM client_codes o WHERE o.client_id = c.id)
+"""
+
+UNUSED_FOR: Final = timedelta(days=30)
+MOST_UNUSED: Final = 2_000
+LONGEST_NAME: Final = 100
+METHODS: Final = ("none", "client_secret_post", "client_secret_basic")
+GRANT_TYPES: Final = ("authorization_code", "refresh_token")
+_METADATA: Final = "invalid_client_metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a client says of itself, checked."""
+
+    name: str
+    redirect_uris: tuple[str, ...]
+    auth_method: str
+    renews: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client that has registered."""
+
+    id: UUID
+    name: str
+    redirect_uris: tuple[str, ...]
+    auth_method: str
+    secret_hash: bytes | None
+    renews: bool
+    created_at: datetime
+
+
+def read_description(given: Any) -> Described:
+    """What is taken of a registration; whatever else it says is passed over."""
+    if not isinstance(given, Mapping):
+        raise Refusal(_METADATA, "A registration is a JSON object.")
+    uris = _redirect_uris(given.get("redirect_uris"))
+    method = given.get("token_endpoint_auth_method", "client_secret_basic")
+    if method not in METHODS:
+        raise Refusal(_METADATA, f"token_endpoint_auth_method is one of {', '.join(METHODS)}.")
+    types = given.get("grant_types", ["authorization_code"])
+    if not isinstance(types, list) or "authorization_code" not in types:
+        raise Refusal(_METADATA, "grant_types holds authorization_code.")
+    if given.get("response_types", ["code"]) != ["code"]:
+        raise Refusal(_METADATA, "The only response type is code.")
+    return Described(_name(given.get("client_name"), uris[0]), uris, method,
+                     "refresh_token" in types)  # fmt: skip
+
+
+def as_registered(client: Client, secret: str | None) -> dict[str, Any]:
+    """The answer to a registration; the secret is shown once."""
+    shown = {
+        "client_id": str(client.id),
+        "client_id_issued_at": int(client.created_at.timestamp()),
+        "client_name": client.name,
+        "redirect_uris": list(client.redirect_uris),
+        "token_endpoint_auth_method": client.auth_method,
+        "grant_types": list(GRANT_TYPES if client.renews else GRANT_TYPES[:1]),
+        "response_types": ["code"],
+    }
+    if secret is not None:
+        shown |= {"client_secret": secret, "client_secret_expires_at": 0}
+    return shown
+
+
+async def register(tx: Transaction, described: Described) -> tuple[Client, str | None]:
+    """A new client, and its secret if it keeps one, which cannot be had again."""
+    secret = None if described.auth_method == "none" else "mss_" + secrets.token_urlsafe(32)
+    await tx.execute(_FORGET, UNUSED_FOR, MOST_UNUSED - 1)
+    row = await tx.fetchrow(
+        _ADD, new_id(), described.name, list(described.redirect_uris), described.auth_method,
+        None if secret is None else hash_of(secret), described.renews,
+    )  # fmt: skip
+    client = _client(row)
+    detail = {"name": client.name, "redirect": place_of(client.redirect_uris[0]).name}
+    entry = Entry(INSTALLATION, "stranger", None, "client_registered", str(client.id), detail)
+    await append_audit(tx, [entry])
+    return client, secret
+
+
+async def find_client(tx: Transaction, client_id: str | None) -> Client | None:
+    """The client that calls itself so."""
+    try:
+        named = UUID(client_id or "")
+    except ValueError:
+        return None
+    # An id has one spelling here, as every other text that is compared.
+    row = await tx.fetchrow(_FIND, named) if str(named) == client_id else None
+    return None if row is None else _client(row)
+
+
+async def note_use(tx: Transaction, client_id: UUID) -> None:
+    """Writes down that a client was given something, so that it is kept."""
+    await tx.execute(_USED, client_id)
+
+
+def is_authentic(client: Client, method: str, secret: str | None) -> bool:
+    """Whether a client has shown what it said it would, in the way it said."""
+    if method != client.auth_method:
+        return False
+    if client.secret_hash is None:
+        return method == "none" and secret is None
+    return hmac.compare_digest(client.secret_hash, hash_of(secret or ""))
+
+
+def hash_of(plain: str) -> bytes:
+    """Whatever is made here is random enough that a plain hash gives nothing away."""
+    return hashlib.sha256(plain.encode("utf-8", "replace")).digest()
+
+
+def _redirect_uris(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not 0 < len(given) <= MOST:
+        raise Refusal("invalid_redirect_uri", f"redirect_uris is a list of 1 to {MOST} addresses.")
+    for place, uri in enumerate(given):
+        fault = fault_of(uri)
+        if fault is not None:
+            raise Refusal("invalid_redirect_uri", f"redirect_uris/{place}: {fault}")
+    return tuple(given)
+
+
+def _name(given: Any, first: str) -> str:
+    """What people are shown; a name that is none is where the client is answered."""
+    text = given if isinstance(given, str) else ""
+    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return shown[:LONGEST_NAME] or place_of(first).name
+
+
+def _client(row: Any) -> Client:
+    return Client(**{**dict(row), "redirect_uris": tuple(row["redirect_uris"])})

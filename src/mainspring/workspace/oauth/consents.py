@@ -1,0 +1,152 @@
+"""What members have agreed that clients may do as them, and the end of it.
+
+Agreement is kept for one client, one member and one workspace. Less than before applies at once
+to whatever the client holds; more waits until the member is asked again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.contracts.errors import Denied, Finding, Invalid, Missing
+from mainspring.contracts.roles import Role
+from mainspring.workspace.oauth.clients import hash_of
+from mainspring.workspace.oauth.redirects import place_of, with_answer
+from mainspring.workspace.oauth.scopes import choices
+from mainspring.workspace.tokens import narrow_tokens_of_client, revoke_tokens_of_client
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
+    from mainspring.workspace.oauth.requests import Waiting
+
+_AGREE = """
+    INSERT INTO client_consents (workspace_id, member_id, client_id, role)
+    VALUES ($1, $2, $3, $4)
+    ON CONFLICT (workspace_id, member_id, client_id)
+        DO UPDATE SET role = EXCLUDED.role, agreed_at = now()
+"""
+_FIND = """
+    SELECT role, agreed_at FROM client_consents
+    WHERE workspace_id = $1 AND member_id = $2 AND client_id = $3
+"""
+_ADD_CODE = """
+    INSERT INTO client_codes (workspace_id, hash, client_id, member_id, role, redirect_uri,
+        challenge, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8)
+"""
+# Used ones are kept for a day, to know them again.
+_TIDY_CODES = "DELETE FROM client_codes WHERE expires_at < now() - interval '1 day'"
+_LIST = """
+    SELECT o.client_id, c.name, c.redirect_uris, o.role, o.agreed_at,
+        max(t.last_used_at) AS last_used_at, count(t.id) AS held
+    FROM client_consents o
+    JOIN mcp_clients c ON c.id = o.client_id
+    LEFT JOIN access_tokens t ON t.workspace_id = o.workspace_id AND t.client_id = o.client_id
+        AND t.member_id = o.member_id AND t.revoked_at IS NULL
+        AND (t.expires_at > now() OR EXISTS (
+            SELECT FROM client_renewals r WHERE r.workspace_id = t.workspace_id
+                AND r.token_id = t.id AND r.used_at IS NULL AND r.expires_at > now()))
+    WHERE o.workspace_id = $1 AND o.member_id = $2
+    GROUP BY o.client_id, c.name, c.redirect_uris, o.role, o.agreed_at
+    ORDER BY o.agreed_at DESC
+"""
+_FORGET = """
+    DELETE FROM client_consents WHERE workspace_id = $1 AND member_id = $2 AND client_id = $3
+    RETURNING role
+"""
+_FORGET_CODES = """
+    DELETE FROM client_codes WHERE workspace_id = $1 AND member_id = $2 AND client_id = $3
+"""
+
+CODE_LIFETIME: Final = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What a member has agreed to before."""
+
+    role: Role
+    at: datetime
+
+
+def check_role(role: Role | None, asked: Role | None, own: Role) -> Role:
+    """Refuses to give more than was asked for, or than the member has."""
+    if role is None:
+        detail = "Say how much the client may do."
+        raise Invalid(detail, findings=[Finding("/role", detail, "required")])
+    if role in choices(asked, own):
+        return role
+    if role.rank > own.rank:
+        detail = "A client cannot be given a higher role than you have here."
+        raise Denied(detail, code="role_too_small", findings=[Finding("/role", detail, "role")])
+    detail = "This is more than the client asked for, or than any client is given."
+    raise Invalid(detail, findings=[Finding("/role", detail, "role")])
+
+
+async def find_agreed(
+    tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID
+) -> Agreed | None:
+    """What this member has agreed to for this client."""
+    row = await tx.fetchrow(_FIND, workspace_id, member_id, client_id)
+    return None if row is None else Agreed(Role(row["role"]), row["agreed_at"])
+
+
+async def agree(
+    tx: Transaction, workspace_id: UUID, member_id: UUID, waiting: Waiting, role: Role
+) -> str:
+    """Writes the agreement down; answers the address that brings the client its code."""
+    plain = "msc_" + secrets.token_urlsafe(32)
+    who = workspace_id, member_id, waiting.client_id
+    await tx.execute(_AGREE, *who, role.value)
+    await narrow_tokens_of_client(tx, *who, role)
+    await tx.execute(_TIDY_CODES)
+    await tx.execute(
+        _ADD_CODE, workspace_id, hash_of(plain), waiting.client_id, member_id, role.value,
+        waiting.redirect_uri, waiting.challenge, CODE_LIFETIME,
+    )  # fmt: skip
+    return _answered(waiting, {"code": plain})
+
+
+def refuse(waiting: Waiting) -> str:
+    """The address that tells the client no."""
+    told = {"error": "access_denied", "error_description": "The member said no."}
+    return _answered(waiting, told)
+
+
+async def list_connected(
+    tx: Transaction, workspace_id: UUID, member_id: UUID
+) -> list[dict[str, Any]]:
+    """The clients that a member has agreed to, the latest first."""
+    return [_connected(row) for row in await tx.fetch(_LIST, workspace_id, member_id)]
+
+
+async def disconnect(tx: Transaction, workspace_id: UUID, member_id: UUID, client_id: UUID) -> None:
+    """Forgets the agreement and ends everything that the client holds of this member, at once."""
+    who = workspace_id, member_id, client_id
+    if await tx.fetchrow(_FORGET, *who) is None:
+        raise Missing("There is no such client connected.", code="no_client")
+    await tx.execute(_FORGET_CODES, *who)
+    await revoke_tokens_of_client(tx, *who)
+
+
+def _connected(row: Any) -> dict[str, Any]:
+    place = place_of(row["redirect_uris"][0])
+    return {
+        "id": row["client_id"],
+        "name": row["name"],
+        "redirect": {"kind": place.kind, "name": place.name},
+        "role": row["role"],
+        "agreed_at": row["agreed_at"],
+        "last_used_at": row["last_used_at"],
+        "active": row["held"] > 0,
+    }
+
+
+def _answered(waiting: Waiting, answer: Mapping[str, str]) -> str:
+    more = {"state": waiting.state, "iss": waiting.issuer}
+    return with_answer(waiting.redirect_uri, {**answer, **more})

@@ -1,0 +1,64 @@
+"""Scopes: three plain words for how much a client may do, each the name of a role.
+
+Whoever may more may also do what the words before it say, as with roles. A client is never an
+admin or an owner: who needs that makes a token by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from mainspring.contracts.roles import Permission, Role, lesser
+from mainspring.workspace.oauth.refusals import Refusal
+
+ROLES: Final[Mapping[str, Role]] = MappingProxyType(
+    {"read": Role.VIEWER, "operate": Role.OPERATOR, "edit": Role.EDITOR}
+)
+# Clients that want to be renewed may say so; whether they are was said when they registered.
+_OF_NO_ACCOUNT: Final = frozenset({"offline_access"})
+_LONGEST: Final = 1_000
+
+
+def role_asked(scope: str | None) -> Role | None:
+    """The least role that covers a scope; None when nothing was asked for."""
+    words = (scope or "")[:_LONGEST].split(" ")
+    named = [word for word in words if word and word not in _OF_NO_ACCOUNT]
+    if not named:
+        return None
+    if any(word not in ROLES for word in named):
+        raise Refusal("invalid_scope", f"A scope is made of {', '.join(ROLES)}.")
+    return max((ROLES[word] for word in named), key=lambda role: role.rank)
+
+
+def scope_of(role: Role) -> str:
+    """What a client is told it was given."""
+    return " ".join(word for word, given in ROLES.items() if given.rank <= role.rank)
+
+
+def choices(asked: Role | None, own: Role) -> list[Role]:
+    """How much a person may give: no more than was asked for, and no more than they have."""
+    most = lesser(asked or Role.EDITOR, own)
+    return [role for role in ROLES.values() if role.rank <= most.rank]
+
+
+def suggested(asked: Role | None, own: Role, agreed: Role | None) -> Role:
+    """What is chosen until the person chooses: what they agreed to, or the least that was meant."""
+    if agreed is not None and covers(agreed, asked):
+        return lesser(agreed, own)
+    return lesser(asked or Role.VIEWER, own)
+
+
+def covers(agreed: Role | None, asked: Role | None) -> bool:
+    """Whether what a person agreed to is enough for what is asked; a wider request is not."""
+    return agreed is not None and (asked is None or asked.rank <= agreed.rank)
+
+
+def allows(role: Role) -> list[str]:
+    """What a client may do with a role, in sentences. An account is out of its reach."""
+    return [
+        permission.meaning
+        for permission in Permission
+        if permission is not Permission.ACCOUNT and role.may(permission)
+    ]

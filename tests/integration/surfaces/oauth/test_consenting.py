@@ -1,0 +1,199 @@
+"""A person decides: what they read, what they may answer, and who else may not."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from mainspring.contracts.roles import Role
+from mainspring.workspace.automations import FIRST_MEMBER
+from tests.kit.api import Api
+from tests.kit.mcp import Wire
+from tests.kit.oauth import (
+    CONSENT,
+    LOOPBACK,
+    WEB,
+    agreed,
+    answer_request,
+    challenge_of,
+    query_of,
+    read_request,
+    register,
+)
+from tests.kit.people import Browser, browser, make_person, token_of
+
+
+async def test_who_is_not_known_or_would_be_sent_astray_is_sent_nowhere(people: Api) -> None:
+    guest = await register(people)
+    other = await register(people, redirect_uris=["https://other.example/cb"])
+    astray: list[dict[str, str | None]] = [
+        {"client_id": None}, {"client_id": "nobody"}, {"client_id": guest.id.upper()},
+        {"client_id": other.id}, {"redirect_uri": None}, {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": WEB + "/"}, {"redirect_uri": WEB + "?x=1"}, {"redirect_uri": WEB + "#x"},
+        {"redirect_uri": WEB.replace("https", "http")}, {"redirect_uri": WEB + ".evil.example"},
+        {"redirect_uri": WEB.replace("assistant", "ASSISTANT")},
+        {"redirect_uri": LOOPBACK.replace("127.0.0.1", "localhost")},
+        {"redirect_uri": LOOPBACK + "/more"}, {"redirect_uri": "javascript:alert(1)"},
+    ]  # fmt: skip
+    for changed in astray:
+        answer = await guest.authorize(**changed)
+        assert answer.status_code == 400, changed
+        assert "location" not in answer.headers
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert "evil.example" not in answer.text
+    assert await people.house.database.fetchval("SELECT count(*) FROM client_requests") == 0
+
+
+async def test_a_wrong_request_is_told_to_the_client_with_its_state(people: Api) -> None:
+    guest = await register(people)
+    plain = challenge_of(guest.verifier)
+    wrong: list[tuple[dict[str, str | None], str]] = [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"response_type": None}, "unsupported_response_type"),
+        ({"response_mode": "fragment"}, "invalid_request"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge_method": "plain", "code_challenge": guest.verifier}, "invalid_request"),
+        ({"code_challenge": plain + "="}, "invalid_request"),
+        ({"scope": "read admin"}, "invalid_scope"),
+        ({"scope": "owner"}, "invalid_scope"),
+        ({"resource": "https://evil.example/mcp"}, "invalid_target"),
+        ({"resource": f"{people.address}/api/v1"}, "invalid_target"),
+    ]
+    # A loopback address may have any port, and what stood in a query stays.
+    where = LOOPBACK.replace("7777", "50123")
+    for changed, error in wrong:
+        answer = await guest.authorize(redirect_uri=where, **changed)
+        assert answer.status_code == 303
+        assert answer.headers["location"].startswith(where + "?"), changed
+        told = query_of(answer.headers["location"])
+        assert (told["error"], told["state"]) == (error, "st/ate+1 &ü"), changed
+        assert told["iss"] == people.address
+        assert "code" not in told
+    twice = [*guest.query().items(), ("scope", "read")]
+    doubled = await people.stranger.get("/oauth/authorize", params=twice)
+    assert query_of(doubled.headers["location"])["error"] == "invalid_request"
+    assert await people.house.database.fetchval("SELECT count(*) FROM client_requests") == 0
+
+
+async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
+    people: Api, ada: Browser
+) -> None:
+    house = people.house
+    guest = await register(people)
+    request_id = await guest.ask()
+    shown = await read_request(ada, request_id)
+
+    assert shown["client"]["name"] == "Assistant"
+    assert shown["redirect"] == {"kind": "loopback", "name": "127.0.0.1"}
+    assert shown["workspace"]["id"] == str(house.workspace_id)
+    assert (shown["asked"], shown["own_role"], shown["suggested"]) == ("editor",) * 3
+    assert [choice["role"] for choice in shown["choices"]] == ["viewer", "operator", "editor"]
+    assert shown["choices"][0]["allows"] == ["See what the workspace keeps and what its runs did."]
+    assert (shown["agreed"], shown["passes"]) == (None, False)
+    tools = {tool["id"]: tool for tool in shown["tools"]}
+    assert tools["test.echo"]["role"] == "viewer"
+    assert not any(tool["role"] in {"admin", "owner"} for tool in tools.values())
+
+    # Nothing that was tampered with is taken, and the question is still there afterwards.
+    viewer = await read_request(ada, await guest.ask(scope="read"))
+    assert [choice["role"] for choice in viewer["choices"]] == ["viewer"]
+    small = await guest.ask(scope="read")
+    await read_request(ada, small)
+    for asked, role, status in (
+        (request_id, "owner", 403), (request_id, "admin", 403), (request_id, None, 422),
+        (request_id, "god", 422), (small, "editor", 422),
+    ):  # fmt: skip
+        answer = await answer_request(ada, asked, role=role)
+        assert answer.status_code == status, (role, answer.text)
+        assert answer.json()["errors"][0]["pointer"].endswith("/role")
+    elsewhere = await answer_request(ada, request_id, workspace_id=str(FIRST_MEMBER))
+    assert (elsewhere.status_code, elsewhere.json()["code"]) == (409, "other_workspace")
+    assert (await read_request(ada, request_id))["expires_at"] == shown["expires_at"]
+
+    refusal = await answer_request(ada, request_id, agree=False, role=None)
+    told = query_of(refusal.json()["redirect"])
+    assert (told["error"], told["state"]) == ("access_denied", "st/ate+1 &ü")
+    assert (await answer_request(ada, request_id)).status_code == 410
+    assert await house.database.fetchval("SELECT count(*) FROM client_consents") == 0
+
+    # Whoever asks for nothing is given the least, unless the person says otherwise.
+    open_one = await read_request(ada, await guest.ask(scope=None))
+    assert (open_one["asked"], open_one["suggested"], len(open_one["choices"])) == (
+        None, "viewer", 3,
+    )  # fmt: skip
+
+
+async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
+    people: Api, ada: Browser
+) -> None:
+    house = people.house
+    guest = await register(people)
+    request_id = await guest.ask()
+    path = f"/api/v1/oauth/requests/{request_id}"
+    body = {"agree": True, "role": "viewer", "workspace_id": str(house.workspace_id)}
+    bob = await make_person(house.database, "bob@example.org")
+
+    assert (await people.stranger.get(path)).status_code == 401
+    token = await token_of(house.database, house.workspace_id, FIRST_MEMBER)
+    for method, url in (("GET", path), ("POST", f"{path}/answer")):
+        answer = await people.stranger.request(
+            method, url, headers=token, **({"json": body} if method == "POST" else {})
+        )
+        assert (answer.status_code, answer.json()["code"]) == (409, "needs_session")
+    # Nobody answers what they have not opened.
+    assert (await answer_request(ada, request_id)).status_code == 410
+    await read_request(ada, request_id)
+    async with browser(people, bob.id) as neighbour:
+        theirs = await neighbour.ask("GET", f"/oauth/requests/{request_id}")
+        nobodys = await neighbour.ask("GET", f"/oauth/requests/{'A' * 43}")
+        assert theirs.status_code == nobodys.status_code == 410
+        assert theirs.json()["detail"] == nobodys.json()["detail"]
+        assert (await answer_request(neighbour, request_id)).status_code == 410
+    without = await ada.client.post(f"{path}/answer", json=body)
+    forged = await ada.ask(
+        "POST", f"/oauth/requests/{request_id}/answer", json=body,
+        headers={"origin": "https://evil.example"},
+    )  # fmt: skip
+    assert (without.json()["code"], forged.json()["code"]) == ("csrf", "foreign_page")
+    page = await people.stranger.get(CONSENT + request_id)
+    assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+    await house.database.execute("UPDATE client_requests SET expires_at = now()")
+    assert (await answer_request(ada, request_id)).status_code == 410
+    assert await house.database.fetchval("SELECT count(*) FROM client_codes") == 0
+
+
+async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_applies_at_once(
+    people: Api, ada: Browser
+) -> None:
+    guest = await register(people)
+    location = await agreed(ada, await guest.ask(redirect_uri=WEB), Role.OPERATOR)
+    told = query_of(location)
+    assert urlsplit(location)._replace(query="").geturl() == WEB
+    assert (told["state"], told["iss"]) == ("st/ate+1 &ü", people.address)
+    given = (await guest.exchange(told["code"], redirect_uri=WEB)).json()
+    assert given["scope"] == "read operate"
+
+    same = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="read operate"))
+    assert (same["agreed"]["role"], same["passes"], same["suggested"]) == (
+        "operator", True, "operator",
+    )  # fmt: skip
+    wider = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="edit"))
+    assert (wider["passes"], wider["suggested"]) == (False, "editor")
+    # On somebody's own machine any program may say that it is this client.
+    local = await read_request(ada, await guest.ask(scope="read"))
+    assert (local["passes"], local["suggested"]) == (False, "operator")
+
+    listed = (await ada.ask("GET", "/oauth/clients")).json()
+    assert listed["address"] == f"{people.address}/mcp"
+    assert [(one["name"], one["role"], one["active"]) for one in listed["clients"]] == [
+        ("Assistant", "operator", True)
+    ]
+    wire = Wire(people.stranger, people.address, given["access_token"])
+    before = (await wire.tools()).keys()
+    await agreed(ada, await guest.ask(), Role.VIEWER)
+    assert (await wire.tools()).keys() < before
+    actions = await people.house.database.fetch(
+        "SELECT action, detail FROM audit_log WHERE action = 'answer_client_request' ORDER BY id"
+    )
+    assert [row["detail"]["role"] for row in actions] == ["operator", "viewer"]

@@ -1,0 +1,25 @@
+// Editors are large; they are fetched when one is first shown.
+
+import { Skeleton } from "@mantine/core";
+import { lazy, Suspense } from "react";
+import type { DiffProps } from "./Diff";
+import type { EditorProps } from "./Editor";
+
+const LazyEditor = lazy(() => import("./Editor"));
+const LazyDiff = lazy(() => import("./Diff"));
+
+export function CodeEditor(props: EditorProps) {
+  return (
+    <Suspense fallback={<Skeleton height={160} />}>
+      <LazyEditor {...props} />
+    </Suspense>
+  );
+}
+
+export function Diff(props: DiffProps) {
+  return (
+    <Suspense fallback={<Skeleton height={160} />}>
+      <LazyDiff {...props} />
+    </Suspense>
+  );
+}

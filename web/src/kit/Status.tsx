@@ -1,0 +1,16 @@
+// A status as a badge: a word and a colour, never a colour alone.
+
+import { Badge } from "@mantine/core";
+import { plain, type Tone, toneOf } from "./words";
+
+const COLORS: Record<Tone, string> = { good: "teal", bad: "red", busy: "yellow", quiet: "gray" };
+
+export const colorOf = (word: string) => COLORS[toneOf(word)];
+
+export function Status({ value, words }: { value: string; words?: string }) {
+  return (
+    <Badge color={colorOf(value)} variant="light" radius="sm" tt="none" fw={600} miw="fit-content">
+      {words ?? plain(value)}
+    </Badge>
+  );
+}

@@ -1,0 +1,26 @@
+import "@mantine/core/styles.css";
+import "@mantine/notifications/styles.css";
+import "@mantine/spotlight/styles.css";
+import "@fontsource-variable/inter";
+import "./page.css";
+import { MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { createRoot } from "react-dom/client";
+import { queries } from "./api/client";
+import { styleNonce } from "./api/nonce";
+import { ConfirmProvider } from "./kit/Confirm";
+import { router } from "./routes";
+import { theme } from "./theme";
+
+createRoot(document.getElementById("root")!).render(
+  <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
+    <QueryClientProvider client={queries}>
+      <Notifications position="bottom-right" />
+      <ConfirmProvider>
+        <RouterProvider router={router} />
+      </ConfirmProvider>
+    </QueryClientProvider>
+  </MantineProvider>,
+);

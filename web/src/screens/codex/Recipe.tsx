@@ -1,0 +1,5 @@
+import { PageHead } from "../../kit/PageHead";
+
+export default function Recipe() {
+  return <PageHead title="Recipe" />;
+}

@@ -1,0 +1,5 @@
+import { PageHead } from "../../kit/PageHead";
+
+export default function Edit() {
+  return <PageHead title="Edit" />;
+}

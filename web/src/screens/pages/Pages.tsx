@@ -1,0 +1,5 @@
+import { PageHead } from "../../kit/PageHead";
+
+export default function Pages() {
+  return <PageHead title="Pages" />;
+}
