@@ -132,7 +132,7 @@ def _copied(sources: Path, into: Path) -> Path:
 
 
 def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         command, cwd=folder, env={**os.environ, **_QUIET}, capture_output=True, text=True,
         check=False,
     )  # fmt: skip

@@ -3,8 +3,8 @@
 # one sentence what root must install, and everything else goes on.
 set -u
 
-# Debian package names, separated by spaces. Nothing is needed today.
-packages=""
+# Debian package names, separated by spaces: the browser of the tests at the page.
+packages="chromium"
 
 missing=""
 for package in $packages; do
@@ -21,7 +21,9 @@ if ! command -v apt-get >/dev/null 2>&1; then
     exit 0
 fi
 echo "Installing system packages:$missing"
-# The list is split into words on purpose.
+export DEBIAN_FRONTEND=noninteractive
+# A new machine may never have asked what packages there are. The list is split on purpose.
 # shellcheck disable=SC2086
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null ||
+apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 ||
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } >/dev/null ||
     echo "apt could not install$missing; the tests that need them will say so."

@@ -87,7 +87,7 @@ class Guest:
 
     async def token(self, **form: str | None) -> httpx2.Response:
         """A request for a token; None leaves a field out."""
-        given: dict[str, str | None] = {"client_id": self.id} | form
+        given: dict[str, str | None] = {"client_id": self.id, **form}
         fields = {name: value for name, value in given.items() if value is not None}
         return await self.http.post("/oauth/token", data=fields)
 

@@ -7,12 +7,16 @@ import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
+import { setNonce } from "get-nonce";
 import { createRoot } from "react-dom/client";
 import { queries } from "./api/client";
 import { styleNonce } from "./api/nonce";
 import { ConfirmProvider } from "./kit/Confirm";
 import { router } from "./routes";
 import { theme } from "./theme";
+
+// Dialogs keep the page behind them from scrolling, with a style that must carry the word too.
+setNonce(styleNonce());
 
 createRoot(document.getElementById("root")!).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>

@@ -23,6 +23,7 @@ _LIST = f"""
       AND ($3::text IS NULL OR a.name = $3) AND ($4::uuid IS NULL OR r.automation_id = $4)
       AND ($5::uuid IS NULL OR r.trigger_id = $5) AND ($6::uuid IS NULL OR r.id < $6)
       AND r.rehearsal_id IS NOT DISTINCT FROM $8::uuid
+      AND ($9::text IS NULL OR r.mode = $9)
     ORDER BY r.id DESC LIMIT $7
 """
 _ONE = f"""
@@ -67,7 +68,7 @@ async def list_runs(
     tx: Transaction, workspace_id: UUID, *, status: str | None = None,
     automation: str | None = None, automation_id: UUID | None = None,
     trigger_id: UUID | None = None, before: UUID | None = None, most: int = 20,
-    rehearsal_id: UUID | None = None,
+    rehearsal_id: UUID | None = None, mode: str | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The newest runs first; ``before`` goes on where a page ended.
 
@@ -75,7 +76,7 @@ async def list_runs(
     """
     rows = await tx.fetch(
         _LIST, workspace_id, status, automation, automation_id, trigger_id, before, most,
-        rehearsal_id,
+        rehearsal_id, mode,
     )  # fmt: skip
     return [dict(row) for row in rows]
 

@@ -18,6 +18,7 @@ from mainspring.contracts.errors import Clash, Denied, Finding, Missing
 from mainspring.contracts.limits import Limits
 from mainspring.definition.grants import missing
 from mainspring.definition.inputs import map_payload
+from mainspring.gate.policy import Mode
 from mainspring.runs.arrivals import Request
 from mainspring.runs.dispatch import Dispatched, Dispatcher
 from mainspring.workspace.automations import read_grants
@@ -44,9 +45,9 @@ _EARLIER = """
 async def replay(
     database: Access, dispatcher: Dispatcher, limits: Limits, workspace_id: UUID,
     run_id: UUID, *, version: Which = "same", inputs: Mapping[str, Any] | None = None,
-    asked_by: UUID | None = None,
+    payload: Any = None, mode: Mode | None = None, asked_by: UUID | None = None,
 ) -> Dispatched:  # fmt: skip
-    """Starts a new run with an earlier one's payload; other inputs may be given instead.
+    """Starts a new run with an earlier one's payload; another, or other inputs, may be given.
 
     ``asked_by`` is the member who wants it, if it is one.
     """
@@ -56,7 +57,7 @@ async def replay(
             raise Clash("The automation of this run is archived.", code="archived")
         if version == "same" and asked_by not in (None, earlier["created_by"]):
             await _check_not_withdrawn(connection, workspace_id, earlier)
-    given, static = (inputs, {}) if inputs is not None else _inputs(earlier, limits)
+    given, static = (inputs, {}) if inputs is not None else _inputs(earlier, payload, limits)
     return await dispatcher.dispatch(
         Request(
             workspace_id=workspace_id,
@@ -65,11 +66,11 @@ async def replay(
             trigger_id=earlier["trigger_id"],
             inputs=given,
             static=static,
-            payload={} if earlier["payload"] is None else earlier["payload"],
+            payload=_payload(earlier, payload),
             version=earlier["version"] if version == "same" else None,
             replay_of=run_id,
             # Who tries out a trial once more does not mean it for real.
-            mode=earlier["mode"],
+            mode=earlier["mode"] if mode is None else mode,
         )
     )
 
@@ -105,11 +106,18 @@ async def _read(tx: Transaction, workspace_id: UUID, run_id: UUID) -> Mapping[st
     return found
 
 
+def _payload(earlier: Mapping[str, Any], other: Any) -> Any:
+    if other is not None:
+        return other
+    return {} if earlier["payload"] is None else earlier["payload"]
+
+
 def _inputs(
-    earlier: Mapping[str, Any], limits: Limits
+    earlier: Mapping[str, Any], payload: Any, limits: Limits
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What a trigger gives and what it has of its own."""
-    if earlier["reason"] != "invalid_inputs" or earlier["config"] is None:
+    """What a trigger gives and what it has of its own; another payload gives other inputs."""
+    again = payload is not None or earlier["reason"] == "invalid_inputs"
+    if not again or earlier["config"] is None:
         return earlier["inputs"] or {}, {}
     mapping = earlier["config"].get("input_mapping", {})
-    return map_payload(mapping, earlier["payload"], limits), earlier["static"]
+    return map_payload(mapping, _payload(earlier, payload), limits), earlier["static"]

@@ -6,15 +6,34 @@ run ended, and whether it has been failing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from mainspring.workspace.automations import State, no_automation
+from mainspring.workspace.signs import SPENT, read_signs
 from mainspring.workspace.stored_triggers import written_back
 from mainspring.workspace.triggers import list_triggers
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
+
+Sort = Literal["newest", "name", "next", "last", "cost"]
+Health = Literal["failing", "healthy", "waiting", "never_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which automations, beyond their state and their name, and in which order."""
+
+    health: Health | None = None
+    trigger: str | None = None
+    sort: Sort = "newest"
+    # Whether the words that are searched for may stand in the goal too.
+    in_goal: bool = False
+
 
 _COLUMNS = """
     SELECT a.id, a.name, d.document ->> 'goal' AS goal, a.state, a.paused_reason, a.version,
@@ -35,12 +54,57 @@ _FROM = """
         ORDER BY r.id DESC LIMIT 1
     ) AS l ON true
 """
-_LIST = f"""{_COLUMNS} {_FROM}
+# What each order goes by; ids are in the order of their making. The row behind the cursor says
+# how far the page before went, and of equals the id decides.
+_KEYS: Final[Mapping[Sort, tuple[str, str]]] = {
+    "newest": ("a.id", "DESC"),
+    "name": ("lower(a.name)", "ASC"),
+    "next": (
+        """coalesce((SELECT min(t.next_due_at) FROM triggers t
+    WHERE t.workspace_id = a.workspace_id AND t.automation_id = a.id), 'infinity')""",
+        "ASC",
+    ),
+    "last": (
+        """coalesce((SELECT r.id FROM runs r
+    WHERE r.workspace_id = a.workspace_id AND r.automation_id = a.id AND r.mode = 'live'
+    ORDER BY r.id DESC LIMIT 1), '00000000-0000-0000-0000-000000000000'::uuid)""",
+        "DESC",
+    ),
+    "cost": (SPENT, "DESC"),
+}
+_RAN = """EXISTS (SELECT 1 FROM runs r WHERE r.workspace_id = a.workspace_id
+    AND r.automation_id = a.id AND r.mode = 'live')"""
+_LATEST = """(SELECT r.status FROM runs r WHERE r.workspace_id = a.workspace_id
+    AND r.automation_id = a.id AND r.mode = 'live' AND r.finished_at IS NOT NULL
+    ORDER BY r.id DESC LIMIT 1)"""
+_HEALTH: Final[Mapping[Health, str]] = {
+    "failing": f"(a.failures > 0 OR {_LATEST} IN ('failed', 'timed_out', 'dead'))",
+    "healthy": f"{_LATEST} = 'succeeded'",
+    "never_run": f"NOT {_RAN}",
+    "waiting": """(a.paused_reason = 'consent'
+        OR a.id IN (SELECT c.automation_id FROM consents c
+            WHERE c.workspace_id = $1 AND c.status = 'waiting')
+        OR a.id IN (SELECT d.automation_id FROM drafts d WHERE d.workspace_id = $1
+            AND d.status = 'pending' AND d.expires_at > now() AND d.automation_id IS NOT NULL)
+        OR a.id IN (SELECT q.automation_id FROM approvals q
+            WHERE q.workspace_id = $1 AND q.status = 'pending'))""",
+}
+# Its goal is looked at only where the name does not have the words.
+_PICKED = """
+    SELECT a.id, {key} AS place FROM automations a
     WHERE a.workspace_id = $1
       AND (a.state = $2 OR ($2::text IS NULL AND a.state <> 'archived'))
-      AND ($3::text IS NULL OR strpos(lower(a.name), lower($3)) > 0)
-      AND ($4::uuid IS NULL OR a.id < $4)
-    ORDER BY a.id DESC LIMIT $5
+      AND ($3::text IS NULL OR strpos(lower(a.name), lower($3)) > 0 OR ($7 AND EXISTS (
+          SELECT 1 FROM automation_versions v JOIN definitions d
+            ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+          WHERE v.workspace_id = a.workspace_id AND v.automation_id = a.id
+            AND v.version = a.version AND strpos(lower(d.document ->> 'goal'), lower($3)) > 0)))
+      AND ($6::text IS NULL OR EXISTS (SELECT 1 FROM triggers t
+          WHERE t.workspace_id = a.workspace_id AND t.automation_id = a.id AND t.type = $6))
+      AND {health}
+      AND ($4::uuid IS NULL OR ({key}, a.id) {beyond} (
+          SELECT {key}, a.id FROM automations a WHERE a.workspace_id = $1 AND a.id = $4))
+    ORDER BY {key} {order}, a.id {order} LIMIT $5
 """
 _ONE = f"""{_COLUMNS}, d.document, v.grants {_FROM} WHERE a.workspace_id = $1 AND a.id = $2"""
 _LAST_RUN = ("run_id", "run_status", "run_outcome", "run_at")
@@ -54,10 +118,45 @@ async def list_automations(
     search: str | None = None,
     after: UUID | None = None,
     most: int = 50,
+    wanted: Wanted = Wanted(),
 ) -> list[dict[str, Any]]:
     """The newest first; archived ones only when they are asked for by their state."""
-    rows = await tx.fetch(_LIST, workspace_id, state, search, after, most)
+    given = (state, search, after, most, wanted.trigger, wanted.in_goal)
+    rows = await tx.fetch(_list(wanted.health, wanted.sort), workspace_id, *given)
     return [_told(row) for row in rows]
+
+
+async def list_with_signs(
+    tx: Transaction,
+    workspace_id: UUID,
+    wanted: Wanted,
+    *,
+    state: State | None,
+    search: str | None,
+    after: UUID | None,
+    most: int,
+) -> list[dict[str, Any]]:
+    """The same, each with how it is doing."""
+    rows = await list_automations(
+        tx, workspace_id, state=state, search=search, after=after, most=most, wanted=wanted
+    )
+    signs = await read_signs(tx, workspace_id, [row["id"] for row in rows])
+    return [{**row, **signs[row["id"]]} for row in rows]
+
+
+@cache
+def _list(health: Health | None, sort: Sort) -> str:
+    """Only those of the page are looked at closely: they are picked first."""
+    key, order = _KEYS[sort]
+    picked = _PICKED.format(
+        key=key,
+        order=order,
+        beyond=">" if order == "ASC" else "<",
+        health="true" if health is None else _HEALTH[health],
+    )
+    return f"""WITH picked AS MATERIALIZED ({picked}) {_COLUMNS} {_FROM}
+        JOIN picked p ON p.id = a.id
+        WHERE a.workspace_id = $1 ORDER BY p.place {order}, a.id {order}"""
 
 
 async def read_automation(

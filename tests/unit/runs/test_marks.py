@@ -9,6 +9,7 @@ import pytest
 
 from mainspring.runs.output import Place, read_end, read_place, write_place
 from mainspring.runs.progress import Mark
+from mainspring.surfaces.rest.told import PageMark
 
 AT = datetime(2026, 11, 15, 12, 0, 0, 123457, tzinfo=UTC)
 PLACE = Place(AT, "main", "0.12", 3, 41)
@@ -22,6 +23,20 @@ def test_a_mark_is_read_back_as_it_was_written(mark: Mark) -> None:
     text = mark.write()
     assert text is not None
     assert Mark.read(text) == mark
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [PageMark(AT), PageMark(AT, Mark(AT, PLACE)), PageMark(None, Mark(AT)),
+     PageMark(AT, Mark(None, PLACE))],
+)  # fmt: skip
+def test_the_mark_of_a_page_carries_both_parts(mark: PageMark) -> None:
+    assert PageMark.read(mark.write()) == mark
+
+
+@pytest.mark.parametrize("text", ["", "~", "seven", "2026-11-15T12:00:00+00:00~", "~seven"])
+def test_what_is_no_mark_of_a_page_is_refused(text: str) -> None:
+    assert PageMark.read(text) is None
 
 
 def test_an_id_of_before_is_still_taken() -> None:

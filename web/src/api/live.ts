@@ -1,8 +1,9 @@
 // One stream per tab: what happens in the workspace, told as it happens.
 //
 // The shell keeps it open. A screen that wants to hear of one run names it, and the stream is
-// opened again for that run too; the browser itself comes back after a break, with the id of the
-// last event that it heard.
+// opened again for that run too. The browser comes back by itself after a short break, with the
+// id of the last event that it heard; after a refusal, or when the tab has slept, it is opened
+// anew, each time a little later until it works.
 
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
@@ -10,38 +11,103 @@ export type Heard = { kind: string; data: Record<string, unknown> };
 type Listener = (heard: Heard) => void;
 
 const KINDS = ["run", "inbox", "step", "output", "end", "problem", "watched"] as const;
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 30_000;
+// A tab that was not run for so long has slept, and its connection is likely gone without a word.
+const TICK = 15_000;
+const SLEPT = 60_000;
+
 const listeners = new Set<Listener>();
 const watchers = new Set<() => void>();
+let wanted = false;
 let source: EventSource | null = null;
 let watched: string | null = null;
+let told: Heard | null = null;
 let connected = false;
+let failures = 0;
+let again: ReturnType<typeof setTimeout> | undefined;
 
 function tellConnected(value: boolean) {
+  if (connected === value) return;
   connected = value;
   for (const watcher of watchers) watcher();
 }
 
-function open() {
+function close() {
+  clearTimeout(again);
   source?.close();
-  const address = watched ? `/api/v1/stream?run_id=${watched}` : "/api/v1/stream";
-  source = new EventSource(address);
-  source.onopen = () => tellConnected(true);
-  source.onerror = () => tellConnected(false);
+  source = null;
+}
+
+/** How long to wait before the stream is opened once more, in milliseconds. */
+export function pause(failed: number): number {
+  return Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(failed, 5));
+}
+
+function open() {
+  close();
+  if (!wanted) return;
+  const mine = new EventSource(watched ? `/api/v1/stream?run_id=${watched}` : "/api/v1/stream");
+  source = mine;
+  mine.onopen = () => {
+    failures = 0;
+    tellConnected(true);
+  };
+  mine.onerror = () => {
+    if (mine !== source) return;
+    tellConnected(false);
+    // The browser tries again by itself unless it was refused: then somebody has to.
+    if (mine.readyState === EventSource.CLOSED) openLater();
+  };
   for (const kind of KINDS) {
-    source.addEventListener(kind, (event) => {
-      const data = JSON.parse((event as MessageEvent<string>).data) as Record<string, unknown>;
-      for (const listener of [...listeners]) listener({ kind, data });
+    mine.addEventListener(kind, (event) => {
+      if (mine === source) hear(kind, event as MessageEvent<string>);
     });
+  }
+}
+
+function openLater() {
+  clearTimeout(again);
+  again = setTimeout(open, pause(failures));
+  failures += 1;
+}
+
+function hear(kind: string, event: MessageEvent<string>) {
+  const heard = { kind, data: JSON.parse(event.data) as Record<string, unknown> };
+  if (kind === "inbox") told = heard;
+  for (const listener of [...listeners]) listener(heard);
+  // The last word of a stream that the server has ended.
+  if (kind === "problem") {
+    close();
+    tellConnected(false);
+    openLater();
   }
 }
 
 /** Opens the stream for as long as somebody is signed in. */
 export function useLiveStream(key: string): void {
   useEffect(() => {
+    wanted = true;
+    told = null;
     open();
+    let looked = Date.now();
+    const wake = () => {
+      const slept = Date.now() - looked > SLEPT;
+      looked = Date.now();
+      if (slept || (!connected && !document.hidden)) open();
+    };
+    const timer = setInterval(() => {
+      if (Date.now() - looked > SLEPT) open();
+      looked = Date.now();
+    }, TICK);
+    document.addEventListener("visibilitychange", wake);
+    addEventListener("online", wake);
     return () => {
-      source?.close();
-      source = null;
+      wanted = false;
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", wake);
+      removeEventListener("online", wake);
+      close();
       tellConnected(false);
     };
   }, [key]);
@@ -54,15 +120,21 @@ export function useLive(listener: Listener, runId?: string): void {
     latest.current = listener;
   });
   useEffect(() => {
-    const hear: Listener = (heard) => latest.current(heard);
-    listeners.add(hear);
-    if (runId) {
+    const hearing: Listener = (heard) => latest.current(heard);
+    listeners.add(hearing);
+    // Whoever comes later is told the numbers too: the stream tells them only when they change.
+    if (told) hearing(told);
+    if (runId && watched !== runId) {
       watched = runId;
       open();
     }
     return () => {
-      listeners.delete(hear);
-      if (runId && watched === runId) watched = null;
+      listeners.delete(hearing);
+      if (runId && watched === runId) {
+        watched = null;
+        // Unless another run is named at once, nobody wants to hear of this one any longer.
+        queueMicrotask(() => watched ?? open());
+      }
     };
   }, [runId]);
 }

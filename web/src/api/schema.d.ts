@@ -68,7 +68,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List automations, the newest first */
+        /** List automations, the newest first or as asked */
         get: operations["get_automations"];
         put?: never;
         /** Save a definition as a new automation, paused */
@@ -93,6 +93,23 @@ export interface paths {
          * @description With If-Match it is saved only if that version is still the one in force.
          */
         put: operations["update_automation"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automations/{automation_id}/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** See which of its grants the latest runs of an automation used */
+        get: operations["get_grants"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -563,7 +580,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Watch the runs of the workspace */
+        /** Watch the workspace: its runs, what waits for you, and one run closely */
         get: operations["stream_runs"];
         put?: never;
         post?: never;
@@ -1127,6 +1144,23 @@ export interface paths {
         patch: operations["update_board_rows"];
         trace?: never;
     };
+    "/api/v1/boards/{board_id}/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count or add up rows in groups */
+        get: operations["summarize_board_rows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/boards/{board_id}/rows/delete": {
         parameters: {
             query?: never;
@@ -1380,6 +1414,23 @@ export interface paths {
         put?: never;
         /** Read rows from outside once */
         post: operations["adapter_query"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/boards/{board_id}/dashboard.html": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show its dashboard, as a document that can do nothing */
+        get: operations["show_board_dashboard"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2893,6 +2944,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/oauth/requests/{request_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what a client asks for */
+        get: operations["get_client_request"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oauth/requests/{request_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Agree to what a client may do, or refuse it */
+        post: operations["answer_client_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oauth/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the clients that are connected as you */
+        get: operations["get_clients"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/oauth/clients/{client_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Disconnect a client; everything it holds of you ends at once */
+        delete: operations["delete_client"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/schemas/definition": {
         parameters: {
             query?: never;
@@ -3129,6 +3248,15 @@ export interface components {
              */
             says: string;
         };
+        /** AgreedBefore */
+        AgreedBefore: {
+            role: components["schemas"]["Role"];
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
         /**
          * Artifact
          * @description Everything about a file but its bytes.
@@ -3187,6 +3315,24 @@ export interface components {
              * @description Null for one that is kept for good.
              */
             expires_at: string | null;
+        };
+        /** AskingClient */
+        AskingClient: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Name
+             * @description What it calls itself; nobody has checked it.
+             */
+            name: string;
+            /**
+             * Registered At
+             * Format: date-time
+             */
+            registered_at: string;
         };
         /**
          * AuditEntry
@@ -3296,6 +3442,35 @@ export interface components {
             next_due_at: string | null;
             last_run: components["schemas"]["LastRun"] | null;
             /**
+             * Trigger Types
+             * @description Of its triggers that are on.
+             */
+            trigger_types: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested")[];
+            /**
+             * Streak
+             * @description How many of its latest finished runs in a row succeeded, at most 50.
+             */
+            streak: number;
+            /**
+             * Recent
+             * @description How its latest runs stand, at most 12; oldest first.
+             */
+            recent: string[];
+            /**
+             * Month Usd
+             * @description What it has cost since this month began, in UTC.
+             */
+            month_usd: number;
+            /** Drafts Waiting */
+            drafts_waiting: number;
+            /** Approvals Waiting */
+            approvals_waiting: number;
+            /**
+             * Consent Waiting
+             * @description A person has to agree before it starts.
+             */
+            consent_waiting: boolean;
+            /**
              * Definition
              * @description With its triggers as they are now.
              */
@@ -3369,6 +3544,35 @@ export interface components {
              */
             next_due_at: string | null;
             last_run: components["schemas"]["LastRun"] | null;
+            /**
+             * Trigger Types
+             * @description Of its triggers that are on.
+             */
+            trigger_types: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested")[];
+            /**
+             * Streak
+             * @description How many of its latest finished runs in a row succeeded, at most 50.
+             */
+            streak: number;
+            /**
+             * Recent
+             * @description How its latest runs stand, at most 12; oldest first.
+             */
+            recent: string[];
+            /**
+             * Month Usd
+             * @description What it has cost since this month began, in UTC.
+             */
+            month_usd: number;
+            /** Drafts Waiting */
+            drafts_waiting: number;
+            /** Approvals Waiting */
+            approvals_waiting: number;
+            /**
+             * Consent Waiting
+             * @description A person has to agree before it starts.
+             */
+            consent_waiting: boolean;
         };
         /**
          * CapabilityDetail
@@ -3548,6 +3752,92 @@ export interface components {
             ok: boolean;
             /** Detail */
             detail: string;
+        };
+        /** ChoiceShape */
+        ChoiceShape: {
+            role: components["schemas"]["Role"];
+            /** Scope */
+            scope: string;
+            /**
+             * Allows
+             * @description What it may do then, in sentences.
+             */
+            allows: string[];
+        };
+        /**
+         * ClientRedirect
+         * @description Where the browser goes now, with the answer.
+         */
+        ClientRedirect: {
+            /** Redirect */
+            redirect: string;
+        };
+        /**
+         * ClientRequest
+         * @description A client that wants to connect, and what it could be given.
+         */
+        ClientRequest: {
+            client: components["schemas"]["AskingClient"];
+            /** @description Where the answer goes. */
+            redirect: components["schemas"]["RedirectShape"];
+            workspace: components["schemas"]["PlaceShape"];
+            /** @description The most it asks for; null: it leaves that to you. */
+            asked: components["schemas"]["Role"] | null;
+            own_role: components["schemas"]["Role"];
+            /** Choices */
+            choices: components["schemas"]["ChoiceShape"][];
+            suggested: components["schemas"]["Role"];
+            /** @description What you agreed to before. */
+            agreed: components["schemas"]["AgreedBefore"] | null;
+            /**
+             * Passes
+             * @description Whether it asks for no more than you agreed to and is answered on the web, so that you need not be asked again.
+             */
+            passes: boolean;
+            /**
+             * Tools
+             * @description What it could call with the most of these.
+             */
+            tools: components["schemas"]["OfferedTool"][];
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+        };
+        /** ConnectedClient */
+        ConnectedClient: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            redirect: components["schemas"]["RedirectShape"];
+            role: components["schemas"]["Role"];
+            /**
+             * Agreed At
+             * Format: date-time
+             */
+            agreed_at: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /**
+             * Active
+             * @description Whether it holds a token that works or can be renewed.
+             */
+            active: boolean;
+        };
+        /** ConnectedClients */
+        ConnectedClients: {
+            /**
+             * Address
+             * @description Where a client is pointed to.
+             */
+            address: string;
+            /** Clients */
+            clients: components["schemas"]["ConnectedClient"][];
         };
         /**
          * ConsentShape
@@ -3933,6 +4223,40 @@ export interface components {
             };
         };
         /**
+         * GrantUse
+         * @description A grant, and how often the latest runs made use of it.
+         */
+        GrantUse: {
+            /** Capability */
+            capability: string;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Calls */
+            calls: number;
+            /** Last Used At */
+            last_used_at: string | null;
+        };
+        /**
+         * GrantsUsed
+         * @description What an automation may call, and what its latest runs really called.
+         */
+        GrantsUsed: {
+            /**
+             * Runs
+             * @description How many of the latest runs were looked at.
+             */
+            runs: number;
+            /**
+             * Since
+             * @description When the oldest of them was recorded.
+             */
+            since: string | null;
+            /** Items */
+            items: components["schemas"]["GrantUse"][];
+        };
+        /**
          * HealthAnswer
          * @description The answers to all of them.
          */
@@ -4217,6 +4541,22 @@ export interface components {
             /** Was */
             was?: string | null;
         };
+        /** OfferedTool */
+        OfferedTool: {
+            /** Id */
+            id: string;
+            /** Label */
+            label: string;
+            /** Effect */
+            effect: string;
+            /**
+             * Confirmation
+             * @description Whether a person agrees before it reaches outside.
+             */
+            confirmation: boolean;
+            /** @description The least role that is offered it. */
+            role: components["schemas"]["Role"];
+        };
         /**
          * OwnWorkspaceShape
          * @description A workspace that somebody is in.
@@ -4426,6 +4766,16 @@ export interface components {
              */
             at: string;
         };
+        /** PlaceShape */
+        PlaceShape: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
         /**
          * PredicateWord
          * @description What may stand behind ``is`` in a template.
@@ -4475,6 +4825,19 @@ export interface components {
              * @description An earlier call with the same key had told of it.
              */
             existed: boolean;
+        };
+        /** RedirectShape */
+        RedirectShape: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "web" | "loopback" | "app";
+            /**
+             * Name
+             * @description A host, this machine, or the scheme of an app.
+             */
+            name: string;
         };
         /**
          * Role
@@ -5061,6 +5424,11 @@ export interface components {
             armed_at: string | null;
             /** Next Due At */
             next_due_at: string | null;
+            /**
+             * Next Fires
+             * @description The next moments of a schedule, at most 5, whether or not it is on.
+             */
+            next_fires: string[];
             /** Last Fired At */
             last_fired_at: string | null;
             /**
@@ -5553,6 +5921,16 @@ export interface components {
             inputs?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Payload
+             * @description Another payload than that of the earlier run; left out or null: the same. What its trigger makes of it are the inputs, unless they are given too.
+             */
+            payload?: unknown;
+            /**
+             * Mode
+             * @description Left out: as the earlier run was.
+             */
+            mode?: ("live" | "verify" | "dry_run") | null;
         };
         /**
          * NewEvent
@@ -5760,6 +6138,22 @@ export interface components {
              */
             cost_cap_daily_usd?: number | string | null;
         };
+        /**
+         * ClientAnswer
+         * @description What a person says to a client that wants to connect.
+         */
+        ClientAnswer: {
+            /** Agree */
+            agree: boolean;
+            /**
+             * Workspace Id
+             * Format: uuid
+             * @description The workspace that the person was shown; the answer counts for no other.
+             */
+            workspace_id: string;
+            /** @description How much it may do at most; needed for a yes. */
+            role?: components["schemas"]["Role"] | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -5878,8 +6272,14 @@ export interface operations {
             query?: {
                 /** @description Left out: all but archived ones. */
                 state?: ("active" | "paused" | "archived") | null;
-                /** @description A part of the name. */
+                /** @description A part of the name or of the goal. */
                 search?: string | null;
+                /** @description failing: its latest runs failed; waiting: for a person. */
+                health?: ("failing" | "healthy" | "waiting" | "never_run") | null;
+                /** @description Only those with such a trigger. */
+                trigger?: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested") | null;
+                /** @description next: what starts first; last: what ran last; cost: this month's. */
+                sort?: "newest" | "name" | "next" | "last" | "cost";
                 /** @description Where to go on: the 'next' of the page before. */
                 cursor?: string;
                 /** @description The most entries to return. */
@@ -5975,6 +6375,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SavedShape"];
+                };
+            };
+        };
+    };
+    get_grants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                automation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantsUsed"];
                 };
             };
         };
@@ -6541,6 +6963,8 @@ export interface operations {
                 automation_id?: string | null;
                 /** @description Only runs it started. */
                 trigger_id?: string | null;
+                /** @description Only runs of this kind. */
+                mode?: ("live" | "verify" | "dry_run") | null;
                 /** @description Where to go on: the 'next' of the page before. */
                 cursor?: string;
                 /** @description The most entries to return. */
@@ -6714,7 +7138,10 @@ export interface operations {
     };
     stream_runs: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Tell of the steps and the output of this run too. */
+                run_id?: string | null;
+            };
             header?: {
                 /** @description Go on after this event. */
                 "Last-Event-ID"?: string | null;
@@ -6724,7 +7151,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: run, for each run that is new or has changed. */
+            /** @description Events: run, for each run that is new or has changed, as in a list of runs; inbox, with the numbers drafts, approvals, consents, failures and unread, at the opening and whenever they change. With run_id also, of that run: step, for each try that is over or has begun to wait; output, for what its steps say; watched, when it has changed; end, when it is over, with its story. Each id says how far you have been told of all of it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8008,6 +8435,15 @@ export interface operations {
                 limit?: number;
                 after?: string;
                 include_deleted?: boolean;
+                sort?: string;
+                descending?: boolean;
+                search?: string;
+                filters?: {
+                    field: string;
+                    /** @enum {unknown} */
+                    op: "is" | "is_not" | "contains" | "above" | "below" | "from" | "until" | "empty" | "filled";
+                    value?: string | number;
+                }[];
             };
             header?: never;
             path: {
@@ -8288,6 +8724,15 @@ export interface operations {
                 limit?: number;
                 after?: string;
                 include_deleted?: boolean;
+                sort?: string;
+                descending?: boolean;
+                search?: string;
+                filters?: {
+                    field: string;
+                    /** @enum {unknown} */
+                    op: "is" | "is_not" | "contains" | "above" | "below" | "from" | "until" | "empty" | "filled";
+                    value?: string | number;
+                }[];
             };
             header?: never;
             path: {
@@ -8561,6 +9006,55 @@ export interface operations {
                         row_ids: string[];
                         updated: number;
                         unchanged: number;
+                    };
+                };
+            };
+        };
+    };
+    summarize_board_rows: {
+        parameters: {
+            query: {
+                dataset?: string;
+                by: string;
+                per?: "day" | "month" | "year";
+                how?: "count" | "sum" | "average" | "smallest" | "largest";
+                of?: string;
+                order?: "value" | "number";
+                limit?: number;
+                search?: string;
+                filters?: {
+                    field: string;
+                    /** @enum {unknown} */
+                    op: "is" | "is_not" | "contains" | "above" | "below" | "from" | "until" | "empty" | "filled";
+                    value?: string | number;
+                }[];
+            };
+            header?: never;
+            path: {
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        board_id: string;
+                        dataset: string;
+                        groups: {
+                            /** @description Null: rows without a value. */
+                            value: string | null;
+                            rows: number;
+                            number: number | null;
+                        }[];
+                        /** @description How many groups there are in all. */
+                        of: number;
                     };
                 };
             };
@@ -9386,6 +9880,28 @@ export interface operations {
                         /** @description Whether rows hold only the first. */
                         cut: boolean;
                     };
+                };
+            };
+        };
+    };
+    show_board_dashboard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                board_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": unknown;
                 };
             };
         };
@@ -16028,6 +16544,94 @@ export interface operations {
                         next_step: string;
                     };
                 };
+            };
+        };
+    };
+    get_client_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientRequest"];
+                };
+            };
+        };
+    };
+    answer_client_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClientAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientRedirect"];
+                };
+            };
+        };
+    };
+    get_clients: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectedClients"];
+                };
+            };
+        };
+    };
+    delete_client: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -6,7 +6,7 @@ import { json } from "@codemirror/lang-json";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import { ground } from "./ground";
+import { fromOutside, ground } from "./ground";
 
 export type Language = "json" | "typescript" | "text";
 export type EditorProps = {
@@ -48,7 +48,8 @@ export default function Editor(props: EditorProps) {
           keymap.of([...defaultKeymap, ...historyKeymap]),
           locked.current.of(EditorState.readOnly.of(readOnly)),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) emit.current?.(update.state.doc.toString());
+            const told = update.transactions.some((one) => one.annotation(fromOutside));
+            if (update.docChanged && !told) emit.current?.(update.state.doc.toString());
           }),
           EditorView.theme({ ".cm-scroller": { maxHeight: `${most}px`, overflow: "auto" } }),
           props.extensions ?? [],
@@ -66,7 +67,10 @@ export default function Editor(props: EditorProps) {
   useEffect(() => {
     const shown = view.current;
     if (shown && value !== shown.state.doc.toString()) {
-      shown.dispatch({ changes: { from: 0, to: shown.state.doc.length, insert: value } });
+      shown.dispatch({
+        changes: { from: 0, to: shown.state.doc.length, insert: value },
+        annotations: fromOutside.of(true),
+      });
     }
   }, [value]);
   return <div ref={host} />;

@@ -1,10 +1,13 @@
 // What every editor here shares: colours, keys, and styles that the policy of the page allows.
 
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
-import type { Extension } from "@codemirror/state";
+import { Annotation, type Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { tags as t } from "@lezer/highlight";
 import { styleNonce } from "../api/nonce";
+
+/** A text that was put there by the page, and not by the person who writes. */
+export const fromOutside = Annotation.define<boolean>();
 
 export const highlight: Extension = syntaxHighlighting(HighlightStyle.define([
   {

@@ -4,9 +4,11 @@ import { Skeleton } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import type { DiffProps } from "./Diff";
 import type { EditorProps } from "./Editor";
+import type { TemplateProps } from "./Template";
 
 const LazyEditor = lazy(() => import("./Editor"));
 const LazyDiff = lazy(() => import("./Diff"));
+const LazyTemplate = lazy(() => import("./Template"));
 
 export function CodeEditor(props: EditorProps) {
   return (
@@ -20,6 +22,14 @@ export function Diff(props: DiffProps) {
   return (
     <Suspense fallback={<Skeleton height={160} />}>
       <LazyDiff {...props} />
+    </Suspense>
+  );
+}
+
+export function TemplateEditor(props: TemplateProps) {
+  return (
+    <Suspense fallback={<Skeleton height={36} />}>
+      <LazyTemplate {...props} />
     </Suspense>
   );
 }

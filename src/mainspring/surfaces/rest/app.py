@@ -24,6 +24,7 @@ from mainspring.surfaces.rest.beside import Beside
 from mainspring.surfaces.rest.browser import Browsers
 from mainspring.surfaces.rest.door import Door
 from mainspring.surfaces.rest.ground import PREFIX, router
+from mainspring.surfaces.rest.lost import Lost
 from mainspring.surfaces.rest.marks import is_marked, is_public, public
 from mainspring.surfaces.rest.oauth import oauth
 from mainspring.surfaces.rest.openapi import describe
@@ -69,7 +70,7 @@ from mainspring.surfaces.rest.routes import pages as page_routes
 from mainspring.surfaces.rest.sdks import sdks
 from mainspring.surfaces.rest.shell import Shell
 from mainspring.surfaces.rooms import Rooms
-from mainspring.surfaces.web.files import BUILT
+from mainspring.surfaces.web.files import BUILT, read_page
 
 # Routes are tried in this order, so the one that is called most stands first.
 MODULES: Final = (
@@ -112,7 +113,8 @@ def build_api(
     for made in (*routers, _description(app)):
         _check(made)
         app.router.routes.extend(made.routes)
-    app.router.routes.extend(pages(rooms.settings.page or BUILT).routes)
+    page = read_page(rooms.settings.page or BUILT)
+    app.router.routes.extend(pages(page).routes)
     app.router.routes.extend(sdks(rooms).routes)
     app.router.routes.extend(oauth(rooms).routes)
     handle_problems(app)
@@ -123,6 +125,7 @@ def build_api(
         routes=list(iter_route_contexts(app.router.routes)),
     )
     app.add_middleware(Beside, surfaces=beside)
+    app.add_middleware(Lost, page=page)
     app.add_middleware(Shell)
     return app
 

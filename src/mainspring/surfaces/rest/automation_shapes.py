@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -84,6 +84,15 @@ class AutomationSummary(_Shape):
     updated_at: datetime
     next_due_at: datetime | None = Field(description="When a schedule starts it next.")
     last_run: LastRun | None
+    trigger_types: list[TriggerType] = Field(description="Of its triggers that are on.")
+    streak: int = Field(
+        description="How many of its latest finished runs in a row succeeded, at most 50."
+    )
+    recent: list[str] = Field(description="How its latest runs stand, at most 12; oldest first.")
+    month_usd: float = Field(description="What it has cost since this month began, in UTC.")
+    drafts_waiting: int
+    approvals_waiting: int
+    consent_waiting: bool = Field(description="A person has to agree before it starts.")
 
 
 class TriggerSummary(_Shape):
@@ -96,6 +105,21 @@ class TriggerSummary(_Shape):
     armed_at: datetime | None = Field(description="Since when it can go off; null: it cannot.")
     next_due_at: datetime | None
     last_fired_at: datetime | None
+
+
+class GrantUse(GrantShape):
+    """A grant, and how often the latest runs made use of it."""
+
+    calls: int
+    last_used_at: datetime | None
+
+
+class GrantsUsed(_Shape):
+    """What an automation may call, and what its latest runs really called."""
+
+    runs: int = Field(description="How many of the latest runs were looked at.")
+    since: datetime | None = Field(description="When the oldest of them was recorded.")
+    items: list[GrantUse]
 
 
 class SecretUseShape(_Shape):
@@ -122,6 +146,23 @@ def secrets_shown(document: Mapping[str, Any], limits: Limits) -> list[dict[str,
     """The secrets of a definition by name, as its reader is told of them."""
     uses = {(one.secret, one.action, one.part, one.site) for one in secret_uses(document, limits)}
     return [dict(zip(SecretUseShape.model_fields, use, strict=True)) for use in sorted(uses)]
+
+
+def grants_used(grants: Sequence[Mapping[str, Any]], use: Mapping[str, Any]) -> dict[str, Any]:
+    """Each grant with what was made of it; of several for one capability each has the same."""
+    items = []
+    for grant in grants:
+        used = use["used"].get(grant["capability"])
+        counted = {"calls": 0, "last_used_at": None} if used is None else used
+        items.append(
+            {
+                "capability": grant["capability"],
+                "params": grant["params"],
+                "calls": counted["calls"],
+                "last_used_at": counted["last_used_at"],
+            }
+        )
+    return {"runs": use["runs"], "since": use["since"], "items": items}
 
 
 class AdditionShape(_Shape):

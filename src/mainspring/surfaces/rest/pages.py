@@ -8,7 +8,6 @@ into the document carries a word that this very answer made up.
 from __future__ import annotations
 
 import secrets
-from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
@@ -17,7 +16,7 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Missing
 from mainspring.surfaces.rest.door import admitted
 from mainspring.surfaces.rest.marks import public
-from mainspring.surfaces.web.files import NONCE, SCREENS, Page, read_page
+from mainspring.surfaces.web.files import NONCE, SCREENS, Page
 
 _APART: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -27,13 +26,12 @@ _APART: Final = {
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
 
-def pages(folder: Path) -> APIRouter:
+def pages(page: Page) -> APIRouter:
     """The document at every screen's address, and one route for the files beside it."""
     made = APIRouter(dependencies=[Depends(admitted)])
-    page = read_page(folder)
 
     async def show_screen() -> Response:
-        return _document(page)
+        return document(page)
 
     async def read_asset(name: str, request: Request) -> Response:
         return _file(page, name, request.headers.get("accept-encoding", ""))
@@ -53,12 +51,13 @@ def policy(nonce: str) -> str:
     )
 
 
-def _document(page: Page) -> Response:
+def document(page: Page, status: int = 200) -> Response:
+    """The one document there is, with a word for styles that no other answer has."""
     nonce = secrets.token_urlsafe(16)
     headers = {"Content-Security-Policy": policy(nonce), "Cache-Control": "no-cache", **_APART}
     return Response(
         page.document.replace(NONCE, nonce.encode()),
-        200 if page.built else 503,
+        status if page.built else 503,
         headers,
         "text/html; charset=utf-8",
     )

@@ -14,6 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from mainspring.runs.rows import RunStatus, StepStatus
 
 
+RunMode = Literal["live", "verify", "dry_run"]
+
+
 class _Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -54,7 +57,7 @@ class RunSummary(_Shape):
     cost_usd: float
     attempt: int
     replay_of: UUID | None
-    mode: Literal["live", "verify", "dry_run"] = Field(
+    mode: RunMode = Field(
         description="A dry run changes nothing; verify mode sends nothing outside."
     )
     parent_id: UUID | None

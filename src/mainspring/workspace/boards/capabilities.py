@@ -16,6 +16,7 @@ from mainspring.workspace.boards.managing import (
 from mainspring.workspace.boards.part_capabilities import part_capabilities
 from mainspring.workspace.boards.reading import MOST_ROWS, get_handler
 from mainspring.workspace.boards.row_capabilities import row_capabilities
+from mainspring.workspace.boards.row_looks import LOOKS, summarize_capability
 from mainspring.workspace.boards.shapes import (
     BOARD_FIELDS,
     BOARD_ID,
@@ -24,6 +25,7 @@ from mainspring.workspace.boards.shapes import (
     DATASET,
     DATASET_SCHEMA,
     DATASETS,
+    FIELD,
     ID,
     KEEPS,
     MOMENT,
@@ -55,7 +57,7 @@ def capabilities(limits: Limits) -> tuple[Capability, ...]:
     """Everything about boards, with the operator's limits."""
     return (
         _create(limits), _list(), _get(limits), _update(limits), _archive(),
-        *row_capabilities(limits), *part_capabilities(limits),
+        summarize_capability(), *row_capabilities(limits), *part_capabilities(limits),
     )  # fmt: skip
 
 
@@ -150,7 +152,8 @@ def _get(limits: Limits) -> Capability:
         description="Read a board and a page of its rows\n\n"
         "By board_id, or by name; an id always wins, and a name that several boards have is an "
         "error that lists them. Answers the rows of one dataset, and none of the others. A page "
-        "ends early when its rows are large: next_offset says where to go on.",
+        "ends early when its rows are large: next_offset says where to go on. With a search, "
+        "filters or a sort, total counts the rows that were found.",
         input_schema=asked(
             {
                 "board_id": BOARD_ID,
@@ -164,16 +167,27 @@ def _get(limits: Limits) -> Capability:
                     **ID,
                 },
                 "include_deleted": {"type": "boolean", "default": False},
+                "sort": {"description": "Order the rows by this field.", **FIELD},
+                "descending": {"type": "boolean", "default": False},
+                **LOOKS,
             },
             [],
             [
                 {"board_id": SOME_BOARD},
                 {"name": "CRM", "dataset": "default", "offset": 1000, "limit": 500},
+                {
+                    "board_id": SOME_BOARD,
+                    "sort": "company",
+                    "descending": True,
+                    "search": "acme",
+                    "filters": [{"field": "state", "op": "is", "value": "open"}],
+                },
             ],
             ({}, "which board?"),
             ({"dataset": "default"}, "of which board?"),
             ({"name": "CRM", "limit": MOST_ROWS + 1}, "more than one page holds"),
             ({"name": "CRM", "offset": -1}, "there is nothing before the first"),
+            ({"name": "CRM", "filters": [{"field": "a", "op": "like"}]}, "an op that is unknown"),
             anyOf=[{"required": ["board_id"]}, {"required": ["name"]}],
         ),
         output_schema=_board_shape(),

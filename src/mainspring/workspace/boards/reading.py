@@ -3,7 +3,7 @@
 A page begins at an offset or after a row. Positions have no holes, so an offset is a
 position, moved by the deleted rows before it, which are counted by the thousand: the last
 page is found as quickly as the first. A page ends early when its rows are large, and says
-where the next one begins.
+where the next one begins. Rows that are searched, filtered or sorted are read next door.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from mainspring.workspace.boards.finding import (
     no_board,
     no_dataset,
 )
+from mainspring.workspace.boards.found_rows import check_start, found_rows
 from mainspring.workspace.boards.links import links_of_board
+from mainspring.workspace.boards.looking import is_asked
 from mainspring.workspace.boards.parts import shown_parts
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ def get_handler(limits: Limits) -> CapabilityHandler:
     room = limits.step_output_bytes * 3 // 4
 
     async def get(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        check_start(arguments)
         board = await find_board(ctx, arguments)
         if ctx.run is not None and arguments.get("name", board.name) != board.name:
             # A run may have been granted a board by its name: its id must not lead elsewhere.
@@ -108,14 +111,10 @@ async def _page(
     total = dataset.appended if every else dataset.live
     offset, limit = int(arguments.get("offset", 0)), int(arguments.get("limit", MOST_ROWS))
     after = arguments.get("after")
-    if after is None:
-        start = await _start(ctx, dataset, offset, every=every)
+    if is_asked(arguments):
+        found, total = await found_rows(ctx, dataset, arguments, room, _AROUND, MOST_ROWS)
     else:
-        start = await _behind(ctx, dataset, UUID(after))
-    found = await ctx.tx.fetch(
-        _PAGE, ctx.actor.workspace_id, dataset.id, start.position, start.skip, limit, room,
-        _AROUND, every,
-    )  # fmt: skip
+        found = await _in_place(ctx, dataset, arguments, room)
     rows = [_row(entry) for entry in found]
     page = {**_empty(dataset), "rows": rows, "total": total, "offset": offset, "limit": limit}
     if after is None:
@@ -124,6 +123,20 @@ async def _page(
     else:
         page["offset"] = page["next_offset"] = None
     return page
+
+
+async def _in_place(
+    ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], room: int
+) -> list[Any]:
+    every, after = bool(arguments.get("include_deleted", False)), arguments.get("after")
+    if after is None:
+        start = await _start(ctx, dataset, int(arguments.get("offset", 0)), every=every)
+    else:
+        start = await _behind(ctx, dataset, UUID(after))
+    return await ctx.tx.fetch(
+        _PAGE, ctx.actor.workspace_id, dataset.id, start.position, start.skip,
+        int(arguments.get("limit", MOST_ROWS)), room, _AROUND, every,
+    )  # fmt: skip
 
 
 async def _start(ctx: CallContext, dataset: Dataset, offset: int, *, every: bool) -> Start:

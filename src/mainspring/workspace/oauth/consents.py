@@ -17,7 +17,7 @@ from mainspring.contracts.errors import Denied, Finding, Invalid, Missing
 from mainspring.contracts.roles import Role
 from mainspring.workspace.oauth.clients import hash_of
 from mainspring.workspace.oauth.redirects import place_of, with_answer
-from mainspring.workspace.oauth.scopes import choices
+from mainspring.workspace.oauth.scopes import choices, remembered
 from mainspring.workspace.tokens import narrow_tokens_of_client, revoke_tokens_of_client
 
 if TYPE_CHECKING:
@@ -97,13 +97,16 @@ async def find_agreed(
 
 
 async def agree(
-    tx: Transaction, workspace_id: UUID, member_id: UUID, waiting: Waiting, role: Role
+    tx: Transaction, workspace_id: UUID, member_id: UUID, waiting: Waiting, role: Role, own: Role
 ) -> str:
     """Writes the agreement down; answers the address that brings the client its code."""
     plain = "msc_" + secrets.token_urlsafe(32)
     who = workspace_id, member_id, waiting.client_id
-    await tx.execute(_AGREE, *who, role.value)
-    await narrow_tokens_of_client(tx, *who, role)
+    before = await find_agreed(tx, *who)
+    most = choices(waiting.role, own)[-1]
+    stands = remembered(role, most, None if before is None else before.role)
+    await tx.execute(_AGREE, *who, stands.value)
+    await narrow_tokens_of_client(tx, *who, stands)
     await tx.execute(_TIDY_CODES)
     await tx.execute(
         _ADD_CODE, workspace_id, hash_of(plain), waiting.client_id, member_id, role.value,

@@ -45,9 +45,20 @@ def choices(asked: Role | None, own: Role) -> list[Role]:
 
 def suggested(asked: Role | None, own: Role, agreed: Role | None) -> Role:
     """What is chosen until the person chooses: what they agreed to, or the least that was meant."""
-    if agreed is not None and covers(agreed, asked):
+    if agreed is not None and asked is None:
         return lesser(agreed, own)
     return lesser(asked or Role.VIEWER, own)
+
+
+def remembered(given: Role, most: Role, agreed: Role | None) -> Role:
+    """What stands as agreed after an answer; ``most`` is the most that could have been given.
+
+    Who gives all of it has taken nothing back: a client that asks for less on one day may have
+    more on another. Who gives less than that means it for all that the client holds.
+    """
+    if agreed is None or given.rank < most.rank:
+        return given
+    return max(given, agreed, key=lambda role: role.rank)
 
 
 def covers(agreed: Role | None, asked: Role | None) -> bool:

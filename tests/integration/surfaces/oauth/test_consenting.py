@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER
@@ -70,7 +70,7 @@ async def test_a_wrong_request_is_told_to_the_client_with_its_state(people: Api)
         assert (told["error"], told["state"]) == (error, "st/ate+1 &ü"), changed
         assert told["iss"] == people.address
         assert "code" not in told
-    twice = [*guest.query().items(), ("scope", "read")]
+    twice = urlencode([*guest.query().items(), ("scope", "read")])
     doubled = await people.stranger.get("/oauth/authorize", params=twice)
     assert query_of(doubled.headers["location"])["error"] == "invalid_request"
     assert await people.house.database.fetchval("SELECT count(*) FROM client_requests") == 0
@@ -136,10 +136,10 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
 
     assert (await people.stranger.get(path)).status_code == 401
     token = await token_of(house.database, house.workspace_id, FIRST_MEMBER)
-    for method, url in (("GET", path), ("POST", f"{path}/answer")):
-        answer = await people.stranger.request(
-            method, url, headers=token, **({"json": body} if method == "POST" else {})
-        )
+    for answer in (
+        await people.stranger.get(path, headers=token),
+        await people.stranger.post(f"{path}/answer", json=body, headers=token),
+    ):
         assert (answer.status_code, answer.json()["code"]) == (409, "needs_session")
     # Nobody answers what they have not opened.
     assert (await answer_request(ada, request_id)).status_code == 410
@@ -182,7 +182,7 @@ async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_appli
     assert (wider["passes"], wider["suggested"]) == (False, "editor")
     # On somebody's own machine any program may say that it is this client.
     local = await read_request(ada, await guest.ask(scope="read"))
-    assert (local["passes"], local["suggested"]) == (False, "operator")
+    assert (local["passes"], local["suggested"]) == (False, "viewer")
 
     listed = (await ada.ask("GET", "/oauth/clients")).json()
     assert listed["address"] == f"{people.address}/mcp"
@@ -191,9 +191,12 @@ async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_appli
     ]
     wire = Wire(people.stranger, people.address, given["access_token"])
     before = (await wire.tools()).keys()
+    # A client that asks for less on another day keeps what it holds.
+    await agreed(ada, await guest.ask(scope="read"), Role.VIEWER)
+    assert (await wire.tools()).keys() == before
     await agreed(ada, await guest.ask(), Role.VIEWER)
     assert (await wire.tools()).keys() < before
     actions = await people.house.database.fetch(
         "SELECT action, detail FROM audit_log WHERE action = 'answer_client_request' ORDER BY id"
     )
-    assert [row["detail"]["role"] for row in actions] == ["operator", "viewer"]
+    assert [row["detail"]["role"] for row in actions] == ["operator", "viewer", "viewer"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from typing import Any
 
 import httpx2
@@ -14,12 +14,18 @@ from mainspring.contracts.ids import new_id
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.rest.shapes import RunDetail
 from tests.kit.api import Api
-from tests.kit.house import Bench, document, step
+from tests.kit.house import PATIENCE, Bench, document, step
 from tests.kit.people import make_person, token_of
 
 ONE = document(step("a", "transform_data", {"output": {"n": 1}}), name="one")
 SLOW = document(
     step("a", "transform_data", {"output": 1}), step("w", "delay", {"seconds": 30}), name="slow"
+)
+
+ASKS = document(
+    step("a", "transform_data", {"output": 1}),
+    step("ok", "approval", {"title": "Shall it go on?"}),
+    name="asks",
 )
 
 
@@ -94,6 +100,10 @@ async def test_a_replay_is_a_new_run_that_names_the_old(api: Api, bench: Bench) 
     assert answer.headers["location"] == answer.json()["url"]
     new = (await api.client.get(f"/api/v1/runs/{answer.json()['run_id']}")).json()
     assert new["replay_of"] == str(run["id"])
+    other = {"payload": {"n": 7}, "mode": "dry_run", "inputs": {}}
+    changed = await api.client.post(f"/api/v1/runs/{run['id']}/replay", json=other)
+    read = (await api.client.get(f"/api/v1/runs/{changed.json()['run_id']}")).json()
+    assert (read["payload"], read["mode"]) == ({"n": 7}, "dry_run")
     bare = await api.client.post(f"/api/v1/runs/{run['id']}/replay")
     assert bare.status_code == 202
     bad = await api.client.post(f"/api/v1/runs/{run['id']}/replay", json={"version": "newest"})
@@ -160,11 +170,61 @@ async def test_the_runs_of_the_workspace_are_watched(api: Api, bench: Bench) -> 
         made = await bench.dispatch(ONE)
         statuses = []
         async for event in events:
-            if event["data"]["id"] == str(made.run_id):
+            if event["data"].get("id") == str(made.run_id):
                 statuses.append(event["data"]["status"])
             if statuses[-1:] == ["succeeded"]:
                 break
     assert statuses[-1] == "succeeded"
+
+
+async def test_a_page_hears_of_everything_over_one_stream(api: Api, bench: Bench) -> None:
+    """What waits for the reader, every run, and one run closely; and it goes on after a break."""
+    made = await bench.dispatch(ASKS)
+    path = f"/api/v1/stream?run_id={made.run_id}"
+    async with asyncio.timeout(PATIENCE), bench.worker():
+        before = await _until(api, path, lambda event: event["data"].get("approvals") == 1)
+        other = await bench.dispatch(ONE)
+        (asked,) = (await api.client.get("/api/v1/approvals")).json()["approvals"]
+        said = {"decision": "approved"}
+        answer = await api.client.post(
+            f"/api/v1/approvals/{asked['approval_id']}/answer", json=said
+        )
+        assert answer.status_code == 200, answer.text
+        last = next(event["id"] for event in reversed(before) if "id" in event)
+        rest = await _until(
+            api, path, lambda event: event["data"].get("id") == str(other.run_id)
+            and event["data"]["status"] == "succeeded", last, {"end", "inbox"},
+        )  # fmt: skip
+    heard = [*before, *rest]
+    steps = [event["data"] for event in heard if event["event"] == "step"]
+    assert [(row["step"], row["status"]) for row in steps] == [
+        ("a", "succeeded"), ("ok", "waiting"), ("ok", "succeeded"),
+    ]  # fmt: skip
+    (end,) = [event["data"] for event in heard if event["event"] == "end"]
+    assert (end["id"], end["story"]["next"]) == (str(made.run_id), ["replay"])
+    assert "waiting" in [row["data"]["status"] for row in heard if row["event"] == "watched"]
+    numbers = [event["data"] for event in rest if event["event"] == "inbox"][-1]
+    assert numbers == {"drafts": 0, "approvals": 0, "consents": 0, "failures": 0, "unread": 1}
+    missing = await api.client.get(f"/api/v1/stream?run_id={new_id()}")
+    assert missing.status_code == 404
+
+
+async def _until(
+    api: Api, path: str, is_last: Callable[[dict[str, Any]], bool], after: str | None = None,
+    kinds: Collection[str] = (),
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The events up to the one that is looked for, and until each of these kinds was told."""
+    headers = {} if after is None else {"Last-Event-ID": after}
+    seen: list[dict[str, Any]] = []
+    found = False
+    async with api.client.stream("GET", path, headers=headers) as answer:
+        assert answer.status_code == 200
+        async for event in told(answer):
+            seen.append(event)
+            found = found or is_last(event)
+            if found and {*kinds} <= {one["event"] for one in seen}:
+                break
+    return seen
 
 
 async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) -> None:
@@ -178,5 +238,6 @@ async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) 
         revoked = await api.client.delete(f"/api/v1/tokens/{made.json()['token']['id']}")
         assert revoked.status_code == 200, revoked.text
         events = [event async for event in told(answer)]
-    assert [event["event"] for event in events] == ["problem"]
-    assert events[0]["data"]["code"] == "unknown_token"
+    # What waits is told at the opening; the last is why there is no more.
+    assert [event["event"] for event in events] == ["inbox", "problem"]
+    assert events[-1]["data"]["code"] == "unknown_token"

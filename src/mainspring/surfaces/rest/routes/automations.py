@@ -23,6 +23,7 @@ from mainspring.actions.script.checking import built
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.json_text import content_hash
+from mainspring.definition.model import TriggerType
 from mainspring.definition.validate import Report
 from mainspring.gate.policy import mode_of
 from mainspring.runs.arrivals import Request as Wish
@@ -32,10 +33,12 @@ from mainspring.surfaces.rest.automation_shapes import (
     AutomationDetail,
     AutomationState,
     AutomationSummary,
+    GrantsUsed,
     SavedShape,
     StateShape,
     TriggerSummary,
     Verdict,
+    grants_used,
     secrets_shown,
 )
 from mainspring.surfaces.rest.bodies import Body, read_json_body, takes_schema
@@ -54,7 +57,14 @@ from mainspring.workspace.automations import Saved, State, create, read_grants, 
 from mainspring.workspace.consent_rows import Consent
 from mainspring.workspace.consents import change_by, consent_told
 from mainspring.workspace.judging_here import doubts_here, judge_here, words_for
-from mainspring.workspace.overview import list_automations, read_automation
+from mainspring.workspace.overview import (
+    Health,
+    Sort,
+    Wanted,
+    list_with_signs,
+    read_automation,
+)
+from mainspring.workspace.signs import read_signs, read_use
 from mainspring.workspace.states import acknowledge, activate, archive, pause, restore
 from mainspring.workspace.watched_boards import missing_boards
 
@@ -96,6 +106,7 @@ def routes(rooms: Rooms) -> APIRouter:
     made = router("automations")
     _judging(made, rooms)
     _reading(made, rooms)
+    _using(made)
     _saving(made, rooms)
     _updating(made, rooms)
     _changing(made, rooms)
@@ -140,7 +151,7 @@ def _judging(made: APIRouter, rooms: Rooms) -> None:
 def _reading(made: APIRouter, rooms: Rooms) -> None:
     @made.get(
         "/automations",
-        summary="List automations, the newest first",
+        summary="List automations, the newest first or as asked",
         response_model=Page[AutomationSummary],
     )
     @needs(Permission.READ)
@@ -150,15 +161,26 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
             AutomationState | None, Query(description="Left out: all but archived ones.")
         ] = None,
         search: Annotated[
-            str | None, Query(description="A part of the name.", max_length=200)
+            str | None, Query(description="A part of the name or of the goal.", max_length=200)
         ] = None,
+        health: Annotated[
+            Health | None,
+            Query(description="failing: its latest runs failed; waiting: for a person."),
+        ] = None,
+        trigger: Annotated[
+            TriggerType | None, Query(description="Only those with such a trigger.")
+        ] = None,
+        sort: Annotated[
+            Sort,
+            Query(description="next: what starts first; last: what ran last; cost: this month's."),
+        ] = "newest",
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> Answer:
         async with caller.database.acquire() as connection:
-            rows = await list_automations(
-                connection, caller.workspace_id, state=state, search=search, after=cursor,
-                most=limit + 1,
+            rows = await list_with_signs(
+                connection, caller.workspace_id, Wanted(health, trigger, sort, in_goal=True),
+                state=state, search=search, after=cursor, most=limit + 1,
             )  # fmt: skip
         return Answer(page(rows, limit))
 
@@ -167,12 +189,29 @@ def _reading(made: APIRouter, rooms: Rooms) -> None:
     async def get_automation(automation_id: UUID, caller: SignedIn) -> Answer:
         async with caller.database.acquire() as connection:
             found = await read_automation(connection, caller.workspace_id, automation_id)
+            found |= (await read_signs(connection, caller.workspace_id, [automation_id]))[
+                automation_id
+            ]
         found["triggers"] = [
             {name: row[name] for name in TriggerSummary.model_fields} for row in found["triggers"]
         ]
         # A large script takes its time to read.
         found["secrets"] = await asyncio.to_thread(secrets_shown, found["definition"], rooms.limits)
         return Answer(found, headers=_etag(found["version"]))
+
+
+def _using(made: APIRouter) -> None:
+    @made.get(
+        f"{_ONE}/grants",
+        summary="See which of its grants the latest runs of an automation used",
+        response_model=GrantsUsed,
+    )
+    @needs(Permission.READ)
+    async def get_grants(automation_id: UUID, caller: SignedIn) -> Answer:
+        async with caller.database.acquire() as connection:
+            found = await read_automation(connection, caller.workspace_id, automation_id)
+            use = await read_use(connection, caller.workspace_id, automation_id)
+        return Answer(grants_used(found["grants"], use))
 
 
 def _saving(made: APIRouter, rooms: Rooms) -> None:

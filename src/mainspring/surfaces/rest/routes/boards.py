@@ -1,16 +1,32 @@
-"""Boards: their rows, columns, skills, forms, dashboard, versions and links."""
+"""Boards: their rows, columns, skills, forms, dashboard, versions and links.
+
+A dashboard is a document that people and programs give. It is sent so that a browser shows it
+and nothing more: no script, nothing fetched, no part in the session of whoever looks at it.
+"""
 
 from __future__ import annotations
 
 from typing import Final
+from uuid import UUID
 
 from fastapi import APIRouter
+from starlette.responses import Response
 
+from mainspring.contracts.roles import Permission
+from mainspring.surfaces.rest.door import SignedIn
 from mainspring.surfaces.rest.faces import Face, add_faces
 from mainspring.surfaces.rest.ground import router
+from mainspring.surfaces.rest.marks import needs
+from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
 
 _ONE: Final = "/boards/{board_id}"
+_ONLY_SHOWN: Final = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+    "img-src data:; font-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, no-store",
+}
 
 FACES: Final = (
     Face("POST", "/boards", "create_board", "Create a board", 201),
@@ -22,6 +38,7 @@ FACES: Final = (
         "GET", f"{_ONE}/rows", "get_board", "Read a page of rows, with the board around it",
         name="get_board_rows",
     ),
+    Face("GET", f"{_ONE}/summary", "summarize_board_rows", "Count or add up rows in groups"),
     Face("POST", f"{_ONE}/rows", "append_board_rows", "Append up to 5,000 rows"),
     Face("PATCH", f"{_ONE}/rows", "update_board_rows", "Change fields of rows"),
     Face("DELETE", f"{_ONE}/rows", "delete_board_rows", "Delete rows"),
@@ -62,4 +79,22 @@ FACES: Final = (
 def routes(rooms: Rooms) -> APIRouter:
     made = router("boards")
     add_faces(made, rooms, FACES)
+    _dashboard(made, rooms)
     return made
+
+
+def _dashboard(made: APIRouter, rooms: Rooms) -> None:
+    @made.get(
+        f"{_ONE}/dashboard.html",
+        summary="Show its dashboard, as a document that can do nothing",
+        response_class=Response,
+        responses={
+            **problems(401, 404, 422),
+            200: {"description": "The document.", "content": {"text/html": {}}},
+        },
+    )
+    @needs(Permission.READ)
+    async def show_board_dashboard(board_id: UUID, caller: SignedIn) -> Response:
+        arguments = {"board_id": str(board_id)}
+        found = await rooms.gate.direct(caller.visitor, "get_board_dashboard", arguments)
+        return Response(found["html"], media_type="text/html", headers=_ONLY_SHOWN)

@@ -100,7 +100,7 @@ def _add_answering(made: APIRouter, rooms: Rooms) -> None:
             if given.agree:
                 role = check_role(given.role, waiting.role, _role(caller))
                 caller.detail["role"] = role.value
-                redirect = await agree(tx, *_who(caller), waiting, role)
+                redirect = await agree(tx, *_who(caller), waiting, role, _role(caller))
             else:
                 redirect = refuse(waiting)
             await tell(tx, caller, "answer_client_request", waiting.client_id)
@@ -117,7 +117,8 @@ def _add_connected(made: APIRouter, rooms: Rooms) -> None:
     @needs(Permission.ACCOUNT)
     async def get_clients(request: Request, caller: SignedIn) -> Answer:
         check_whole(caller)
-        async with caller.database.acquire() as connection:
+        # What a client calls itself stands on no side of a wall.
+        async with rooms.database.acquire() as connection:
             found = await list_connected(connection, *_who(caller))
         address = f"{own_name(request, rooms.settings)}/mcp"
         return Answer({"address": address, "clients": found})

@@ -35,7 +35,14 @@ from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.optional_bodies import may_take, read_optional
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.shapes import Accepted, PieceShape, RunDetail, RunState, RunSummary
+from mainspring.surfaces.rest.shapes import (
+    Accepted,
+    PieceShape,
+    RunDetail,
+    RunMode,
+    RunState,
+    RunSummary,
+)
 from mainspring.surfaces.rooms import Rooms
 
 STEP_ID: Final = "^[a-z][a-z0-9_]*$"
@@ -71,6 +78,12 @@ class Replay(Body):
     inputs: dict[str, Any] | None = Field(
         None, description="Other inputs than those of the earlier run."
     )
+    payload: Any = Field(
+        None,
+        description="Another payload than that of the earlier run; left out or null: the same. "
+        "What its trigger makes of it are the inputs, unless they are given too.",
+    )
+    mode: RunMode | None = Field(None, description="Left out: as the earlier run was.")
 
 
 def routes(rooms: Rooms) -> APIRouter:
@@ -94,13 +107,14 @@ def _reading(made: APIRouter) -> None:
         status: Annotated[RunStatus | None, Query(description="Only runs in this status.")] = None,
         automation_id: Annotated[UUID | None, Query(description="Only runs of this one.")] = None,
         trigger_id: Annotated[UUID | None, Query(description="Only runs it started.")] = None,
+        mode: Annotated[RunMode | None, Query(description="Only runs of this kind.")] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> Answer:
         async with caller.database.acquire() as connection:
             rows = await list_runs(
                 connection, caller.workspace_id, status=status, automation_id=automation_id,
-                trigger_id=trigger_id, before=cursor, most=limit + 1,
+                trigger_id=trigger_id, mode=mode, before=cursor, most=limit + 1,
             )  # fmt: skip
         return Answer(page(rows, limit))
 
@@ -205,7 +219,8 @@ def _steering(made: APIRouter, rooms: Rooms) -> None:
         asked = await read_optional(request, Replay)
         started = await replay(
             caller.database, rooms.dispatcher, rooms.limits, caller.workspace_id, run_id,
-            version=asked.version, inputs=asked.inputs, asked_by=caller.member_id,
+            version=asked.version, inputs=asked.inputs, payload=asked.payload, mode=asked.mode,
+            asked_by=caller.member_id,
         )  # fmt: skip
         caller.detail |= {"run_id": str(started.run_id), "version": asked.version}
         await caller.database.note()

@@ -1,37 +1,42 @@
 """Runs as they happen, as a stream of events.
 
-``/runs/{run_id}/stream`` tells of one run and ends with it; ``/stream`` tells of every run of
-the workspace and goes on until the reader leaves.
+``/runs/{run_id}/stream`` tells of one run and ends with it. ``/stream`` tells a whole page all that
+it needs, over one connection, until the reader leaves: every run of the workspace, what waits for
+the reader, and the steps of one run if it is named.
 """
 
 from __future__ import annotations
 
 import time
-from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import StreamingResponse
 
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
-from mainspring.gate.transcripts import transcripts_of_run
-from mainspring.runs.history import read_run
-from mainspring.runs.progress import Mark, RunWatch, WorkspaceWatch, marked, read_moment
-from mainspring.runs.story import tell
-from mainspring.store.walls import Walled
+from mainspring.runs.progress import Mark
 from mainspring.surfaces.rest.door import Caller, SignedIn, check_again
 from mainspring.surfaces.rest.ground import router
 from mainspring.surfaces.rest.marks import needs
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.sse import MEDIA_TYPE, Look, Looking, Streams, Told
+from mainspring.surfaces.rest.sse import MEDIA_TYPE, Look, Looking, Streams
+from mainspring.surfaces.rest.told import PageMark, WatchedPage, WatchedRun
 from mainspring.surfaces.rooms import Rooms
 
 RUN_SECONDS: Final = 0.15
 WORKSPACE_SECONDS: Final = 0.4
 # How long a stream goes on for somebody who was shut out meanwhile.
 ASK_AGAIN_SECONDS: Final = 1.0
+
+_PAGE_EVENTS: Final = (
+    "Events: run, for each run that is new or has changed, as in a list of runs; inbox, with the "
+    "numbers drafts, approvals, consents, failures and unread, at the opening and whenever they "
+    "change. With run_id also, of that run: step, for each try that is over or has begun to wait; "
+    "output, for what its steps say; watched, when it has changed; end, when it is over, with its "
+    "story. Each id says how far you have been told of all of it."
+)
 
 LastEventId = Annotated[
     str | None,
@@ -60,12 +65,8 @@ def routes(rooms: Rooms) -> APIRouter:
     async def stream_run(
         request: Request, run_id: UUID, caller: SignedIn, last_event_id: LastEventId = None
     ) -> StreamingResponse:
-        mark = _mark(last_event_id)
-        watch = RunWatch(caller.workspace_id, run_id, place=mark.place)
-        if mark.moment is not None:
-            watch.seen = mark.moment
+        watched = WatchedRun(caller.database, caller.workspace_id, run_id, _mark(last_event_id))
         # A run that is not there is said as a status, before the stream begins.
-        watched = _WatchedRun(caller.database, watch, mark)
         waiting = [await watched.look()]
 
         async def look() -> Look:
@@ -75,22 +76,29 @@ def routes(rooms: Rooms) -> APIRouter:
 
     @made.get(
         "/stream",
-        summary="Watch the runs of the workspace",
+        summary="Watch the workspace: its runs, what waits for you, and one run closely",
         response_class=StreamingResponse,
-        responses=_stream("Events: run, for each run that is new or has changed."),
+        responses=_stream(_PAGE_EVENTS),
     )
     @needs(Permission.READ)
     async def stream_runs(
-        request: Request, caller: SignedIn, last_event_id: LastEventId = None
+        request: Request,
+        caller: SignedIn,
+        run_id: Annotated[
+            UUID | None, Query(description="Tell of the steps and the output of this run too.")
+        ] = None,
+        last_event_id: LastEventId = None,
     ) -> StreamingResponse:
-        watch = WorkspaceWatch(caller.workspace_id, since=_moment(last_event_id))
+        mark = _page_mark(last_event_id)
+        watched = WatchedPage(caller.database, caller.actor, run_id, mark)
+        # A run that is not there is said as a status, before the stream begins.
+        waiting = [await watched.look()]
 
         async def look() -> Look:
-            async with caller.database.acquire() as connection:
-                moment, runs = await watch.look(connection)
-            return Look([Told("run", run, moment.isoformat()) for run in runs])
+            return waiting.pop() if waiting else await watched.look()
 
-        return streams.open(request, _watched(look, caller), WORKSPACE_SECONDS, caller.member_id)
+        pace = WORKSPACE_SECONDS if run_id is None else RUN_SECONDS
+        return streams.open(request, _watched(look, caller), pace, caller.member_id)
 
     return made
 
@@ -109,30 +117,6 @@ def _watched(look: Looking, caller: Caller) -> Looking:
     return watched
 
 
-class _WatchedRun:
-    """One run as one reader is told of it."""
-
-    def __init__(self, side: Walled, watch: RunWatch, mark: Mark) -> None:
-        self._side = side
-        self._watch = watch
-        self._mark = mark
-
-    async def look(self) -> Look:
-        watch, told = self._watch, []
-        async with self._side.acquire() as connection:
-            changes = await watch.look(connection)
-            for (kind, row), mark in marked(changes, self._mark):
-                self._mark = mark
-                told.append(Told(kind, row, mark.write()))
-            over = bool(changes) and changes[-1][0] == "end"
-            if over:
-                run = await read_run(connection, watch.workspace_id, watch.run_id)
-                told[-1].data["story"] = tell(run)
-                kept = await transcripts_of_run(connection, watch.workspace_id, watch.run_id)
-                told[-1].data["transcripts"] = kept
-        return Look(told, over)
-
-
 def _mark(text: str | None) -> Mark:
     if not text:
         return Mark()
@@ -142,10 +126,10 @@ def _mark(text: str | None) -> Mark:
     return found
 
 
-def _moment(text: str | None) -> datetime | None:
+def _page_mark(text: str | None) -> PageMark:
     if not text:
-        return None
-    found = read_moment(text)
+        return PageMark()
+    found = PageMark.read(text)
     if found is None:
         raise _no_event()
     return found

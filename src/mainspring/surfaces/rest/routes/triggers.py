@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
+from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
 from mainspring.store.database import Connection
@@ -27,11 +28,13 @@ from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rooms import Rooms
 from mainspring.triggers.changing import change
 from mainspring.triggers.readback import last_payload, list_moments
+from mainspring.triggers.schedule import read_schedule
 from mainspring.workspace.consents import change_by
 from mainspring.workspace.switches import read_trigger, read_triggers, switch
 from mainspring.workspace.webhooks import revoke, rotate
 
 _LONGEST: Final = 400
+_FIRES: Final = 5
 _ONE: Final = "/automations/{automation_id}/triggers/{slug}"
 
 Slug = Annotated[str, Path(description="The trigger's id in the definition.", max_length=200)]
@@ -60,6 +63,9 @@ class TriggerShape(_Shape):
     enabled: bool
     armed_at: datetime | None = Field(description="Since when it can go off; null: it cannot.")
     next_due_at: datetime | None
+    next_fires: list[datetime] = Field(
+        description="The next moments of a schedule, at most 5, whether or not it is on."
+    )
     last_fired_at: datetime | None
     created_at: datetime
     token: TokenSeen | None = Field(description="Null: a webhook without one cannot be called.")
@@ -275,6 +281,22 @@ def _fire_url(rooms: Rooms, automation_id: UUID) -> str:
     return f"{rooms.settings.address}{PREFIX}/automations/{automation_id}/fire"
 
 
+def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
+    """What a schedule would do from now on; a config that cannot be read does nothing."""
+    if found["type"] != "schedule":
+        return []
+    try:
+        schedule = read_schedule(found["config"])
+    except Invalid:
+        return []
+    moments: list[datetime] = []
+    at: datetime | None = now
+    while at is not None and len(moments) < _FIRES:
+        at = schedule.cron.after(at, schedule.zone)
+        moments += [] if at is None else [at]
+    return moments
+
+
 def _shown(rooms: Rooms, found: Mapping[str, Any]) -> dict[str, Any]:
     shown = {name: found[name] for name in TriggerShape.model_fields if name in found}
     webhook, hint = found["type"] == "webhook", found["secret_hint"]
@@ -282,6 +304,7 @@ def _shown(rooms: Rooms, found: Mapping[str, Any]) -> dict[str, Any]:
     signed = webhook and "signature" in found["config"]
     return {
         **shown,
+        "next_fires": _next_fires(found, rooms.clock.now()),
         "token": {"hint": hint, "made_at": found["secret_made_at"]} if hint else None,
         "url": url,
         "signed_url": f"{url.removesuffix('/fire')}/hooks/{found['slug']}"

@@ -1,0 +1,67 @@
+"""Photographs every screen of a furnished house: at a desk by day and by night, and on a phone.
+
+    python -m scripts.screenshots [NAME ...]
+
+It starts a server and a browser of its own, fills a workspace as the tests do, and writes
+docs/screens/NAME-light.jpg, NAME-dark.jpg and NAME-phone.jpg.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.sync_api import Page
+
+from tests.kit.browsers import DESK, PHONE, House, opened_house, opened_street
+from tests.kit.furnished import furnished
+
+_FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "screens"
+_QUALITY: Final = 78
+# Whatever fades in has done so by then.
+_STILL_MS: Final = 350
+_LOOKS: Final[Mapping[str, tuple[Any, str]]] = {
+    "light": (DESK, "light"), "dark": (DESK, "dark"), "phone": (PHONE, "light"),
+}  # fmt: skip
+
+
+def main(names: list[str]) -> int:
+    """Takes the pictures of these screens, or of all."""
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    with opened_street() as street, opened_house(street) as house:
+        screens = furnished(house)
+        unknown = sorted(set(names) - screens.keys())
+        if unknown:
+            print(f"There is no screen {unknown[0]!r}. There are: {', '.join(screens)}.")
+            return 2
+        for look, (size, scheme) in _LOOKS.items():
+            _photograph(
+                house, {name: screens[name] for name in names or screens}, look, size, scheme
+            )
+    return 0
+
+
+def _photograph(
+    house: House, screens: Mapping[str, str], look: str, size: Any, scheme: str
+) -> None:
+    page = house.open("/", viewport=size)
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    for name, path in screens.items():
+        settle(page, path)
+        page.screenshot(path=_FOLDER / f"{name}-{look}.jpg", type="jpeg", quality=_QUALITY)
+    page.close()
+
+
+def settle(page: Page, path: str) -> None:
+    """Goes there, and waits until nothing is missing any more."""
+    page.goto(path)
+    page.wait_for_selector("h1")
+    page.wait_for_function("() => !document.querySelector('.mantine-Skeleton-root')")
+    page.evaluate("() => document.fonts.ready")
+    page.wait_for_timeout(_STILL_MS)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

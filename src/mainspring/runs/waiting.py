@@ -1,0 +1,91 @@
+"""How much waits for one reader: what they may answer, and what they have not read.
+
+A page shows these numbers beside its inbox and keeps them current, so they are asked for often.
+Each is counted along an index and no further than a page can show.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.roles import Permission
+from mainspring.workspace.approval_policy import approval_policy
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor, Transaction
+
+# More than this is "many" wherever it is shown.
+MOST: Final = 1_000
+
+# A member's own call is theirs, unless others must agree; where an author may not approve, what
+# they had a hand in does not wait for them; and what somebody has agreed to waits for others.
+_DRAFTS = f"""
+    SELECT count(*) FROM (
+        SELECT FROM drafts d
+        WHERE d.workspace_id = $1 AND d.status = 'pending' AND d.expires_at > now()
+          AND (d.run_id IS NOT NULL OR d.actor_id = $2 OR $4)
+          AND NOT EXISTS (
+              SELECT FROM draft_approvals o WHERE o.workspace_id = d.workspace_id
+                AND o.draft_id = d.id AND o.member_id = $2 AND o.bound_hash = d.bound_hash)
+          AND ($5 OR NOT (
+              (d.run_id IS NULL AND d.actor_id = $2)
+              OR EXISTS (
+                  SELECT FROM automations a WHERE a.workspace_id = d.workspace_id
+                    AND a.id = d.automation_id AND a.created_by = $2)
+              OR EXISTS (
+                  SELECT FROM automation_versions v WHERE v.workspace_id = d.workspace_id
+                    AND v.automation_id = d.automation_id AND v.version = d.version
+                    AND v.author = $2)
+              OR EXISTS (
+                  SELECT FROM draft_revisions e WHERE e.workspace_id = d.workspace_id
+                    AND e.draft_id = d.id AND e.revision = d.revision AND e.edited_by = $2)))
+        LIMIT {MOST}
+    ) AS waiting
+"""
+# A run that has ended waits for nobody, whatever its questions say.
+_APPROVALS = f"""
+    SELECT count(*) FROM (
+        SELECT FROM approvals q
+        JOIN runs r ON r.workspace_id = q.workspace_id AND r.id = q.run_id
+        WHERE q.workspace_id = $1 AND q.status = 'pending' AND q.expires_at > now()
+          AND (q.roles IS NULL OR $3 = ANY(q.roles))
+          AND r.status IN ('pending', 'running', 'waiting')
+        LIMIT {MOST}
+    ) AS waiting
+"""
+_CONSENTS = "SELECT count(*) FROM consents WHERE workspace_id = $1 AND status = 'waiting'"
+# Acknowledged failures are counted from nothing again.
+_FAILURES = """
+    SELECT count(*) FROM automations
+    WHERE workspace_id = $1 AND state <> 'archived' AND failures > 0
+"""
+# Only the newest have a chance to be read; there is no index of what is unread.
+_UNREAD = f"""
+    SELECT count(*) FROM (
+        SELECT read_at FROM notifications WHERE workspace_id = $1 ORDER BY id DESC LIMIT {MOST}
+    ) AS newest WHERE read_at IS NULL
+"""
+_WAITING = f"""
+    SELECT CASE WHEN $6 THEN ({_DRAFTS}) ELSE 0 END AS drafts,
+        CASE WHEN $7 THEN ({_APPROVALS}) ELSE 0 END AS approvals,
+        CASE WHEN $8 THEN ({_CONSENTS}) ELSE 0 END AS consents,
+        CASE WHEN $9 THEN ({_FAILURES}) ELSE 0 END AS failures,
+        ({_UNREAD}) AS unread
+"""
+
+
+async def waiting_for(tx: Transaction, reader: Actor) -> dict[str, Any]:
+    """How many drafts, questions, consents and failures a reader may answer, and what is unread."""
+    policy = await approval_policy(tx, reader.workspace_id)
+    role = reader.role
+    row = await tx.fetchrow(
+        _WAITING, reader.workspace_id, reader.id, None if role is None else role.value,
+        policy.needs_others, policy.author_may_approve,
+        policy.takes(role) and _may(reader, Permission.DECIDE), _may(reader, Permission.DECIDE),
+        _may(reader, Permission.EDIT), _may(reader, Permission.SWITCH),
+    )  # fmt: skip
+    return dict(row)
+
+
+def _may(reader: Actor, permission: Permission) -> bool:
+    return reader.role is not None and reader.role.may(permission)

@@ -1,0 +1,152 @@
+"""What a reader of a stream is told: of one run closely, or of everything that a page shows.
+
+A browser keeps few connections to one server open, so a page has one stream for all of it. Each
+part is looked at as often as it must be: a run under way many times a second, numbers once.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from mainspring.gate.transcripts import transcripts_of_run
+from mainspring.runs.history import read_run
+from mainspring.runs.progress import Mark, RunWatch, WorkspaceWatch, marked, read_moment
+from mainspring.runs.story import tell
+from mainspring.runs.waiting import waiting_for
+from mainspring.surfaces.rest.sse import Look, Told
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Actor, Transaction
+    from mainspring.store.walls import Walled
+
+RUNS_SECONDS: Final = 0.4
+WAITING_SECONDS: Final = 1.0
+_NOTHING: Final = Mark()
+
+
+@dataclass(frozen=True, slots=True)
+class PageMark:
+    """How far a page has been told: of all runs by time, of its one run by a mark."""
+
+    moment: datetime | None = None
+    run: Mark = _NOTHING
+
+    def write(self) -> str:
+        moment = "" if self.moment is None else self.moment.isoformat()
+        run = self.run.write()
+        return moment if run is None else f"{moment}~{run}"
+
+    @classmethod
+    def read(cls, text: str) -> PageMark | None:
+        """The mark in an id that was given out here; None for any other text."""
+        first, tilde, rest = text.partition("~")
+        moment = read_moment(first) if first else None
+        run = Mark.read(rest) if tilde else _NOTHING
+        if (first and moment is None) or run is None or not text:
+            return None
+        return cls(moment, run)
+
+
+class WatchedRun:
+    """One run as one reader is told of it."""
+
+    def __init__(self, side: Walled, workspace_id: UUID, run_id: UUID, mark: Mark) -> None:
+        self._side = side
+        self._watch = RunWatch(workspace_id, run_id, place=mark.place)
+        if mark.moment is not None:
+            self._watch.seen = mark.moment
+        self.mark = mark
+
+    async def look(self) -> Look:
+        async with self._side.acquire() as connection:
+            return await self.look_over(connection)
+
+    async def look_over(self, tx: Transaction) -> Look:
+        """What has changed since the last look, and whether the run is over."""
+        watch, told = self._watch, []
+        changes = await watch.look(tx)
+        for (kind, row), mark in marked(changes, self.mark):
+            self.mark = mark
+            told.append(Told(kind, row, mark.write()))
+        over = bool(changes) and changes[-1][0] == "end"
+        if over:
+            run = await read_run(tx, watch.workspace_id, watch.run_id)
+            told[-1].data["story"] = tell(run)
+            kept = await transcripts_of_run(tx, watch.workspace_id, watch.run_id)
+            told[-1].data["transcripts"] = kept
+        return Look(told, over)
+
+
+class WatchedPage:
+    """A workspace as one page shows it, and perhaps one run of it closely."""
+
+    def __init__(self, side: Walled, reader: Actor, run_id: UUID | None, mark: PageMark) -> None:
+        self._side = side
+        self._reader = reader
+        space = reader.workspace_id
+        self._runs = WorkspaceWatch(space, since=mark.moment)
+        self._run = None if run_id is None else WatchedRun(side, space, run_id, mark.run)
+        self._mark = mark
+        self._waiting: dict[str, Any] | None = None
+        self._runs_due = _Due(RUNS_SECONDS)
+        self._waiting_due = _Due(WAITING_SECONDS)
+        # Somebody may go on with a run that is over: it is looked at again, but not so often.
+        self._run_due = _Due(RUNS_SECONDS)
+        self._over = False
+
+    async def look(self) -> Look:
+        told: list[Told] = []
+        async with self._side.acquire() as connection:
+            # What somebody looks at closely is told first.
+            if self._run is not None and (not self._over or self._run_due.now()):
+                told += await self._of_the_run(connection, self._run)
+            if self._runs_due.now():
+                told += await self._of_runs(connection)
+            if self._waiting_due.now():
+                told += await self._of_waiting(connection)
+        return Look(told)
+
+    async def _of_the_run(self, tx: Transaction, run: WatchedRun) -> list[Told]:
+        before, told = self._mark, []
+        found = await run.look_over(tx)
+        for one in found.told:
+            mark = None if one.id is None else Mark.read(one.id)
+            self._mark = replace(self._mark, run=mark or before.run)
+            # Every run has its event "run"; the changes of this one have a name of their own.
+            kind = "watched" if one.kind == "run" else one.kind
+            told.append(Told(kind, one.data, self._mark.write() or None))
+        if found.told:
+            self._over = found.over
+        return told
+
+    async def _of_runs(self, tx: Transaction) -> list[Told]:
+        moment, runs = await self._runs.look(tx)
+        self._mark = replace(self._mark, moment=moment)
+        return [Told("run", run, self._mark.write()) for run in runs]
+
+    async def _of_waiting(self, tx: Transaction) -> list[Told]:
+        now = await waiting_for(tx, self._reader)
+        if now == self._waiting:
+            return []
+        self._waiting = now
+        return [Told("inbox", now)]
+
+
+class _Due:
+    """Whether so much time has gone by since the last time that it had."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._next = 0.0
+
+    def now(self) -> bool:
+        moment = time.monotonic()
+        # A reader that comes round a little early would otherwise wait for a whole round more.
+        if moment < self._next - self._seconds / 20:
+            return False
+        self._next = moment + self._seconds
+        return True

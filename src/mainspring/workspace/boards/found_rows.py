@@ -1,0 +1,159 @@
+"""Reading rows that were asked for: searched, filtered, ordered, or counted in groups.
+
+Unlike a page of rows in their places, this looks at every row of the dataset. A hundred
+thousand small ones take some tenths of a second, so a screen asks for it in large pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mainspring.contracts.capability import CapabilityHandler
+from mainspring.contracts.errors import Finding, Invalid
+from mainspring.workspace.boards.finding import (
+    DEFAULT,
+    Dataset,
+    datasets_of,
+    find_board,
+    no_dataset,
+)
+from mainspring.workspace.boards.looking import is_asked, look, order_keys, order_of
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import CallContext
+
+MOST_GROUPS: Final = 500
+LONGEST_GROUP: Final = 200
+
+# The rows are found by their keys first and fetched afterwards, so that only a page of them
+# is carried through the sorting.
+_FOUND = """
+    SELECT row_id, data, src, updated_at, deleted_at FROM (
+        SELECT rows.row_id, rows.data, rows.src, rows.updated_at, rows.deleted_at, place,
+            sum(rows.bytes + $7) OVER (ORDER BY place) - rows.bytes - $7 AS ahead
+        FROM (
+            SELECT row_id, row_number() OVER (ORDER BY {order}) AS place FROM (
+                SELECT row_id, position, by_number, by_text FROM (
+                    SELECT row_id, position, {keys} FROM board_rows
+                    WHERE workspace_id = $1 AND dataset_id = $2
+                      AND ($3 OR deleted_at IS NULL){where}
+                ) AS keyed
+                ORDER BY {order} OFFSET $4 LIMIT $5
+            ) AS chosen
+        ) AS placed
+        JOIN board_rows AS rows
+            ON rows.workspace_id = $1 AND rows.dataset_id = $2 AND rows.row_id = placed.row_id
+    ) AS measured
+    WHERE ahead < $6 ORDER BY place
+"""
+_COUNT = """
+    SELECT count(*) AS found FROM board_rows
+    WHERE workspace_id = $1 AND dataset_id = $2 AND ($3 OR deleted_at IS NULL){where}
+"""
+_GROUPS = """
+    SELECT value, rows, number, count(*) OVER () AS groups FROM (
+        SELECT value, count(*) AS rows, {how} AS number FROM (
+            SELECT {value} AS value,
+                CASE WHEN jsonb_typeof(data -> $3) = 'number' THEN (data ->> $3)::numeric END AS one
+            FROM board_rows
+            WHERE workspace_id = $1 AND dataset_id = $2 AND deleted_at IS NULL{where}
+        ) AS read
+        GROUP BY value
+    ) AS grouped
+    ORDER BY {order} LIMIT $4
+"""
+_HOW: Final[Mapping[str, str]] = {
+    "count": "count(*)",
+    "sum": "sum(one)",
+    "average": "avg(one)",
+    "smallest": "min(one)",
+    "largest": "max(one)",
+}
+HOW: Final = tuple(_HOW)
+# A date is text that begins with its year: what is left of it says the day, month or year.
+_PER: Final[Mapping[str, int]] = {"day": 10, "month": 7, "year": 4}
+PER: Final = tuple(_PER)
+_NUMERIC: Final = r"CASE WHEN value ~ '^-?\d{1,15}(\.\d{1,15})?$' THEN value::numeric END"
+_ORDERS: Final[Mapping[str, str]] = {
+    "value": f"{_NUMERIC} NULLS LAST, value NULLS LAST",
+    "number": "number DESC NULLS LAST, value NULLS LAST",
+}
+ORDERS: Final = tuple(_ORDERS)
+
+
+def check_start(arguments: Mapping[str, Any]) -> None:
+    """A place after a row is a place in the order in which rows were appended, and no other."""
+    if arguments.get("after") is not None and is_asked(arguments):
+        detail = "Rows that are searched, filtered or sorted are read by offset, not after a row."
+        raise Invalid(
+            detail, code="after_sorted", findings=[Finding("/after", detail, "after_sorted")]
+        )
+
+
+async def found_rows(
+    ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], room: int, around: int,
+    most: int,
+) -> tuple[list[Any], int]:  # fmt: skip
+    """One page of the rows that are meant, and how many of them there are."""
+    space, every = ctx.actor.workspace_id, bool(arguments.get("include_deleted", False))
+    page = (int(arguments.get("offset", 0)), int(arguments.get("limit", most)))
+    made = look(arguments, [space, dataset.id, every, *page, room, around])
+    where = made.where
+    keys = order_keys(made, arguments.get("sort"))
+    order = order_of(descending=bool(arguments.get("descending", False)))
+    text = _FOUND.format(keys=keys, where=where, order=order)
+    rows = await ctx.tx.fetch(text, *made.values)
+    if not where:
+        return rows, dataset.appended if every else dataset.live
+    counted = look(arguments, [space, dataset.id, every])
+    row = await ctx.tx.fetchrow(_COUNT.format(where=counted.where), *counted.values)
+    return rows, int(row["found"])
+
+
+def summarize_handler() -> CapabilityHandler:
+    async def summarize(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        board = await find_board(ctx, arguments)
+        datasets = await datasets_of(ctx, board)
+        name = arguments.get("dataset", DEFAULT)
+        dataset = next((one for one in datasets if one.name == name), None)
+        if dataset is None:
+            raise no_dataset(board, name, [one.name for one in datasets])
+        how = str(arguments.get("how", "count"))
+        if how != "count" and "of" not in arguments:
+            detail = "Of which field? Only counting needs none."
+            raise Invalid(detail, code="no_field", findings=[Finding("/of", detail, "no_field")])
+        rows = await _groups(ctx, dataset, arguments, how)
+        return {
+            "board_id": str(board.id),
+            "dataset": dataset.name,
+            "groups": [
+                {"value": row["value"], "rows": row["rows"], "number": _number(row["number"])}
+                for row in rows
+            ],
+            "of": int(rows[0]["groups"]) if rows else 0,
+        }
+
+    return summarize
+
+
+async def _groups(
+    ctx: CallContext, dataset: Dataset, arguments: Mapping[str, Any], how: str
+) -> list[Any]:
+    limit = int(arguments.get("limit", MOST_GROUPS))
+    made = look(
+        arguments, [ctx.actor.workspace_id, dataset.id, arguments.get("of", ""), limit]
+    )  # fmt: skip
+    where = made.where
+    longest = _PER.get(str(arguments.get("per", "")), LONGEST_GROUP)
+    value = f"left(data ->> {made.parameter(arguments['by'])}, {longest})"
+    order = _ORDERS[str(arguments.get("order", "value"))]
+    text = _GROUPS.format(how=_HOW[how], value=value, where=where, order=order)
+    return await ctx.tx.fetch(text, *made.values)
+
+
+def _number(value: Any) -> float | int | None:
+    if value is None or isinstance(value, int):
+        return value
+    number = float(value)
+    return int(number) if number.is_integer() else number

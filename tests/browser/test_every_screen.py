@@ -1,0 +1,72 @@
+"""Every screen, furnished and empty: by day and by night, at a desk and on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.kit.browsers import PHONE, House, Street, opened_house, violations
+from tests.kit.furnished import furnished
+
+# Where somebody is asked for an answer on the way; the rest is for a desk.
+POCKET = ("home", "inbox", "run", "run-failed", "runs", "automations", "proposal", "new")
+
+
+@pytest.fixture(scope="module")
+def lived_in(street: Street) -> Iterator[tuple[House, dict[str, str]]]:
+    """A house with something on every screen, shared by the tests of this file."""
+    with opened_house(street) as house:
+        yield house, furnished(house)
+
+
+def _settle(page: Page, path: str) -> None:
+    page.goto(path)
+    page.wait_for_selector("h1")
+    page.wait_for_function(
+        "() => !document.querySelector('[aria-busy=true], .mantine-Skeleton-root')"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_screen(
+    lived_in: tuple[House, dict[str, str]], scheme: str
+) -> None:
+    house, screens = lived_in
+    page = house.open("/")
+    page.emulate_media(
+        color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce"
+    )
+    found = {}
+    for name, path in screens.items():
+        _settle(page, path)
+        if wrong := violations(page):
+            found[name] = wrong
+    page.close()
+    assert found == {}
+
+
+def test_nothing_is_wider_than_a_phone(lived_in: tuple[House, dict[str, str]]) -> None:
+    house, screens = lived_in
+    page = house.open("/", viewport=PHONE)
+    wider = {}
+    for name in POCKET:
+        _settle(page, screens[name])
+        width = page.evaluate("() => document.documentElement.scrollWidth")
+        if width > PHONE["width"]:
+            wider[name] = width
+    page.close()
+    assert wider == {}
+
+
+def test_an_empty_house_has_a_way_on_from_every_screen(house: House) -> None:
+    page = house.open("/")
+    for path in (
+        "/", "/automations", "/runs", "/inbox", "/codex", "/boards", "/pages", "/workflows",
+        "/integrations", "/models", "/secrets", "/connect", "/costs", "/audit", "/health",
+    ):  # fmt: skip
+        _settle(page, path)
+        main = page.locator("main")
+        assert violations(page) == [], path
+        assert main.get_by_role("button").count() + main.get_by_role("link").count() > 0, path

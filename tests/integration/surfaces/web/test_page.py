@@ -1,0 +1,99 @@
+"""The page before the door: one document that holds nothing of anybody, and its own files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mainspring.surfaces.rest.pages import document
+from mainspring.surfaces.web.files import BUILT, SCREENS, read_page
+from tests.kit.api import Api
+
+ROUTES = Path(__file__).resolve().parents[4] / "web" / "src" / "routes.tsx"
+VISIT = {"Accept": "text/html,application/xhtml+xml"}
+NOTHING = (
+    "/automations/", "/Automations", "/inbox/", "/index.html", "/favicon.ico", "/robots.txt",
+    "/boards/one/two", "/sign-in/", "/SIGN-IN", "/built/index.html", "/assets", "/assets/",
+)  # fmt: skip
+
+
+async def test_the_document_runs_files_of_this_server_and_nothing_else(api: Api) -> None:
+    first, second = await api.stranger.get("/"), await api.client.get("/automations?state=active")
+    nonces = []
+    for answer in (first, second):
+        assert answer.status_code == 200
+        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+        policy = answer.headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self' 'nonce-")
+        assert "unsafe" not in policy
+        assert "http" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "set-cookie" not in answer.headers
+        assert answer.headers["Cache-Control"] == "no-cache"
+        nonces += re.findall(r"'nonce-([^']+)'", policy)
+        assert f'content="{nonces[-1]}"' in answer.text
+        assert not re.search(r"<script(?![^>]*\ssrc=)|\son\w+=|style=|<style", answer.text)
+    assert len(set(nonces)) == 2
+    assert first.text.replace(nonces[0], "") == second.text.replace(nonces[1], "")
+    for path in re.findall(r'(?:src|href)="([^"]+)"', first.text):
+        assert path.startswith("/assets/")
+        assert (await api.stranger.get(path)).status_code == 200
+
+
+async def test_a_file_may_be_kept_and_comes_squeezed_to_whoever_takes_it(api: Api) -> None:
+    [script] = re.findall(r'<script[^>]* src="([^"]+)"', (await api.stranger.get("/")).text)
+    squeezed = await api.stranger.get(script, headers={"Accept-Encoding": "gzip"})
+    plain = await api.stranger.get(script, headers={"Accept-Encoding": "identity"})
+    assert squeezed.content == plain.content
+    assert squeezed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+    assert plain.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    for answer in (squeezed, plain):
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Vary"] == "Accept-Encoding"
+    mark = await api.stranger.get("/assets/mark.svg")
+    assert (mark.status_code, mark.headers["Cache-Control"]) == (200, "no-cache")
+    for name in ("files.py", "..%2ffiles.py", "made-from", f"{Path(script).name}.gz", "%2e%2e"):
+        gone = await api.stranger.get(f"/assets/{name}")
+        assert gone.status_code in (401, 404), name
+
+
+async def test_beside_the_page_programs_meet_the_door_and_people_a_page_that_says_so(
+    api: Api,
+) -> None:
+    for path in NOTHING:
+        asked = {"target": path.encode()}
+        program = await api.stranger.request("GET", "/", extensions=asked)
+        assert program.status_code == 401, path
+        assert program.headers["Content-Type"] == "application/problem+json"
+        if path.startswith("/assets"):
+            continue
+        for client in (api.stranger, api.client):
+            person = await client.request("GET", "/", extensions=asked, headers=VISIT)
+            assert person.status_code == 404, path
+            assert '<div id="root">' in person.text
+            assert "'nonce-" in person.headers["Content-Security-Policy"]
+    for path in ("/api/v1/automations", "/api/v1/nothing", "/mcp", "/oauth/nothing"):
+        answer = await api.stranger.get(path, headers=VISIT)
+        assert answer.status_code == 401, path
+        assert "<html" not in answer.text
+    for path in ("/", "/inbox", "/assets/mark.svg"):
+        assert (await api.stranger.post(path)).status_code == 401
+
+
+def test_every_screen_has_an_address_on_the_server() -> None:
+    screens = re.findall(r'(?:screen|outer)\("([^"]+)"', ROUTES.read_text(encoding="utf-8"))
+    assert len(screens) > 20
+    # The names of values are each side's own; how many there are, and where, is not.
+    served = {re.sub(r"\{\w+\}", "*", path) for path in SCREENS}
+    for path in screens:
+        assert re.sub(r"\$\w*", "*", path) in served | {"/automations/*/edit"}, path
+
+
+async def test_without_a_page_the_server_says_how_it_is_built(tmp_path: Path) -> None:
+    page = read_page(tmp_path)
+    answer = document(page)
+    assert (page.built, answer.status_code) == (False, 503)
+    assert b"scripts/build_page.py" in answer.body
+    assert read_page(BUILT).built

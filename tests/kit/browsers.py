@@ -1,0 +1,176 @@
+"""A person at the page: a started server, a workspace of their own, and a real browser.
+
+The server and the browser are shared by the tests of one process; each test gets a workspace
+that nobody else has seen, so lists begin empty and nothing is left over. Whatever the page says
+on its console as an error, and whatever its policy refuses, fails the test at its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from tests.acceptance.commands import Mainspring, open_folder
+from tests.acceptance.outside import Web, mailbox, web
+from tests.acceptance.server import OVER, PREFIX, SOON, Started, started
+from tests.kit.mail import Post
+from tests.kit.processes import wait_until
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+AXE: Final = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+PHONE: Final = {"width": 390, "height": 844}
+DESK: Final = {"width": 1360, "height": 900}
+# A page that waits for the server is patient; a fact that is there ends the wait at once.
+PATIENCE_MS: Final = 20_000
+_FLAGS: Final = (
+    # Root may not have a sandbox of its own, and nothing may ask the network.
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+# A refusal by the server that a test provokes is said by the browser too.
+_EXPECTED: Final = re.compile(r"Failed to load resource")
+
+
+@dataclass(slots=True)
+class Street:
+    """Everything that the tests of one process share."""
+
+    server: Started
+    browser: Browser
+    post: Post
+    web: Web
+    # Who is signed in: the browser's cookies as the first of the contexts had them.
+    state: Any
+
+
+@contextlib.contextmanager
+def opened_street() -> Iterator[Street]:
+    """A server with mail and the web around it, and a browser whose owner has signed in."""
+    post = Post()
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(open_folder())
+        outside = stack.enter_context(web())
+        port = stack.enter_context(mailbox(post))
+        settings = {
+            "smtp_url": f"smtp://127.0.0.1:{port}",
+            "egress_allow": f"{outside.pair},127.0.0.1:{port}",
+            "mail_from": "house@example.org",
+        }
+        server = stack.enter_context(started(Mainspring(folder / "home"), settings))
+        playwright = stack.enter_context(sync_playwright())
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium") or "chromium", args=list(_FLAGS)
+        )
+        stack.callback(browser.close)
+        yield Street(server, browser, post, outside, _signed_in(server, browser))
+
+
+def _signed_in(server: Started, browser: Browser) -> Any:
+    link = server.mainspring("sign-in", "--json").json
+    with contextlib.closing(browser.new_context(base_url=server.address)) as context:
+        token = str(link["link"]).partition("#")[2]
+        answer = context.request.post(f"{PREFIX}/session/link", data={"token": token})
+        assert answer.ok, answer.text()
+        return context.storage_state()
+
+
+@dataclass(slots=True)
+class House:
+    """One workspace, and somebody in it who has a browser."""
+
+    street: Street
+    context: BrowserContext
+    workspace_id: str
+    csrf: str
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return self.street.server.address
+
+    # --- what is there before somebody looks
+
+    def ask(self, method: str, path: str, body: Any = None, status: int | None = None) -> Any:
+        """What the person is answered who is signed in here; paths stand below /api/v1."""
+        answer = self.context.request.fetch(
+            PREFIX + path, method=method, data=body, headers={"X-CSRF-Token": self.csrf}
+        )
+        assert answer.ok if status is None else answer.status == status, answer.text()
+        return answer.json() if answer.body() else None
+
+    def saved(self, document: Mapping[str, Any], *, active: bool = False) -> str:
+        """Saves an automation; answers its id."""
+        made = str(self.ask("POST", "/automations", document)["id"])
+        if active:
+            self.ask("POST", f"/automations/{made}/activate")
+        return made
+
+    def started_run(self, automation_id: str, **inputs: Any) -> str:
+        body = {"inputs": inputs} if inputs else None
+        return str(self.ask("POST", f"/automations/{automation_id}/run", body)["run_id"])
+
+    def ended(self, run_id: str) -> dict[str, Any]:
+        """The run, once it is over."""
+        wait_until(lambda: self.run(run_id)["status"] in OVER, SOON, f"the end of {run_id}")
+        return self.run(run_id)
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.ask("GET", f"/runs/{run_id}")
+        return found
+
+    # --- looking
+
+    def open(self, path: str = "/", *, viewport: Mapping[str, int] | None = None) -> Page:
+        """A new tab at this address."""
+        page = self.context.new_page()
+        if viewport is not None:
+            page.set_viewport_size({"width": viewport["width"], "height": viewport["height"]})
+        page.set_default_timeout(PATIENCE_MS)
+        # A house has no room for what the library would note on a method of its own.
+        page.on("console", lambda message: self._hear(message))  # noqa: PLW0108
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.goto(path)
+        # Every screen has a heading; without one there is nobody yet who hears a key.
+        page.wait_for_selector("h1, h2")
+        return page
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not _EXPECTED.search(message.text):
+            self.complaints.append(message.text)
+
+
+@contextlib.contextmanager
+def opened_house(street: Street, **looks: Any) -> Iterator[House]:
+    """A new workspace and a browser in it; complaints of the page fail whoever opened it."""
+    with contextlib.closing(
+        street.browser.new_context(
+            base_url=street.server.address, storage_state=street.state,
+            viewport=looks.pop("viewport", DESK), locale="en-GB", timezone_id="Europe/Berlin",
+            permissions=["clipboard-read", "clipboard-write"], **looks,
+        )
+    ) as context:  # fmt: skip
+        who = context.request.get(f"{PREFIX}/session").json()
+        house = House(street, context, "", who["csrf_token"])
+        made = house.ask("POST", "/workspaces", {"name": "Clockmakers"})
+        house.workspace_id = str(made["id"])
+        house.ask("POST", "/session/workspace", {"workspace_id": made["id"]})
+        yield house
+        assert house.complaints == []
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds wrong with the page as it stands, one line each."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("async () => (await axe.run()).violations")
+    return [
+        f"{one['id']}: {node['html'][:200]} ({one['help']})"
+        for one in found
+        for node in one["nodes"]
+    ]

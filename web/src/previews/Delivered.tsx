@@ -1,0 +1,48 @@
+// A draft as it will be delivered, whatever it is, with everything else that goes with it.
+
+import { Box, Stack, Text } from "@mantine/core";
+import { Bubble } from "./Bubble";
+import { EventCard } from "./EventCard";
+import { Letter } from "./Letter";
+import { FieldsCard, FileCard, IssueCard, RequestCard, RowsCard } from "./Plainer";
+import { type Drawn, placeOf, type Shape, shapeOf } from "./shape";
+import { drawn, Lines } from "./Value";
+import "./previews.css";
+
+function Drawing({ draft, shape }: { draft: Drawn; shape: Shape }) {
+  switch (shape.kind) {
+    case "email":
+      return <Letter shape={shape} account={draft.account} />;
+    case "event":
+      return <EventCard shape={shape} />;
+    case "message":
+      return <Bubble shape={shape} place={placeOf(draft)} account={draft.account} />;
+    case "issue":
+      return <IssueCard shape={shape} />;
+    case "file":
+      return <FileCard shape={shape} />;
+    case "request":
+      return <RequestCard shape={shape} />;
+    case "rows":
+      return <RowsCard shape={shape} />;
+    case "fields":
+      return <FieldsCard shape={shape} />;
+  }
+}
+
+export function Delivered({ draft }: { draft: Drawn }) {
+  const shape = shapeOf(draft);
+  return (
+    <Stack gap="xs">
+      <Drawing draft={draft} shape={shape} />
+      {shape.kind !== "fields" && shape.rest.length
+        ? (
+          <Box px="lg">
+            <Text size="xs" c="dimmed" fw={600} mb={4}>Also goes with it</Text>
+            <Lines lines={drawn(shape.rest)} />
+          </Box>
+        )
+        : null}
+    </Stack>
+  );
+}

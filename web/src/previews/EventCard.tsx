@@ -1,0 +1,64 @@
+// An event, as a calendar shows it: what, when for whoever looks, when as it is sent, and who.
+
+import { Box, Group, Stack, Text } from "@mantine/core";
+import { moment, visible } from "../kit/words";
+import { listed, parted, sentMoment, type Shape } from "./shape";
+import { drawn, Files, Lines, Words } from "./Value";
+
+const isExact = (sent: string) => /T/.test(sent) && !Number.isNaN(Date.parse(sent));
+// Without an offset the time is meant in the zone of the event, and is not ours to convert.
+const hasZone = (sent: string) => /(Z|[+-]\d\d:?\d\d)$/.test(sent);
+
+function When({ sent }: { sent: string }) {
+  if (!isExact(sent) || !hasZone(sent)) return <Words text={sent.replace("T", " ")} />;
+  return (
+    <Text size="sm">
+      {moment(sent)} <Text span size="xs" c="dimmed" className="mono">{visible(sent)}</Text>
+    </Text>
+  );
+}
+
+function Leaf({ sent }: { sent: string }) {
+  const day = sent.slice(0, 10);
+  const parsed = new Date(`${day}T12:00:00`);
+  if (Number.isNaN(parsed.getTime())) return null;
+  return (
+    <Box className="leaf" aria-hidden>
+      <Text size="xs" fw={650} tt="uppercase" c="dimmed">
+        {parsed.toLocaleDateString(undefined, { month: "short" })}
+      </Text>
+      <Text fw={650} size="xl" lh={1.1}>{parsed.getDate()}</Text>
+    </Box>
+  );
+}
+
+export function EventCard({ shape }: { shape: Shape }) {
+  const [{ start, end, attendees }, others] = parted(shape.lines, ["start", "end", "attendees"]);
+  const begins = sentMoment(start);
+  const lines = [
+    { name: "start", label: "From", value: <When sent={begins} /> },
+    { name: "end", label: "To", value: <When sent={sentMoment(end)} /> },
+  ].filter(({ name }) => sentMoment(name === "start" ? start : end));
+  const guests = listed(attendees);
+  return (
+    <Group wrap="nowrap" align="flex-start" gap="md" className="delivered" p="lg">
+      {begins ? <Leaf sent={begins} /> : null}
+      <Stack gap="sm" style={{ minWidth: 0, flex: 1 }}>
+        <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
+          {shape.title ? visible(shape.title) : "An event"}
+        </Text>
+        <Lines
+          lines={[
+            ...lines,
+            ...(guests.length
+              ? [{ name: "guests", value: <Words text={guests.join("\n")} /> }]
+              : []),
+            ...drawn(others),
+          ]}
+        />
+        {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} />)}
+        <Files files={shape.files} />
+      </Stack>
+    </Group>
+  );
+}

@@ -1,0 +1,77 @@
+// A value as people read it; characters that hide or turn text around are spelled out.
+
+import { Box, Group, Stack, Text } from "@mantine/core";
+import { Paperclip } from "lucide-react";
+import type { ReactNode } from "react";
+import { Json } from "../kit/Json";
+import { capital, plain, visible } from "../kit/words";
+import { bytesWords, type File, type Line } from "./shape";
+
+const isWords = (given: unknown): given is string[] =>
+  Array.isArray(given) && given.every((one) => typeof one === "string");
+
+export function Value({ of, name }: { of: unknown; name: string }) {
+  if (typeof of === "string") return <Words text={of} />;
+  if (isWords(of)) {
+    return (
+      <Text span size="sm" className="wrap-anywhere">
+        {of.map((one, at) => <bdi key={`${at}${one}`}>{at ? ", " : ""}{visible(one)}</bdi>)}
+      </Text>
+    );
+  }
+  if (typeof of === "number" || typeof of === "boolean") return <Text span size="sm">{String(of)}</Text>;
+  return <Json value={of} label={capital(plain(name))} most={240} />;
+}
+
+/** Text with its lines as they are. */
+export function Words({ text, mono }: { text: string; mono?: boolean }) {
+  return (
+    <Text
+      span
+      size="sm"
+      display="block"
+      className={mono ? "mono wrap-anywhere" : "wrap-anywhere"}
+      style={{ whiteSpace: "pre-wrap" }}
+      dir="auto"
+    >
+      {visible(text)}
+    </Text>
+  );
+}
+
+/** A name and what stands for it, in two columns that become one on a phone. */
+export function Lines({ lines }: { lines: { name: string; label?: string; value: ReactNode }[] }) {
+  if (!lines.length) return null;
+  return (
+    <Box component="dl" m={0} className="facts">
+      {lines.map(({ name, label, value }) => (
+        <Box key={name} className="fact">
+          <Text component="dt" size="sm" c="dimmed">{label ?? capital(plain(name))}</Text>
+          <Box component="dd" m={0} style={{ minWidth: 0 }}>{value}</Box>
+        </Box>
+      ))}
+    </Box>
+  );
+}
+
+export const drawn = (lines: Line[]) =>
+  lines.map(({ name, value }) => ({ name, value: <Value of={value} name={name} /> }));
+
+export function Files({ files }: { files: File[] }) {
+  if (!files.length) return null;
+  return (
+    <Stack gap={6} component="ul" m={0} p={0} style={{ listStyle: "none" }} aria-label="Files">
+      {files.map(({ filename, mimeType, bytes }, at) => (
+        <Group key={`${at}${filename}`} component="li" gap={8} wrap="nowrap">
+          <Paperclip size={14} aria-hidden />
+          <Text size="sm" className="wrap-anywhere">
+            {visible(filename)}
+            <Text span c="dimmed" size="sm">
+              {` · ${visible(mimeType)}${bytes === null ? "" : ` · ${bytesWords(bytes)}`}`}
+            </Text>
+          </Text>
+        </Group>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { type Drawn, kindOf, placeOf, shapeOf } from "./shape";
+
+const draft = (more: Partial<Drawn>): Drawn => ({
+  capability: "send_email",
+  action: "send_email",
+  source: null,
+  family: "",
+  within: "",
+  account: null,
+  arguments: {},
+  ...more,
+});
+
+describe("what a draft will be", () => {
+  it("is an e-mail with its lines, its words, its files and nothing lost", () => {
+    const given = {
+      to: ["ada@example.com"],
+      cc: [],
+      subject: "Friday",
+      text: "It works.",
+      html: "<b>It works.</b>",
+      importance: "high",
+      attachments: [{ filename: "plan.pdf", mime_type: "application/pdf", bytes: 2048 }],
+    };
+    const shape = shapeOf(draft({ family: "email", arguments: given }));
+    expect(shape.kind).toBe("email");
+    expect(shape.title).toBe("Friday");
+    expect(shape.lines.map((one) => one.name)).toEqual(["to", "cc"]);
+    expect(shape.texts.map((one) => one.name)).toEqual(["text", "html"]);
+    expect(shape.files).toEqual([{ filename: "plan.pdf", mimeType: "application/pdf", bytes: 2048 }]);
+    expect(shape.rest).toEqual([{ name: "importance", value: "high" }]);
+  });
+
+  it("takes the fields of an action from within, and keeps what stands around them", () => {
+    const shape = shapeOf(draft({
+      family: "message",
+      within: "input",
+      arguments: { input: { channel: "#sales", text: "Hi" }, install_id: "x", attachments: [] },
+    }));
+    expect(shape.texts).toEqual([{ name: "text", value: "Hi" }]);
+    expect(shape.rest).toEqual([{ name: "install_id", value: "x" }]);
+  });
+
+  it("knows a request and rows without being told, and shows all else by its fields", () => {
+    expect(kindOf(draft({ arguments: { url: "https://example.com/hook", method: "POST" } }))).toBe("request");
+    expect(kindOf(draft({ arguments: { board_id: "b", values: { a: 1 } } }))).toBe("rows");
+    const other = shapeOf(draft({ family: "unheard_of", arguments: { one: 1, two: "", three: false } }));
+    expect(other.kind).toBe("fields");
+    expect(other.rest).toEqual([{ name: "one", value: 1 }, { name: "three", value: false }]);
+  });
+
+  it("names the place by the integration or by the action", () => {
+    expect(placeOf({ source: null, capability: "slack_post", action: "slack_post" })).toBe("Slack");
+    expect(placeOf({ source: "github", capability: "x", action: "comment" })).toBe("GitHub");
+    expect(placeOf({ source: null, capability: "http_request", action: "http_request" })).toBeNull();
+  });
+});

@@ -1,0 +1,155 @@
+// What a draft will be where it arrives, as a shape that can be drawn. Whatever goes with it and has
+// no place in the drawing is kept beside it, so that nothing leaves which nobody has seen.
+
+export type Fields = Record<string, unknown>;
+
+/** As much of a draft as is needed to draw it. */
+export type Drawn = {
+  capability: string;
+  action: string;
+  source: string | null;
+  family: string;
+  within: string;
+  account: string | null;
+  arguments: Fields;
+};
+
+export type File = { filename: string; mimeType: string; bytes: number | null };
+export type Line = { name: string; value: unknown };
+export type Kind = "email" | "event" | "message" | "issue" | "file" | "request" | "rows" | "fields";
+
+export type Shape = {
+  kind: Kind;
+  /** What it is called there: a subject, a title, the name of a file. */
+  title: string | null;
+  /** To whom and where, in the order in which that is read. */
+  lines: Line[];
+  /** The words themselves, each under its own name. */
+  texts: Line[];
+  files: File[];
+  /** What else goes with it. */
+  rest: Line[];
+};
+
+type Plan = { lines: string[]; title: string[]; texts: string[] };
+
+const PLANS: Record<Exclude<Kind, "fields">, Plan> = {
+  email: {
+    lines: ["from", "to", "cc", "bcc", "reply_to"],
+    title: ["subject"],
+    texts: ["body", "text", "html"],
+  },
+  event: {
+    lines: ["start", "end", "time_zone", "location", "attendees", "send_updates"],
+    title: ["summary"],
+    texts: ["description"],
+  },
+  message: {
+    lines: ["channel", "channel_id", "chat_id", "thread_ts", "owner", "repo", "number", "item_id"],
+    title: [],
+    texts: ["text", "content", "body", "message"],
+  },
+  issue: {
+    lines: ["owner", "repo", "number", "team", "team_id", "labels", "assignees"],
+    title: ["title"],
+    texts: ["body", "description"],
+  },
+  file: { lines: ["folder", "mime_type"], title: ["name"], texts: ["content"] },
+  request: { lines: ["method", "url", "query", "headers"], title: [], texts: ["body", "json"] },
+  rows: { lines: ["board_id", "page_id", "key"], title: ["title"], texts: ["rows", "row", "values"] },
+};
+
+const isEmpty = (value: unknown) => value === undefined || value === null || value === "";
+
+/** The fields that an action is asked with, wherever in the arguments they stand. */
+export function fieldsOf(draft: Pick<Drawn, "arguments" | "within">): Fields {
+  const inner = draft.within ? draft.arguments[draft.within] : undefined;
+  return inner && typeof inner === "object" ? inner as Fields : draft.arguments;
+}
+
+export function kindOf(draft: Drawn): Kind {
+  if (draft.family && draft.family in PLANS) return draft.family as Kind;
+  const fields = fieldsOf(draft);
+  if (typeof fields.url === "string" && /https?:/.test(fields.url)) return "request";
+  if (typeof fields.board_id === "string" && PLANS.rows.texts.some((name) => name in fields)) {
+    return "rows";
+  }
+  return "fields";
+}
+
+export function shapeOf(draft: Drawn): Shape {
+  const kind = kindOf(draft);
+  const fields = fieldsOf(draft);
+  const plan = kind === "fields" ? { lines: [], title: [], texts: [] } : PLANS[kind];
+  const found = (names: string[]): Line[] =>
+    names.filter((name) => !isEmpty(fields[name])).map((name) => ({ name, value: fields[name] }));
+  const [title, ...others] = found(plan.title);
+  const taken = new Set([...plan.lines, ...plan.title, ...plan.texts, "attachments"]);
+  const rest = Object.entries(fields).filter(([name]) => !taken.has(name));
+  const outer = fields === draft.arguments
+    ? []
+    : Object.entries(draft.arguments).filter(([name]) =>
+      name !== draft.within && name !== "attachments"
+    );
+  return {
+    kind,
+    title: title ? String(title.value) : null,
+    lines: [...found(plan.lines), ...others],
+    texts: found(plan.texts),
+    files: [...filesOf(fields.attachments), ...(outer.length ? filesOf(draft.arguments.attachments) : [])],
+    rest: [...rest, ...outer].filter(([, value]) => !isEmpty(value)).map(([name, value]) => ({ name, value })),
+  };
+}
+
+function filesOf(given: unknown): File[] {
+  if (!Array.isArray(given)) return [];
+  return given.map((one: Fields) => ({
+    filename: String(one?.filename ?? "a file"),
+    mimeType: String(one?.mime_type ?? "application/octet-stream"),
+    bytes: typeof one?.bytes === "number" ? one.bytes : null,
+  }));
+}
+
+/** Takes lines out by their names: those that were asked for, and all others. */
+export function parted(lines: Line[], names: string[]): [Record<string, unknown>, Line[]] {
+  const own = lines.filter(({ name }) => names.includes(name));
+  const others = lines.filter(({ name }) => !names.includes(name));
+  return [Object.fromEntries(own.map(({ name, value }) => [name, value])), others];
+}
+
+/** A moment of an event as it is sent: a text, or what calendars call it. */
+export function sentMoment(given: unknown): string {
+  if (typeof given === "string") return given;
+  const { dateTime, date } = (given ?? {}) as { dateTime?: string; date?: string };
+  return dateTime ?? date ?? "";
+}
+
+export const listed = (given: unknown): string[] =>
+  Array.isArray(given) ? given.map(String) : isEmpty(given) ? [] : [String(given)];
+
+export function bytesWords(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+const PLACES: Record<string, string> = {
+  slack: "Slack",
+  discord: "Discord",
+  telegram: "Telegram",
+  github: "GitHub",
+  linear: "Linear",
+  monday: "monday.com",
+  gmail: "Gmail",
+  calendar: "Google Calendar",
+  drive: "Google Drive",
+};
+
+/** Where it arrives, by the integration or by the beginning of the action's name. */
+export function placeOf(draft: Pick<Drawn, "source" | "capability" | "action">): string | null {
+  for (const name of [draft.source ?? "", draft.capability, draft.action]) {
+    const known = Object.keys(PLACES).find((place) => name === place || name.startsWith(`${place}_`) || name.startsWith(`${place}.`));
+    if (known) return PLACES[known] ?? null;
+  }
+  return null;
+}

@@ -1,0 +1,44 @@
+// Everything about one row: its values whole, and where it came from.
+
+import { Box, Drawer, Group, Stack, Text } from "@mantine/core";
+import { CopyIcon } from "../../kit/Copy";
+import { Moment } from "../../kit/Moment";
+import { visible } from "../../kit/words";
+import { shown } from "./cells";
+import { type Column, type Row, sourceWords } from "./rows";
+
+type Props = { row: Row | undefined; columns: Column[]; close: () => void };
+
+export function RowDetails({ row, columns, close }: Props) {
+  return (
+    <Drawer opened={row !== undefined} onClose={close} position="right" title="Row">
+      {row
+        ? (
+          <Stack gap="md">
+            {columns.map(({ key, label }) => (
+              <Box key={key}>
+                <Text size="xs" c="dimmed">{label}</Text>
+                <Text size="sm" className="wrap-anywhere" style={{ whiteSpace: "pre-wrap" }}>
+                  {visible(shown(row[key])) || "—"}
+                </Text>
+              </Box>
+            ))}
+            <Box>
+              <Text size="xs" c="dimmed">Added by</Text>
+              <Text size="sm">{sourceWords(row._src)}</Text>
+              <Text size="xs" c="dimmed" className="mono wrap-anywhere">{row._src}</Text>
+            </Box>
+            <Box>
+              <Text size="xs" c="dimmed">Last changed</Text>
+              <Moment at={row._updated_at} />
+            </Box>
+            <Group gap="xs" wrap="nowrap">
+              <Text size="xs" c="dimmed" className="mono wrap-anywhere">{row.row_id}</Text>
+              <CopyIcon text={row.row_id} label="Copy the id of the row" />
+            </Group>
+          </Stack>
+        )
+        : null}
+    </Drawer>
+  );
+}

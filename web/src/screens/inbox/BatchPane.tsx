@@ -1,0 +1,80 @@
+// Drafts of one turn: seen one below the other, and answered as a set.
+
+import { Button, Card, Group, Kbd, Stack, Text, Title } from "@mantine/core";
+import { CheckCheck, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useMay, useWho } from "../../api/session";
+import { sayDone } from "../../kit/acting";
+import { count } from "../../kit/words";
+import { confirmAll, discardAll, MOST_AT_ONCE } from "./answering";
+import { useDeeds } from "./deeds";
+import { Discarding } from "./Discarding";
+import { DraftPane, Leaving } from "./DraftPane";
+import { approve } from "./Holding";
+import { useHeld } from "./held";
+import type { Draft } from "./items";
+import { Origin } from "./Origin";
+
+type Props = { id: string; drafts: Draft[]; onAnswered: () => void };
+
+export function BatchPane({ id, drafts, onAnswered }: Props) {
+  return (
+    <Stack gap="md">
+      <Stack gap={4}>
+        <Title order={2} size="h4">{drafts.length} drafts of one turn</Title>
+        <Text size="sm" c="dimmed">They were asked for together. Approve them as a set, or each by itself.</Text>
+      </Stack>
+      {drafts[0] ? <Origin draft={drafts[0]} /> : null}
+      <SetAnswers key={id} id={id} drafts={drafts} onAnswered={onAnswered} />
+      {drafts.map((draft) => (
+        <Card key={draft.id} withBorder radius="lg" p="md">
+          <DraftPane draft={draft} onAnswered={() => {}} inBatch />
+        </Card>
+      ))}
+    </Stack>
+  );
+}
+
+function SetAnswers({ id, drafts, onAnswered }: Props) {
+  const may = useMay("operator");
+  const who = useWho();
+  const [discarding, setDiscarding] = useState(false);
+  const all = useHeld();
+  const held = all.find((one) => one.state !== "told" && one.id === id);
+  const busy = new Set(all.filter((one) => one.state !== "told").flatMap((one) => one.drafts));
+  const set = drafts.filter((one) => !busy.has(one.id)).slice(0, MOST_AT_ONCE);
+  const agree = () => {
+    if (!set.length) return;
+    const send = () => confirmAll(set);
+    const title = count(set.length, "draft");
+    if (approve({ id, drafts: set.map((one) => one.id), title, send })) onAnswered();
+  };
+  useDeeds(may ? { approve: agree, discard: () => set.length && setDiscarding(true) } : null);
+  if (!may) {
+    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes operator or more.</Text>;
+  }
+  if (held) return <Leaving held={held} />;
+  return (
+    <Group gap="xs">
+      <Button leftSection={<CheckCheck size={16} />} onClick={agree} disabled={!set.length}>
+        Approve all {set.length}
+      </Button>
+      <Button variant="default" leftSection={<Trash2 size={14} />} onClick={() => setDiscarding(true)} disabled={!set.length}>
+        Discard all {set.length} <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
+      </Button>
+      {drafts.length > MOST_AT_ONCE
+        ? <Text size="xs" c="dimmed">{MOST_AT_ONCE} are answered at once; the others follow.</Text>
+        : null}
+      <Discarding
+        opened={discarding}
+        onClose={() => setDiscarding(false)}
+        title={`Discard ${count(set.length, "draft")}?`}
+        words="Nothing of this set is sent. Each can be drafted again afterwards."
+        work={async (reason) => {
+          sayDone(await discardAll(set, reason));
+          onAnswered();
+        }}
+      />
+    </Group>
+  );
+}

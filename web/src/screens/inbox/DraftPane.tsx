@@ -1,0 +1,187 @@
+// One draft: what it will be, where it comes from, and the answers that one can give.
+
+import { Alert, Badge, Button, Group, Kbd, Stack, Text, Title } from "@mantine/core";
+import { Check, Pencil, Trash2, Undo2 } from "lucide-react";
+import { useState } from "react";
+import { useMay, useWho } from "../../api/session";
+import { sayDone } from "../../kit/acting";
+import { visible } from "../../kit/words";
+import { Delivered } from "../../previews/Delivered";
+import { confirm, discard } from "./answering";
+import { Became } from "./Became";
+import { useDeeds } from "./deeds";
+import { Discarding } from "./Discarding";
+import { EditForm } from "./EditForm";
+import { Edited } from "./Edited";
+import { differences } from "./edits";
+import { ExactBytes } from "./ExactBytes";
+import { approve, undo, useSecondsLeft } from "./Holding";
+import { type Held, useHeld } from "./held";
+import type { Draft } from "./items";
+import { Origin } from "./Origin";
+
+type Props = {
+  draft: Draft;
+  /** What comes next once this one is answered. */
+  onAnswered: () => void;
+  /** Inside of a batch: its keys and its head belong to the batch. */
+  inBatch?: boolean;
+};
+
+/** A pane of its own for each draft: nothing that was written for one is left for another. */
+export function DraftPane(props: Props) {
+  return <Pane key={props.draft.id} {...props} />;
+}
+
+function Pane({ draft, onAnswered, inBatch = false }: Props) {
+  const [seen, setSeen] = useState(draft);
+  const [ownHash, setOwnHash] = useState<string | null>(null);
+  const [editing, setEditing] = useState(false);
+  const held = useHeld().find((one) => one.state !== "told" && one.drafts.includes(draft.id));
+  const waits = draft.status === "pending";
+  // Words that came in while somebody looked are read before they can be agreed to.
+  const changed = waits && !editing && draft.hash !== seen.hash;
+  const own = changed && draft.hash === ownHash;
+  const kept = (hash: string) => {
+    setOwnHash(hash);
+    setEditing(false);
+  };
+  return (
+    <Stack gap="md">
+      <Head draft={draft} inBatch={inBatch} />
+      {changed ? <Changed before={seen} now={draft} own={own} read={() => setSeen(draft)} /> : null}
+      {held ? <Leaving held={held} /> : null}
+      {editing
+        ? <EditForm draft={draft} onKept={kept} onLeave={() => setEditing(false)} />
+        : <Delivered draft={draft} />}
+      {inBatch ? null : <Origin draft={draft} />}
+      <ExactBytes draft={draft} />
+      {waits
+        ? (
+          <Answers
+            draft={draft}
+            blocked={changed && !own}
+            hidden={editing || held !== undefined}
+            inBatch={inBatch}
+            onEdit={() => setEditing(true)}
+            onAnswered={onAnswered}
+          />
+        )
+        : <Became draft={draft} />}
+    </Stack>
+  );
+}
+
+function Head({ draft, inBatch }: { draft: Draft; inBatch: boolean }) {
+  const edited = draft.revision > 1
+    ? <Badge variant="light" color="yellow" tt="none" radius="sm">edited, wording {draft.revision}</Badge>
+    : null;
+  return (
+    <Group gap="xs" align="flex-start">
+      <Title order={inBatch ? 3 : 2} size={inBatch ? "sm" : "h4"} className="wrap-anywhere" style={{ flex: "1 1 16rem" }}>
+        {visible(draft.preview)}
+      </Title>
+      {edited}
+    </Group>
+  );
+}
+
+type ChangedProps = { before: Draft; now: Draft; own: boolean; read: () => void };
+
+function Changed({ before, now, own, read }: ChangedProps) {
+  return (
+    <Alert
+      color={own ? "teal" : "yellow"}
+      title={own ? "These are the words now" : "The words were changed while you looked"}
+      role="status"
+    >
+      <Stack gap="sm">
+        <Edited changes={differences(before, now)} />
+        <Group>
+          <Button size="compact-sm" variant="default" onClick={read}>
+            {own ? "Hide the difference" : "I have read it"}
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+export function Leaving({ held }: { held: Held }) {
+  const left = useSecondsLeft(held);
+  const isHeld = held.state === "held";
+  return (
+    <Alert color="teal" role="status">
+      <Group justify="space-between">
+        <Text size="sm" className="numbers">
+          {isHeld ? `Approved. It leaves in ${left} s.` : "On its way. What came of it is told in a moment."}
+        </Text>
+        {isHeld
+          ? (
+            <Button size="compact-sm" variant="default" leftSection={<Undo2 size={14} />} onClick={() => undo(held.id)}>
+              Undo <Kbd ml={6} size="xs">U</Kbd>
+            </Button>
+          )
+          : null}
+      </Group>
+    </Alert>
+  );
+}
+
+type AnswersProps = {
+  draft: Draft;
+  blocked: boolean;
+  hidden: boolean;
+  inBatch: boolean;
+  onEdit: () => void;
+  onAnswered: () => void;
+};
+
+function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: AnswersProps) {
+  const may = useMay("operator");
+  const who = useWho();
+  const [discarding, setDiscarding] = useState(false);
+  const mayEdit = may && draft.editable.length > 0;
+  const agree = () => {
+    if (blocked || hidden) return;
+    const { id, preview: title } = draft;
+    if (approve({ id, drafts: [id], title, send: () => confirm(draft) })) onAnswered();
+  };
+  useDeeds(
+    inBatch || !may ? null : {
+      approve: agree,
+      edit: mayEdit && !hidden ? onEdit : undefined,
+      discard: hidden ? undefined : () => setDiscarding(true),
+    },
+  );
+  if (!may) {
+    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes operator or more.</Text>;
+  }
+  if (hidden) return null;
+  const size = inBatch ? "compact-sm" : "sm";
+  const key = (letter: string) => inBatch ? null : <Kbd size="xs" ml={6} visibleFrom="sm">{letter}</Kbd>;
+  return (
+    <Group gap="xs">
+      <Button size={size} variant={inBatch ? "default" : "filled"} leftSection={<Check size={15} />} onClick={agree} disabled={blocked}>
+        Approve{inBatch ? " this one" : ""}
+      </Button>
+      {mayEdit
+        ? <Button size={size} variant="default" leftSection={<Pencil size={14} />} onClick={onEdit}>Edit{key("E")}</Button>
+        : null}
+      <Button size={size} variant="default" leftSection={<Trash2 size={14} />} onClick={() => setDiscarding(true)}>
+        Discard{key("D")}
+      </Button>
+      <Discarding
+        opened={discarding}
+        onClose={() => setDiscarding(false)}
+        title="Discard this draft?"
+        words={draft.preview}
+        work={async (reason) => {
+          await discard(draft, reason);
+          sayDone("Discarded. Nothing was sent.");
+          onAnswered();
+        }}
+      />
+    </Group>
+  );
+}

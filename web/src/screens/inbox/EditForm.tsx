@@ -1,0 +1,132 @@
+// The fields of a draft that may still be changed, with the difference as it is written. Nothing is
+// sent by it: the new words have a hash of their own, and wait to be agreed to.
+
+import { Alert, Button, Group, Stack, Text, Textarea } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { client } from "../../api/client";
+import { byPointer, Problem } from "../../api/problem";
+import { ProblemNote } from "../../kit/Asked";
+import { capital, plain } from "../../kit/words";
+import { fieldsOf } from "../../previews/shape";
+import { look } from "./answering";
+import { Edited } from "./Edited";
+import { type Change, changesOf, differences, editsOf, writtenOf } from "./edits";
+import type { Draft } from "./items";
+
+type Props = {
+  draft: Draft;
+  /** The hash is that of the new words. */
+  onKept: (hash: string) => void;
+  onLeave: () => void;
+};
+
+const MULTILINE = new Set(["text", "body", "html", "content", "description", "message"]);
+
+export function EditForm({ draft, onKept, onLeave }: Props) {
+  // What is edited is what stood here when somebody began; other words meanwhile are shown, and
+  // nothing is written over them.
+  const [base, setBase] = useState(draft);
+  const [written, setWritten] = useState(() => writtenOf(draft));
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const changes = useMemo(() => changesIn(base, written), [base, written]);
+  const overtaken = draft.hash !== base.hash;
+  const begin = () => {
+    setBase(draft);
+    setWritten({ ...writtenOf(draft), ...changedOnly(base, written) });
+    setProblem(null);
+  };
+  const keep = async () => {
+    if (!changes?.length || overtaken) return;
+    setBusy(true);
+    setProblem(null);
+    try {
+      const { data } = await client.POST("/api/v1/drafts/{draft_id}/edit", {
+        params: { path: { draft_id: draft.id } },
+        body: { edits: editsOf(changes), ...(base.hash ? { hash: base.hash } : {}) },
+      });
+      await look();
+      onKept(data!.hash);
+    } catch (refusal) {
+      setProblem(refusal);
+      void look();
+    } finally {
+      setBusy(false);
+    }
+  };
+  const found = problem instanceof Problem ? byPointer(problem.findings) : {};
+  return (
+    <form
+      aria-label="Other words"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void keep();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onLeave();
+      }}
+    >
+      <Stack gap="sm">
+        {overtaken ? <Overtaken before={base} now={draft} begin={begin} /> : null}
+        {draft.editable.map((name, at) => (
+          <Textarea
+            key={name}
+            label={capital(plain(name))}
+            value={written[name] ?? ""}
+            onChange={(event) => {
+              const text = event.currentTarget.value;
+              setWritten((before) => ({ ...before, [name]: text }));
+            }}
+            error={found[`/${name}`] ?? found[`/edits/${name}`] ?? found[`/${draft.within}/${name}`]}
+            autosize
+            minRows={MULTILINE.has(name) && written[name] ? 4 : 1}
+            maxRows={18}
+            data-autofocus={at === 0 || undefined}
+            autoFocus={at === 0}
+            dir="auto"
+          />
+        ))}
+        <Difference changes={changes} />
+        {problem ? <ProblemNote problem={problem} /> : null}
+        <Group gap="xs">
+          <Button type="submit" loading={busy} disabled={!changes?.length || overtaken}>Keep these words</Button>
+          <Button variant="default" onClick={onLeave}>Leave it as it is</Button>
+        </Group>
+        <Text size="xs" c="dimmed">Keeping them sends nothing. You see the whole again before you approve it.</Text>
+      </Stack>
+    </form>
+  );
+}
+
+function Difference({ changes }: { changes: Change[] | null }) {
+  if (!changes) return <Text size="sm" c="var(--bad)">One of the fields is not JSON any more.</Text>;
+  if (!changes.length) return <Text size="sm" c="dimmed">Nothing is different yet.</Text>;
+  return <Edited changes={changes} />;
+}
+
+function Overtaken({ before, now, begin }: { before: Draft; now: Draft; begin: () => void }) {
+  return (
+    <Alert color="yellow" title="Somebody changed it while you were writing" role="alert">
+      <Stack gap="sm">
+        <Edited changes={differences(before, now)} />
+        <Text size="sm">What you wrote is still here. It is not kept over their words unless you have seen them.</Text>
+        <Group>
+          <Button size="compact-sm" variant="default" onClick={begin}>Put mine on top of theirs</Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+function changesIn(base: Draft, written: Record<string, string>): Change[] | null {
+  try {
+    return changesOf(fieldsOf(base), written);
+  } catch {
+    return null;
+  }
+}
+
+const changedOnly = (base: Draft, written: Record<string, string>) => {
+  const before = writtenOf(base);
+  return Object.fromEntries(Object.entries(written).filter(([name, text]) => text !== before[name]));
+};

@@ -1,0 +1,35 @@
+// Exactly what would leave, and the hash that one agrees to.
+
+import { Group, Stack, Text } from "@mantine/core";
+import { CopyIcon } from "../../kit/Copy";
+import { Json } from "../../kit/Json";
+import type { Draft } from "./items";
+
+export function ExactBytes({ draft }: { draft: Draft }) {
+  return (
+    <details>
+      <summary>
+        <Text span size="sm" c="dimmed">
+          Exact bytes{draft.hash
+            ? <>, hash <span className="mono">{draft.hash.slice(0, 12)}</span></>
+            : null}
+        </Text>
+      </summary>
+      <Stack gap="xs" mt="xs">
+        <Json value={draft.arguments} label="What would be sent" />
+        {draft.hash
+          ? (
+            <Group gap={4} wrap="nowrap">
+              <Text size="xs" className="mono wrap-anywhere">{draft.hash}</Text>
+              <CopyIcon text={draft.hash} label="Copy the hash" />
+            </Group>
+          )
+          : null}
+        <Text size="xs" c="dimmed">
+          The hash stands for these values, the files, the sentence above, the version of the automation
+          and what it may do. Your yes is for this hash and for no other.
+        </Text>
+      </Stack>
+    </details>
+  );
+}

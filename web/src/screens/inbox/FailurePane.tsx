@@ -1,0 +1,110 @@
+// An automation that fails: what went wrong last, and what one can do about it.
+
+import { Alert, Anchor, Button, Group, Stack, Text, Title } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Check, Play } from "lucide-react";
+import { api, client, refresh } from "../../api/client";
+import { useMay, useWho } from "../../api/session";
+import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/acting";
+import { CopyButton } from "../../kit/Copy";
+import { Moment } from "../../kit/Moment";
+import { Status } from "../../kit/Status";
+import { count, visible } from "../../kit/words";
+import { useDeeds } from "./deeds";
+import { type Failing, type Item, titleOf } from "./items";
+
+type Props = { failing: Failing; onAnswered: () => void };
+
+export function FailurePane({ failing, onAnswered }: Props) {
+  const paused = failing.state === "paused" && failing.paused_reason === "failures";
+  const item: Item = { kind: "failure", id: failing.id, at: failing.updated_at, failing };
+  return (
+    <Stack gap="md">
+      <Group gap="xs">
+        <Title order={2} size="h4" className="wrap-anywhere">{visible(titleOf(item))}</Title>
+        <Status value={paused ? "paused" : failing.state} words={paused ? "paused by failures" : undefined} />
+      </Group>
+      <Text size="sm" c="dimmed">
+        {count(failing.failures, "run")} that triggers started {failing.failures === 1 ? "has" : "have"} failed
+        in a row. {paused
+          ? "Its triggers start nothing until it is activated again."
+          : "It is still active. After five in a row it is paused."}
+      </Text>
+      {failing.last_run ? <LastFailure runId={failing.last_run.id} /> : null}
+      <Deeds failing={failing} paused={paused} onAnswered={onAnswered} />
+    </Stack>
+  );
+}
+
+type RunError = { detail?: string; suggestion?: string; step?: string } | null;
+
+function LastFailure({ runId }: { runId: string }) {
+  const run = api.useQuery("get", "/api/v1/runs/{run_id}", { params: { path: { run_id: runId } } });
+  return (
+    <Asked of={run} lines={2}>
+      {(found) => {
+        const error = found.error as RunError;
+        return (
+          <Stack gap="xs">
+            <Group gap="xs">
+              <Status value={found.status} />
+              <Anchor component={Link} to={`/runs/${found.id}`} size="sm">Its latest run</Anchor>
+              <Moment at={found.finished_at ?? found.created_at} />
+            </Group>
+            {error?.detail
+              ? (
+                <Alert color="red" role="note">
+                  <Text size="sm" className="wrap-anywhere">{visible(error.detail)}</Text>
+                  {error.suggestion ? <Text size="sm" mt={4}>{visible(error.suggestion)}</Text> : null}
+                </Alert>
+              )
+              : null}
+            {error ? <Group><CopyButton text={JSON.stringify(error, null, 2)} label="Copy the problem" /></Group> : null}
+          </Stack>
+        );
+      }}
+    </Asked>
+  );
+}
+
+function Deeds({ failing, paused, onAnswered }: Props & { paused: boolean }) {
+  const who = useWho();
+  const mayKnow = useMay("operator");
+  const mayActivate = useMay("editor");
+  const { busy, act } = useAct();
+  const path = { automation_id: failing.id };
+  const done = async () => {
+    await refresh("/api/v1/automations");
+    onAnswered();
+  };
+  const know = () =>
+    act(async () => {
+      await client.POST("/api/v1/automations/{automation_id}/acknowledge", { params: { path } });
+      await done();
+    }, "Known. The next failure is news again.");
+  const activate = () =>
+    act(async () => {
+      await client.POST("/api/v1/automations/{automation_id}/activate", { params: { path } });
+      await done();
+    }, "Active again. Its triggers start it.");
+  useDeeds(mayKnow ? { approve: () => void know() } : null);
+  if (!mayKnow) {
+    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes operator or more.</Text>;
+  }
+  return (
+    <Stack gap="xs">
+      <Group gap="xs">
+        <Button leftSection={<Check size={15} />} loading={busy} onClick={() => void know()}>I know of it</Button>
+        {paused && mayActivate
+          ? <Button variant="default" leftSection={<Play size={14} />} disabled={busy} onClick={() => void activate()}>Activate it again</Button>
+          : null}
+        <Button variant="default" component={Link} to={`/automations/${failing.id}`}>Look at the automation</Button>
+      </Group>
+      <Text size="xs" c="dimmed">
+        Knowing of it counts the failures anew, and the next one makes a new alert.{" "}
+        {paused ? "It does not activate what was paused." : ""}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,170 @@
+// A question of a plan: its run sleeps until somebody answers, in the form that the plan asks for.
+
+import { Anchor, Button, Group, Kbd, Stack, Text, Title } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Check, X } from "lucide-react";
+import { useState } from "react";
+import { Problem, sentence } from "../../api/problem";
+import { type Who, isAtLeast, useWho } from "../../api/session";
+import { type Finding, type Schema, SchemaForm } from "../../form";
+import { ProblemNote } from "../../kit/Asked";
+import { sayDone } from "../../kit/acting";
+import { Json } from "../../kit/Json";
+import { Moment } from "../../kit/Moment";
+import { Status } from "../../kit/Status";
+import { visible } from "../../kit/words";
+import { Lines, Words } from "../../previews/Value";
+import { answerQuestion } from "./answering";
+import { begun } from "./begun";
+import { useDeeds } from "./deeds";
+import { Leaving } from "./DraftPane";
+import { approve } from "./Holding";
+import { useHeld } from "./held";
+import { useNameOf } from "./Became";
+import type { Question } from "./items";
+import { Until } from "./Origin";
+
+type Props = { question: Question; onAnswered: () => void };
+
+export function QuestionPane(props: Props) {
+  const { question } = props;
+  return (
+    <Stack gap="md" key={question.approval_id}>
+      <Title order={2} size="h4" className="wrap-anywhere">{visible(question.title)}</Title>
+      {question.message ? <div className="delivered asked"><Words text={question.message} /></div> : null}
+      <Facts question={question} />
+      {question.status === "pending" ? <Answering key={question.approval_id} {...props} /> : <Answered question={question} />}
+    </Stack>
+  );
+}
+
+function otherwise(usual: unknown): string {
+  if (usual === null || usual === undefined) return "Its step fails.";
+  return `The answer is ${visible(typeof usual === "object" ? JSON.stringify(usual) : String(usual))}.`;
+}
+
+function Facts({ question }: { question: Question }) {
+  const lines = [
+    {
+      name: "asked by",
+      value: (
+        <Text size="sm" className="wrap-anywhere" component="div">
+          <Anchor component={Link} to={`/automations/${question.automation_id}`} size="sm">
+            {visible(question.automation ?? "An automation")}
+          </Anchor>
+          {", in "}
+          <Anchor component={Link} to={`/runs/${question.run_id}`} size="sm">this run</Anchor>
+          {question.step ? <>, step <span className="mono">{visible(question.step)}</span></> : null}{" "}
+          <Moment at={question.created_at} />
+        </Text>
+      ),
+    },
+    {
+      name: "may answer",
+      value: <Text size="sm">{question.roles ? question.roles.join(" or ") : "Anybody who is operator or more"}</Text>,
+    },
+  ];
+  const waits = [
+    { name: "runs out", value: <Until at={question.expires_at} over="its time is over" /> },
+    { name: "if nobody does", value: <Text size="sm" className="wrap-anywhere">{otherwise(question.default)}</Text> },
+  ];
+  return <Lines lines={question.status === "pending" ? [...lines, ...waits] : lines} />;
+}
+
+const mayAnswer = (who: Who, question: Question) =>
+  isAtLeast(who, "operator") && (!question.roles || question.roles.includes(who.role));
+
+function Answering({ question, onAnswered }: Props) {
+  const who = useWho();
+  const form = question.form as Schema | null;
+  const [answer, setAnswer] = useState<unknown>(() => form ? begun(form) : undefined);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const held = useHeld().find((one) => one.state !== "told" && one.id === question.approval_id);
+  const may = mayAnswer(who, question);
+  const say = async (decision: "approved" | "declined") => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await answerQuestion(question, decision, decision === "approved" && form ? answer : undefined);
+      sayDone(decision === "approved" ? "Approved. The run goes on with your answer." : "Declined. The run is told so.");
+      onAnswered();
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const agree = () => {
+    if (form) return void say("approved");
+    const { approval_id: id, title } = question;
+    if (approve({ id, drafts: [id], title, send: () => said(question) })) onAnswered();
+  };
+  useDeeds(may && !held ? { approve: form ? undefined : agree, discard: () => void say("declined") } : null);
+  if (held) return <Leaving held={held} />;
+  if (!may) {
+    const whom = question.roles ? question.roles.join(" or ") : "operator or more";
+    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes {whom}.</Text>;
+  }
+  return (
+    <form
+      noValidate
+      aria-label={question.title}
+      onSubmit={(event) => {
+        event.preventDefault();
+        agree();
+      }}
+    >
+      <Stack gap="md">
+        {form ? <SchemaForm schema={form} value={answer} onChange={setAnswer} findings={findingsOf(problem)} /> : null}
+        {problem ? <ProblemNote problem={problem} /> : null}
+        <Group gap="xs">
+          <Button type="submit" loading={busy} leftSection={<Check size={15} />}>
+            {form ? "Approve with this answer" : "Approve"}
+          </Button>
+          <Button variant="default" leftSection={<X size={15} />} disabled={busy} onClick={() => void say("declined")}>
+            Decline <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+async function said(question: Question) {
+  try {
+    await answerQuestion(question, "approved");
+    return { tone: "good", words: "Approved. The run goes on." } as const;
+  } catch (problem) {
+    return { tone: "bad", words: sentence(problem) } as const;
+  }
+}
+
+/** What the server found about the answer, at the places of the form. */
+function findingsOf(problem: unknown): Finding[] {
+  if (!(problem instanceof Problem)) return [];
+  return problem.findings.map(({ pointer, detail, suggestion, code }) => ({
+    pointer: pointer.replace(/^\/answer/, ""),
+    detail: code === "required" ? "This is asked for." : detail,
+    level: "error",
+    ...(suggestion ? { suggestion } : {}),
+  }));
+}
+
+function Answered({ question }: { question: Question }) {
+  const nameOf = useNameOf();
+  const story = question.status === "expired"
+    ? `Nobody answered in time. ${otherwise(question.default)}`
+    : `By ${nameOf(question.answered_by)}.`;
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        <Status value={question.status} />
+        <Text size="sm">{story} <Moment at={question.answered_at ?? question.expires_at} /></Text>
+      </Group>
+      {question.answer !== null && question.answer !== undefined
+        ? <Json value={question.answer} label="The answer" />
+        : null}
+    </Stack>
+  );
+}

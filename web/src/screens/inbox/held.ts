@@ -1,0 +1,107 @@
+// Undo before send: what was approved here is held for a few seconds, in this tab alone, before the
+// server is asked for anything. Whoever closes the tab meanwhile has sent nothing: it still waits.
+
+import { useSyncExternalStore } from "react";
+
+export const HOLD_MS = 5000;
+
+export type Outcome = {
+  tone: "good" | "bad" | "doubt";
+  words: string;
+  /** Of several: what came of each. */
+  each?: { title: string; words: string }[];
+};
+export type Held = {
+  id: string;
+  /** The drafts that it is about. */
+  drafts: string[];
+  title: string;
+  until: number;
+  state: "held" | "sending" | "told";
+  outcome: Outcome | null;
+};
+
+export type Sending = { id: string; drafts: string[]; title: string; send: () => Promise<Outcome> };
+
+export type Clock = {
+  now: () => number;
+  later: (work: () => void, ms: number) => number;
+  stop: (timer: number) => void;
+};
+
+export type Desk = ReturnType<typeof openDesk>;
+
+const real: Clock = {
+  now: () => Date.now(),
+  later: (work, ms) => setTimeout(work, ms) as unknown as number,
+  stop: (timer) => clearTimeout(timer),
+};
+
+/** One place where approvals are held; the page has one, and a test has its own with its own clock. */
+export function openDesk(clock: Clock = real) {
+  let held: readonly Held[] = [];
+  const timers = new Map<string, number>();
+  const watchers = new Set<() => void>();
+  const set = (next: readonly Held[]) => {
+    held = next;
+    for (const watcher of [...watchers]) watcher();
+  };
+  const change = (id: string, more: Partial<Held>) =>
+    set(held.map((one) => one.id === id ? { ...one, ...more } : one));
+
+  async function leave({ id, send }: Sending) {
+    timers.delete(id);
+    change(id, { state: "sending" });
+    let outcome: Outcome;
+    try {
+      outcome = await send();
+    } catch (problem) {
+      outcome = { tone: "bad", words: problem instanceof Error ? problem.message : "It was not sent." };
+    }
+    change(id, { state: "told", outcome });
+  }
+
+  return {
+    /** Holds an approval; false: one of its drafts is under way already. */
+    hold(sending: Sending): boolean {
+      const busy = held.some((one) =>
+        one.state !== "told" && one.drafts.some((draft) => sending.drafts.includes(draft))
+      );
+      if (busy) return false;
+      const { id, drafts, title } = sending;
+      const until = clock.now() + HOLD_MS;
+      set([...held.filter((one) => one.id !== id), { id, drafts, title, until, state: "held", outcome: null }]);
+      timers.set(id, clock.later(() => void leave(sending), HOLD_MS));
+      return true;
+    },
+    /** Takes one back, the latest where none is named; answers which, if it was not too late. */
+    undo(id?: string): Held | null {
+      const found = held.filter((one) => one.state === "held" && (!id || one.id === id)).at(-1);
+      if (!found) return null;
+      clock.stop(timers.get(found.id)!);
+      timers.delete(found.id);
+      set(held.filter((one) => one !== found));
+      return found;
+    },
+    forget(id: string) {
+      set(held.filter((one) => one.id !== id || one.state !== "told"));
+    },
+    of: (draft: string) => held.find((one) => one.state !== "told" && one.drafts.includes(draft)),
+    all: () => held,
+    watch(watcher: () => void) {
+      watchers.add(watcher);
+      return () => void watchers.delete(watcher);
+    },
+  };
+}
+
+export const desk = openDesk();
+export const useHeld = () => useSyncExternalStore(desk.watch, desk.all);
+export const secondsLeft = (until: number, now: number) => Math.max(0, Math.ceil((until - now) / 1000));
+
+/** Whoever leaves the page is asked while something is held or on its way. */
+export function guardLeaving(at: Window, from: Desk = desk): void {
+  at.addEventListener("beforeunload", (event) => {
+    if (from.all().some((one) => one.state !== "told")) event.preventDefault();
+  });
+}

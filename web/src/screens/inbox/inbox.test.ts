@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { changesOf, edited, pieces } from "./edits";
+import { type Clock, HOLD_MS, openDesk, type Outcome, secondsLeft } from "./held";
+import { after, type Draft, type Failing, itemOf, moved, type Question, waitingItems } from "./items";
+import { deedOf, type Pressed } from "./keys";
+
+const draft = (id: string, at: string, batch: string | null = null) =>
+  ({ id, created_at: at, batch_id: batch, preview: id, arguments: {}, within: "", editable: [] }) as unknown as Draft;
+
+describe("the list", () => {
+  const items = waitingItems({
+    drafts: [draft("d3", "2026-01-03T00:00:00Z", "b"), draft("d1", "2026-01-01T00:00:00Z"), draft("d2", "2026-01-02T00:00:00Z", "b")],
+    questions: [{ approval_id: "q", created_at: "2026-01-01T12:00:00Z" } as unknown as Question],
+    consents: [],
+    automations: [
+      { id: "f", failures: 2, state: "active", updated_at: "2026-01-04T00:00:00Z", last_run: null } as unknown as Failing,
+      { id: "known", failures: 0, state: "paused", paused_reason: "failures" } as unknown as Failing,
+    ],
+  });
+
+  it("has one order by age, with drafts of one turn together", () => {
+    expect(items.map((one) => `${one.kind} ${one.id}`)).toEqual(["draft d1", "question q", "batch b", "failure f"]);
+    const batch = items[2]!;
+    expect(batch.kind === "batch" && batch.drafts.map((one) => one.id)).toEqual(["d2", "d3"]);
+  });
+
+  it("finds a draft inside of its batch, and moves without falling off", () => {
+    expect(itemOf(items, "d3")?.id).toBe("b");
+    expect(moved(items, "q", 1)).toBe("b");
+    expect(moved(items, "f", 1)).toBe("f");
+    expect(moved(items, undefined, 1)).toBe("d1");
+    expect(after(items, "f")).toBe("b");
+    expect(after(items, "d1")).toBe("q");
+  });
+});
+
+function fakeClock() {
+  let now = 0;
+  let next = 1;
+  const works = new Map<number, { at: number; work: () => void }>();
+  const clock: Clock = {
+    now: () => now,
+    later: (work, ms) => (works.set(next, { at: now + ms, work }), next++),
+    stop: (timer) => void works.delete(timer),
+  };
+  const pass = (ms: number) => {
+    now += ms;
+    for (const [timer, { at, work }] of [...works]) if (at <= now) (works.delete(timer), work());
+  };
+  return { clock, pass };
+}
+
+describe("an approval that is held", () => {
+  it("asks nobody before its time, and nobody at all once it is undone", () => {
+    const { clock, pass } = fakeClock();
+    const place = openDesk(clock);
+    let sent = 0;
+    const send = () => (sent += 1, Promise.resolve<Outcome>({ tone: "good", words: "Sent." }));
+    expect(place.hold({ id: "a", drafts: ["a"], title: "a", send })).toBe(true);
+    expect(place.hold({ id: "set", drafts: ["x", "a"], title: "a", send })).toBe(false);
+    pass(HOLD_MS - 1);
+    expect(sent).toBe(0);
+    expect(place.undo()?.id).toBe("a");
+    pass(HOLD_MS);
+    expect(sent).toBe(0);
+    expect(place.all()).toEqual([]);
+  });
+
+  it("is called sent only when the server has said so, and cannot be undone on its way", async () => {
+    const { clock, pass } = fakeClock();
+    const place = openDesk(clock);
+    let say: (outcome: Outcome) => void = () => {};
+    const send = () => new Promise<Outcome>((resolve) => (say = resolve));
+    place.hold({ id: "a", drafts: ["a"], title: "a", send });
+    place.hold({ id: "b", drafts: ["b"], title: "b", send: () => Promise.reject(new Error("No.")) });
+    pass(HOLD_MS);
+    expect(place.all()[0]).toMatchObject({ state: "sending", outcome: null });
+    expect(place.undo("a")).toBeNull();
+    say({ tone: "doubt", words: "It may have left." });
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(place.all().map((one) => one.outcome)).toEqual([
+      { tone: "doubt", words: "It may have left." },
+      { tone: "bad", words: "No." },
+    ]);
+    place.forget("a");
+    expect(place.all().map((one) => one.id)).toEqual(["b"]);
+  });
+
+  it("counts whole seconds down to nothing", () => {
+    expect([5000, 4001, 1, 0, -3].map((left) => secondsLeft(left, 0))).toEqual([5, 5, 1, 0, 0]);
+  });
+});
+
+describe("keys", () => {
+  const at = (where: string): EventTarget =>
+    ({ closest: (asked: string) => asked.split(", ").includes(where) ? {} : null }) as unknown as EventTarget;
+  const press = (key: string, more: Partial<Pressed> = {}) =>
+    deedOf({ key, ctrlKey: false, metaKey: false, altKey: false, target: at("main"), ...more });
+
+  it("mean something on the page, and nothing while somebody writes or calls the browser", () => {
+    expect(["j", "k", "a", "e", "d", "u", "?", "x"].map((key) => press(key))).toEqual(
+      ["next", "previous", "approve", "edit", "discard", "undo", "keys", null],
+    );
+    expect(press("a", { target: at("textarea") })).toBeNull();
+    expect(press("a", { target: at("[role='dialog']") })).toBeNull();
+    expect(press("a", { ctrlKey: true })).toBeNull();
+    expect(press("a", { repeat: true })).toBeNull();
+    expect(press("Enter", { target: at("button") })).toBeNull();
+    expect(press("a", { target: at("button") })).toBe("approve");
+  });
+});
+
+describe("edits", () => {
+  const before = { to: ["ada@example.com"], subject: "Friday", data: { a: 1 } };
+
+  it("keep the form that a field had, and take an emptied one away", () => {
+    const found = changesOf(before, { to: "ada@example.com, bob@example.com", subject: "", data: '{"a": 2}', cc: "eve@example.com" });
+    expect(found.map((one) => one.after)).toEqual([
+      ["ada@example.com", "bob@example.com"],
+      null,
+      { a: 2 },
+      ["eve@example.com"],
+    ]);
+    expect(changesOf(before, { subject: "Friday" })).toEqual([]);
+    expect(() => changesOf(before, { data: "{" })).toThrow();
+  });
+
+  it("are drawn as they will leave, wherever the fields stand", () => {
+    const within = { ...draft("d", ""), within: "input", arguments: { input: before, id: 1 } };
+    const now = edited(within, [{ name: "subject", before: "Friday", after: null }]);
+    expect(now.arguments).toEqual({ id: 1, input: { to: before.to, data: before.data } });
+  });
+
+  it("differ word by word", () => {
+    expect(pieces("meet on Friday at ten", "meet on Monday at ten")).toEqual([
+      { text: "meet on ", side: "same" },
+      { text: "Friday", side: "out" },
+      { text: "Monday", side: "in" },
+      { text: " at ten", side: "same" },
+    ]);
+  });
+});

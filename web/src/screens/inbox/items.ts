@@ -1,0 +1,121 @@
+// What stands in the inbox, of whatever kind, as one list: who waits longest comes first, and drafts
+// of one turn stand together.
+
+import type { Answer, Schemas } from "../../api/client";
+import { plain } from "../../kit/words";
+
+export type Draft = Schemas["DraftShape"];
+export type Question = Answer<"list_approvals">["approvals"][number];
+export type Consent = Answer<"list_consents">["consents"][number];
+export type Failing = Schemas["AutomationSummary"];
+
+export type Item =
+  | { kind: "draft"; id: string; at: string; draft: Draft }
+  | { kind: "batch"; id: string; at: string; drafts: Draft[] }
+  | { kind: "question"; id: string; at: string; question: Question }
+  | { kind: "consent"; id: string; at: string; consent: Consent }
+  | { kind: "failure"; id: string; at: string; failing: Failing };
+
+export type Parts = {
+  drafts: Draft[];
+  questions: Question[];
+  consents: Consent[];
+  automations: Failing[];
+};
+
+/** Automations whose failures nobody has said to know of. */
+export const failingOf = (automations: Failing[]) =>
+  automations.filter((one) => one.failures > 0 && one.state !== "archived");
+
+/** Drafts of one turn become one item; one that is alone stays a draft. */
+export function grouped(drafts: Draft[]): Item[] {
+  const sets = new Map<string, Draft[]>();
+  for (const draft of drafts) {
+    const key = draft.batch_id ?? draft.id;
+    sets.set(key, [...(sets.get(key) ?? []), draft]);
+  }
+  return [...sets.entries()].map(([key, set]): Item => {
+    const ordered = [...set].sort((a, b) => a.id.localeCompare(b.id));
+    const first = ordered[0]!;
+    return ordered.length > 1
+      ? { kind: "batch", id: key, at: first.created_at, drafts: ordered }
+      : { kind: "draft", id: first.id, at: first.created_at, draft: first };
+  });
+}
+
+export function waitingItems({ drafts, questions, consents, automations }: Parts): Item[] {
+  const items: Item[] = [
+    ...grouped(drafts),
+    ...questions.map((question): Item => ({
+      kind: "question",
+      id: question.approval_id,
+      at: question.created_at ?? question.expires_at,
+      question,
+    })),
+    ...consents.map((consent): Item => ({
+      kind: "consent",
+      id: consent.consent_id,
+      at: consent.asked_at ?? "",
+      consent,
+    })),
+    ...failingOf(automations).map((failing): Item => ({
+      kind: "failure",
+      id: failing.id,
+      at: failing.last_run?.at ?? failing.updated_at,
+      failing,
+    })),
+  ];
+  return items.sort((a, b) => Date.parse(a.at || "0") - Date.parse(b.at || "0") || a.id.localeCompare(b.id));
+}
+
+/** The item that an address means: by its own id, or by the id of a draft inside of a batch. */
+export const itemOf = (items: Item[], id: string | undefined) =>
+  items.find((one) => one.id === id) ??
+    items.find((one) => one.kind === "batch" && one.drafts.some((draft) => draft.id === id));
+
+/** Where one comes to by going so many items on; the ends hold. */
+export function moved(items: Item[], from: string | undefined, by: number): string | undefined {
+  if (!items.length) return undefined;
+  const at = items.findIndex((one) => one.id === from);
+  if (at < 0) return items[0]!.id;
+  return items[Math.min(items.length - 1, Math.max(0, at + by))]!.id;
+}
+
+/** What is looked at once this one is answered: the next, or the one before where there is none. */
+export function after(items: Item[], id: string): string | undefined {
+  const at = items.findIndex((one) => one.id === id);
+  return (items[at + 1] ?? items[at - 1])?.id;
+}
+
+export function titleOf(item: Item): string {
+  switch (item.kind) {
+    case "draft":
+      return item.draft.preview;
+    case "batch":
+      return `${item.drafts.length} drafts of one turn`;
+    case "question":
+      return item.question.title;
+    case "consent":
+      return `${item.consent.name ?? "An automation"} wants to do more`;
+    case "failure":
+      return item.failing.state === "paused" && item.failing.paused_reason === "failures"
+        ? `${item.failing.name} was paused: it kept failing`
+        : `${item.failing.name} failed`;
+  }
+}
+
+export const KIND_WORDS: Record<Item["kind"], string> = {
+  draft: "Draft",
+  batch: "Batch",
+  question: "Question",
+  consent: "Consent",
+  failure: "Failure",
+};
+
+/** What a discarded, sent, or doubtful draft has become, in a word and a tone that badges know. */
+export function becameWords(draft: Pick<Draft, "status" | "outcome">): string {
+  if (draft.status === "confirmed") return "sent";
+  if (draft.outcome === "unknown") return "may have left";
+  if (draft.status === "failed") return "not sent";
+  return plain(draft.status);
+}

@@ -1,0 +1,55 @@
+// The inbox by keyboard: one key for each thing that is done there, and none while somebody writes.
+
+export type Deed = "next" | "previous" | "approve" | "edit" | "discard" | "undo" | "open" | "keys";
+
+const DEEDS: Record<string, Deed> = {
+  j: "next",
+  ArrowDown: "next",
+  k: "previous",
+  ArrowUp: "previous",
+  a: "approve",
+  e: "edit",
+  d: "discard",
+  u: "undo",
+  Enter: "open",
+  "?": "keys",
+};
+
+/** The keys as they are told to people. */
+export const KEYS: { keys: string[]; words: string }[] = [
+  { keys: ["J", "K"], words: "Go down and up the list" },
+  { keys: ["A"], words: "Approve; it leaves after five seconds" },
+  { keys: ["E"], words: "Edit the words first" },
+  { keys: ["D"], words: "Discard or decline" },
+  { keys: ["U"], words: "Undo an approval that has not left yet" },
+  { keys: ["Enter"], words: "Open what is chosen" },
+  { keys: ["?"], words: "Show these keys" },
+];
+
+export type Pressed = {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+  repeat?: boolean;
+  defaultPrevented?: boolean;
+  target: EventTarget | null;
+};
+
+const WRITES = "input, textarea, select, [contenteditable='true'], [role='textbox'], [role='combobox']";
+// Here the same keys have a meaning of their own.
+const OWN = "button, a, summary, [role='tab'], [role='menu'], [role='dialog'], [role='switch'], [role='slider']";
+
+const within = (target: EventTarget | null, where: string) =>
+  typeof (target as Element | null)?.closest === "function" && (target as Element).closest(where) !== null;
+
+/** What a key means at this place; null: it is not for us. */
+export function deedOf(event: Pressed): Deed | null {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return null;
+  const deed = DEEDS[event.key];
+  if (!deed || within(event.target, WRITES) || within(event.target, "[role='dialog']")) return null;
+  // A held key moves on, and does nothing that matters twice.
+  if (event.repeat && deed !== "next" && deed !== "previous") return null;
+  const isNative = event.key === "Enter" || event.key.startsWith("Arrow");
+  return isNative && within(event.target, OWN) ? null : deed;
+}

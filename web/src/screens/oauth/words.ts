@@ -1,0 +1,49 @@
+// What a person reads about a client that wants to connect: plain functions of what the server says.
+
+import type { Schemas } from "../../api/client";
+
+export type Asking = Schemas["ClientRequest"];
+export type Choice = Schemas["ChoiceShape"];
+export type Tool = Schemas["OfferedTool"];
+type Place = Schemas["RedirectShape"];
+type Role = Schemas["Role"];
+
+const TITLES: Partial<Record<Role, string>> = {
+  viewer: "Look",
+  operator: "Look and operate",
+  editor: "Look, operate and change",
+};
+export const titleOf = (role: Role): string => TITLES[role] ?? role;
+
+/** What a choice allows beyond the one before it, so that nothing is read twice. */
+export function additions(choices: readonly Choice[], at: number): string[] {
+  const before = new Set(at > 0 ? choices[at - 1]?.allows : []);
+  return (choices[at]?.allows ?? []).filter((words) => !before.has(words));
+}
+
+const ORDER: readonly Role[] = ["viewer", "operator", "editor", "admin", "owner"];
+
+/** The tools that a client with this role is offered. */
+export const toolsFor = (tools: readonly Tool[], role: Role): Tool[] =>
+  tools.filter((tool) => ORDER.indexOf(tool.role) <= ORDER.indexOf(role));
+
+/** Where the answer goes: the one thing that nobody can make up. */
+export function placeWords(place: Place): { lead: string; name: string; rest: string } {
+  if (place.kind === "web") return { lead: "Your answer goes to ", name: place.name, rest: "." };
+  if (place.kind === "loopback") {
+    return { lead: "Your answer goes to ", name: "a program on this computer", rest: "." };
+  }
+  return { lead: "Your answer goes to the app that opens ", name: `${place.name}:`, rest: " links." };
+}
+
+/** What to look at before one agrees. */
+export function careWords(place: Place): string {
+  return place.kind === "web"
+    ? "The name above is what the client calls itself. Agree only if you know this address and came from there."
+    : "The name above is what the client calls itself. Agree only if you have just begun to connect it yourself.";
+}
+
+// The server hands out nothing else; a browser would run these.
+const RUN_BY_BROWSERS = /^\s*(javascript|data|vbscript|blob|file):/i;
+
+export const mayGoTo = (address: string): boolean => !RUN_BY_BROWSERS.test(address);

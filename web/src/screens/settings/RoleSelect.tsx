@@ -1,0 +1,31 @@
+// Choosing a role, with what each of them may do.
+
+import { Box, Select, type SelectProps, Text } from "@mantine/core";
+import type { Role } from "../../api/session";
+import { capital } from "../../kit/words";
+import { ROLE_WORDS } from "./roles";
+
+type Props = Omit<SelectProps, "data" | "value" | "onChange"> & {
+    roles: Role[];
+    value: Role;
+    onChange: (role: Role) => void;
+};
+
+export function RoleSelect({ roles, value, onChange, ...rest }: Props) {
+    return (
+        <Select
+            {...rest}
+            allowDeselect={false}
+            value={value}
+            onChange={(role) => role && onChange(role as Role)}
+            data={roles.map((role) => ({ value: role, label: capital(role) }))}
+            comboboxProps={{ width: 320, position: "bottom-end" }}
+            renderOption={({ option }) => (
+                <Box>
+                    <Text size="sm" fw={600}>{option.label}</Text>
+                    <Text size="xs" c="dimmed">{ROLE_WORDS[option.value as Role]}</Text>
+                </Box>
+            )}
+        />
+    );
+}
