@@ -156,7 +156,7 @@ def _workflow(house: House, automation_id: str) -> str:
 def _people(house: House) -> None:
     house.ask("POST", "/invitations", {"email": "noor@example.org", "role": "editor"})
     house.ask("POST", "/tokens", {"name": "Laptop", "role": "editor"})
-    house.ask("POST", "/secrets", {"name": "FORGE_KEY", "value": "not-shown-again"})
+    house.ask("POST", "/secrets", {"name": "forge_key", "value": "not-shown-again"})
 
 
 def _proposal(house: House) -> str:

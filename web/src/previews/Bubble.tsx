@@ -7,14 +7,25 @@ import { drawn, Files, Lines, Words } from "./Value";
 
 type Props = { shape: Shape; place: string | null; account: string | null };
 
-const channelOf = ({ channel, channel_id, chat_id, owner, repo, number, item_id }: Record<string, unknown>) => {
+const channelOf = (
+  { channel, channel_id, chat_id, owner, repo, number, item_id }: Record<string, unknown>,
+) => {
   if (owner && repo) return `${owner}/${repo}${number ? `#${number}` : ""}`;
   const named = channel ?? channel_id ?? chat_id ?? (item_id ? `item ${item_id}` : null);
   return named ? String(named) : null;
 };
 
 export function Bubble({ shape, place, account }: Props) {
-  const names = ["channel", "channel_id", "chat_id", "owner", "repo", "number", "item_id", "thread_ts"];
+  const names = [
+    "channel",
+    "channel_id",
+    "chat_id",
+    "owner",
+    "repo",
+    "number",
+    "item_id",
+    "thread_ts",
+  ];
   const [where, others] = parted(shape.lines, names);
   const channel = channelOf(where);
   return (
@@ -28,7 +39,13 @@ export function Bubble({ shape, place, account }: Props) {
         {where.thread_ts ? ` (${visible(String(where.thread_ts))})` : ""}
       </Text>
       <Group wrap="nowrap" align="flex-start" gap="sm">
-        <Avatar radius="md" size={36} name={account ?? place ?? "Bot"} color="initials" aria-hidden />
+        <Avatar
+          radius="md"
+          size={36}
+          name={account ?? place ?? "Bot"}
+          color="initials"
+          aria-hidden
+        />
         <Box style={{ minWidth: 0 }}>
           <Text size="sm" fw={600}>{account ? visible(account) : "Mainspring"}</Text>
           <Box className="bubble">

@@ -1,6 +1,7 @@
 // An e-mail, as whoever receives it will see it: to whom first, then the subject, then the words.
 
 import { Avatar, Box, Divider, Group, Stack, Text } from "@mantine/core";
+import { Mail } from "lucide-react";
 import { visible } from "../kit/words";
 import { listed, parted, type Shape } from "./shape";
 import { drawn, Files, Lines, Words } from "./Value";
@@ -17,22 +18,38 @@ export function Letter({ shape, account }: Props) {
         {shape.title ? visible(shape.title) : "(no subject)"}
       </Text>
       <Group wrap="nowrap" align="flex-start" gap="sm">
-        <Avatar radius="xl" size={36} name={sender ?? "?"} color="initials" aria-hidden />
+        <Avatar radius="xl" size={36} name={sender ?? undefined} color={sender ? "initials" : "spring"} aria-hidden>
+          {sender ? undefined : <Mail size={18} />}
+        </Avatar>
         <Box style={{ minWidth: 0, flex: 1 }}>
           <Lines
             lines={[
-              { name: "from", value: <Words text={sender ?? "the address of this installation"} /> },
-              { name: "to", value: <Words text={listed(to).join(", ") || "nobody"} /> },
+              {
+                name: "from",
+                value: (
+                  <Words
+                    text={sender ?? "the address of this installation"}
+                  />
+                ),
+              },
+              {
+                name: "to",
+                value: <Words text={listed(to).join(", ") || "nobody"} />,
+              },
               ...drawn(others),
             ]}
           />
         </Box>
       </Group>
       <Divider />
-      {plainWords ? <Words text={String(plainWords.value)} /> : <Text size="sm" c="dimmed">(no words)</Text>}
+      {plainWords
+        ? <Words text={String(plainWords.value)} />
+        : <Text size="sm" c="dimmed">(no words)</Text>}
       {more.map(({ name, value }) => (
         <Box key={name}>
-          <Text size="xs" c="dimmed" mb={4}>The same as {name === "html" ? "HTML" : name}, as it is written</Text>
+          <Text size="xs" c="dimmed" mb={4}>
+            The same as {name === "html" ? "HTML" : name}, as it is written
+          </Text>
           <Words text={String(value)} mono />
         </Box>
       ))}

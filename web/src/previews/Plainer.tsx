@@ -18,23 +18,40 @@ export function IssueCard({ shape }: Props) {
   return (
     <Stack gap="sm" className="delivered" p="lg">
       {owner && repo
-        ? <Text size="sm" c="dimmed" className="mono">{visible(`${owner}/${repo}${number ? `#${number}` : ""}`)}</Text>
+        ? (
+          <Text size="sm" c="dimmed" className="mono">
+            {visible(`${owner}/${repo}${number ? `#${number}` : ""}`)}
+          </Text>
+        )
         : null}
       <Group gap={8} wrap="nowrap" align="flex-start">
-        <CircleDot size={20} color="var(--good)" aria-hidden style={{ marginTop: 3, flex: "none" }} />
-        <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">{visible(shape.title ?? "An issue")}</Text>
+        <CircleDot
+          size={20}
+          color="var(--good)"
+          aria-hidden
+          style={{ marginTop: 3, flex: "none" }}
+        />
+        <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
+          {visible(shape.title ?? "An issue")}
+        </Text>
       </Group>
       {shape.texts.map(({ name, value }) => <Words key={name} text={String(value)} />)}
       {labels
         ? (
           <Group gap={6}>
-            {listed(labels).map((one) => <Badge key={one} variant="light" tt="none" radius="sm">{visible(one)}</Badge>)}
+            {listed(labels).map((one) => (
+              <Badge key={one} variant="light" tt="none" radius="sm">
+                {visible(one)}
+              </Badge>
+            ))}
           </Group>
         )
         : null}
       <Lines
         lines={[
-          ...(people.length ? [{ name: "assigned to", value: <Words text={people.join(", ")} /> }] : []),
+          ...(people.length
+            ? [{ name: "assigned to", value: <Words text={people.join(", ")} /> }]
+            : []),
           ...drawn(others),
         ]}
       />
@@ -57,18 +74,23 @@ export function FileCard({ shape }: Props) {
   );
 }
 
-const asText = (value: unknown) => typeof value === "string" ? value : JSON.stringify(value, null, 2);
+const asText = (value: unknown) =>
+  typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
 export function RequestCard({ shape }: Props) {
   const [{ method, url }, others] = parted(shape.lines, ["method", "url"]);
   return (
     <Stack gap="sm" className="delivered" p="lg">
       <Group gap="xs" wrap="nowrap" align="flex-start">
-        <Badge variant="light" radius="sm" className="mono" miw="fit-content">{String(method ?? "GET")}</Badge>
+        <Badge variant="light" radius="sm" className="mono" miw="fit-content">
+          {String(method ?? "GET")}
+        </Badge>
         <Text size="sm" className="mono wrap-anywhere">{visible(String(url ?? ""))}</Text>
       </Group>
       <Lines lines={drawn(others)} />
-      {shape.texts.map(({ name, value }) => <Json key={name} value={asText(value)} label={capital(plain(name))} />)}
+      {shape.texts.map(({ name, value }) => (
+        <Json key={name} value={asText(value)} label={capital(plain(name))} />
+      ))}
       <Files files={shape.files} />
     </Stack>
   );
@@ -80,13 +102,24 @@ export function RowsCard({ shape }: Props) {
     <Stack gap="sm" className="delivered" p="lg">
       {shape.title ? <Text fw={650} className="wrap-anywhere">{visible(shape.title)}</Text> : null}
       <Lines lines={drawn(shape.lines)} />
-      {shape.texts.flatMap(({ name, value }) => (Array.isArray(value) ? value : [value]).map((row, at) => (
-        <Box key={`${name}${at}`} className="bubble">
-          {row && typeof row === "object"
-            ? <Lines lines={drawn(Object.entries(row).map(([key, cell]) => ({ name: key, value: cell })))} />
-            : <Words text={String(row)} />}
-        </Box>
-      )))}
+      {shape.texts.flatMap(({ name, value }) =>
+        (Array.isArray(value) ? value : [value]).map((row, at) => (
+          <Box key={`${name}${at}`} className="bubble">
+            {row && typeof row === "object"
+              ? (
+                <Lines
+                  lines={drawn(
+                    Object.entries(row).map(([key, cell]) => ({
+                      name: key,
+                      value: cell,
+                    })),
+                  )}
+                />
+              )
+              : <Words text={String(row)} />}
+          </Box>
+        ))
+      )}
       <Files files={shape.files} />
     </Stack>
   );

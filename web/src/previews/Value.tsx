@@ -14,12 +14,14 @@ export function Value({ of, name }: { of: unknown; name: string }) {
   if (typeof of === "string") return <Words text={of} />;
   if (isWords(of)) {
     return (
-      <Text span size="sm" className="wrap-anywhere">
+      <Text span size="sm" display="block" className="wrap-anywhere">
         {of.map((one, at) => <bdi key={`${at}${one}`}>{at ? ", " : ""}{visible(one)}</bdi>)}
       </Text>
     );
   }
-  if (typeof of === "number" || typeof of === "boolean") return <Text span size="sm">{String(of)}</Text>;
+  if (typeof of === "number" || typeof of === "boolean") {
+    return <Text span size="sm" display="block">{String(of)}</Text>;
+  }
   return <Json value={of} label={capital(plain(name))} most={240} />;
 }
 

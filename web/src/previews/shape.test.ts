@@ -28,7 +28,11 @@ describe("what a draft will be", () => {
     expect(shape.title).toBe("Friday");
     expect(shape.lines.map((one) => one.name)).toEqual(["to", "cc"]);
     expect(shape.texts.map((one) => one.name)).toEqual(["text", "html"]);
-    expect(shape.files).toEqual([{ filename: "plan.pdf", mimeType: "application/pdf", bytes: 2048 }]);
+    expect(shape.files).toEqual([{
+      filename: "plan.pdf",
+      mimeType: "application/pdf",
+      bytes: 2048,
+    }]);
     expect(shape.rest).toEqual([{ name: "importance", value: "high" }]);
   });
 
@@ -36,23 +40,35 @@ describe("what a draft will be", () => {
     const shape = shapeOf(draft({
       family: "message",
       within: "input",
-      arguments: { input: { channel: "#sales", text: "Hi" }, install_id: "x", attachments: [] },
+      arguments: {
+        input: { channel: "#sales", text: "Hi" },
+        install_id: "x",
+        request: "Say hi.",
+        attachments: [{ filename: "a.txt" }],
+      },
     }));
     expect(shape.texts).toEqual([{ name: "text", value: "Hi" }]);
-    expect(shape.rest).toEqual([{ name: "install_id", value: "x" }]);
+    expect(shape.rest).toEqual([{ name: "request", value: "Say hi." }]);
+    expect(shape.files.map((one) => one.filename)).toEqual(["a.txt"]);
   });
 
   it("knows a request and rows without being told, and shows all else by its fields", () => {
-    expect(kindOf(draft({ arguments: { url: "https://example.com/hook", method: "POST" } }))).toBe("request");
+    expect(kindOf(draft({ arguments: { url: "https://example.com/hook", method: "POST" } })))
+      .toBe("request");
     expect(kindOf(draft({ arguments: { board_id: "b", values: { a: 1 } } }))).toBe("rows");
-    const other = shapeOf(draft({ family: "unheard_of", arguments: { one: 1, two: "", three: false } }));
+    const other = shapeOf(
+      draft({ family: "unheard_of", arguments: { one: 1, two: "", three: false } }),
+    );
     expect(other.kind).toBe("fields");
     expect(other.rest).toEqual([{ name: "one", value: 1 }, { name: "three", value: false }]);
   });
 
   it("names the place by the integration or by the action", () => {
-    expect(placeOf({ source: null, capability: "slack_post", action: "slack_post" })).toBe("Slack");
+    expect(placeOf({ source: null, capability: "slack_post", action: "slack_post" })).toBe(
+      "Slack",
+    );
     expect(placeOf({ source: "github", capability: "x", action: "comment" })).toBe("GitHub");
-    expect(placeOf({ source: null, capability: "http_request", action: "http_request" })).toBeNull();
+    expect(placeOf({ source: null, capability: "http_request", action: "http_request" }))
+      .toBeNull();
   });
 });

@@ -31,6 +31,9 @@ export type Shape = {
   rest: Line[];
 };
 
+// Around the fields of an action: told as its name, its batch and its account already.
+const AROUND = new Set(["install_id", "action_name", "batch_id", "attachments"]);
+
 type Plan = { lines: string[]; title: string[]; texts: string[] };
 
 const PLANS: Record<Exclude<Kind, "fields">, Plan> = {
@@ -45,7 +48,16 @@ const PLANS: Record<Exclude<Kind, "fields">, Plan> = {
     texts: ["description"],
   },
   message: {
-    lines: ["channel", "channel_id", "chat_id", "thread_ts", "owner", "repo", "number", "item_id"],
+    lines: [
+      "channel",
+      "channel_id",
+      "chat_id",
+      "thread_ts",
+      "owner",
+      "repo",
+      "number",
+      "item_id",
+    ],
     title: [],
     texts: ["text", "content", "body", "message"],
   },
@@ -56,7 +68,11 @@ const PLANS: Record<Exclude<Kind, "fields">, Plan> = {
   },
   file: { lines: ["folder", "mime_type"], title: ["name"], texts: ["content"] },
   request: { lines: ["method", "url", "query", "headers"], title: [], texts: ["body", "json"] },
-  rows: { lines: ["board_id", "page_id", "key"], title: ["title"], texts: ["rows", "row", "values"] },
+  rows: {
+    lines: ["board_id", "page_id", "key"],
+    title: ["title"],
+    texts: ["rows", "row", "values"],
+  },
 };
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === "";
@@ -82,22 +98,31 @@ export function shapeOf(draft: Drawn): Shape {
   const fields = fieldsOf(draft);
   const plan = kind === "fields" ? { lines: [], title: [], texts: [] } : PLANS[kind];
   const found = (names: string[]): Line[] =>
-    names.filter((name) => !isEmpty(fields[name])).map((name) => ({ name, value: fields[name] }));
+    names.filter((name) => !isEmpty(fields[name])).map((name) => ({
+      name,
+      value: fields[name],
+    }));
   const [title, ...others] = found(plan.title);
   const taken = new Set([...plan.lines, ...plan.title, ...plan.texts, "attachments"]);
   const rest = Object.entries(fields).filter(([name]) => !taken.has(name));
   const outer = fields === draft.arguments
     ? []
     : Object.entries(draft.arguments).filter(([name]) =>
-      name !== draft.within && name !== "attachments"
+      name !== draft.within && !AROUND.has(name)
     );
   return {
     kind,
     title: title ? String(title.value) : null,
     lines: [...found(plan.lines), ...others],
     texts: found(plan.texts),
-    files: [...filesOf(fields.attachments), ...(outer.length ? filesOf(draft.arguments.attachments) : [])],
-    rest: [...rest, ...outer].filter(([, value]) => !isEmpty(value)).map(([name, value]) => ({ name, value })),
+    files: [
+      ...filesOf(fields.attachments),
+      ...(fields === draft.arguments ? [] : filesOf(draft.arguments.attachments)),
+    ],
+    rest: [...rest, ...outer].filter(([, value]) => !isEmpty(value)).map(([name, value]) => ({
+      name,
+      value,
+    })),
   };
 }
 
@@ -148,7 +173,9 @@ const PLACES: Record<string, string> = {
 /** Where it arrives, by the integration or by the beginning of the action's name. */
 export function placeOf(draft: Pick<Drawn, "source" | "capability" | "action">): string | null {
   for (const name of [draft.source ?? "", draft.capability, draft.action]) {
-    const known = Object.keys(PLACES).find((place) => name === place || name.startsWith(`${place}_`) || name.startsWith(`${place}.`));
+    const known = Object.keys(PLACES).find((place) =>
+      name === place || name.startsWith(`${place}_`) || name.startsWith(`${place}.`)
+    );
     if (known) return PLACES[known] ?? null;
   }
   return null;

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from mainspring import __version__
 from mainspring.surfaces.rest.routes import health as routes
 from tests.kit.api import Api
 from tests.kit.house import Bench, document, step
@@ -15,7 +16,7 @@ from tests.kit.house import Bench, document, step
 pytestmark = pytest.mark.own_app
 PLAN = step("one", "transform_data", {"output": 1})
 SCHEDULE = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
-SAMPLE = re.compile(r'(\w+)(?:\{status="(\w+)"\})? (\S+)')
+SAMPLE = re.compile(r'(\w+)(?:\{(?:status|version)="([\w.]+)"\})? (\S+)')
 
 
 async def _until(api: Api, status: int) -> dict[str, object]:
@@ -90,6 +91,8 @@ async def test_the_numbers_are_in_the_text_format_of_prometheus(bench: Bench, ap
     assert found["mainspring_workers", None] == 0
     assert found["mainspring_overdue_schedules", None] == 0
     assert found["mainspring_database_seconds", None] > 0
+    assert found["mainspring_disk_bytes", None] >= found["mainspring_disk_free_bytes", None] > 0
+    assert found["mainspring_info", __version__] == 1
     for name in {name for name, _ in found}:
         assert [line for line in lines if line.startswith(f"# TYPE {name} gauge")]
         assert [line for line in lines if re.match(rf"# HELP {name} \S", line)]

@@ -22,7 +22,9 @@ export function BatchPane({ id, drafts, onAnswered }: Props) {
     <Stack gap="md">
       <Stack gap={4}>
         <Title order={2} size="h4">{drafts.length} drafts of one turn</Title>
-        <Text size="sm" c="dimmed">They were asked for together. Approve them as a set, or each by itself.</Text>
+        <Text size="sm" c="dimmed">
+          They were asked for together. Approve them as a set, or each by itself.
+        </Text>
       </Stack>
       {drafts[0] ? <Origin draft={drafts[0]} /> : null}
       <SetAnswers key={id} id={id} drafts={drafts} onAnswered={onAnswered} />
@@ -51,19 +53,32 @@ function SetAnswers({ id, drafts, onAnswered }: Props) {
   };
   useDeeds(may ? { approve: agree, discard: () => set.length && setDiscarding(true) } : null);
   if (!may) {
-    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes operator or more.</Text>;
+    return (
+      <Text size="sm" c="dimmed">
+        Your role here ({who.role}) may look; answering takes operator or more.
+      </Text>
+    );
   }
   if (held) return <Leaving held={held} />;
   return (
     <Group gap="xs">
       <Button leftSection={<CheckCheck size={16} />} onClick={agree} disabled={!set.length}>
-        Approve all {set.length}
+        Approve all {set.length} <Kbd size="xs" ml={6} visibleFrom="sm">A</Kbd>
       </Button>
-      <Button variant="default" leftSection={<Trash2 size={14} />} onClick={() => setDiscarding(true)} disabled={!set.length}>
+      <Button
+        variant="default"
+        leftSection={<Trash2 size={14} />}
+        onClick={() => setDiscarding(true)}
+        disabled={!set.length}
+      >
         Discard all {set.length} <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
       </Button>
       {drafts.length > MOST_AT_ONCE
-        ? <Text size="xs" c="dimmed">{MOST_AT_ONCE} are answered at once; the others follow.</Text>
+        ? (
+          <Text size="xs" c="dimmed">
+            {MOST_AT_ONCE} are answered at once; the others follow.
+          </Text>
+        )
         : null}
       <Discarding
         opened={discarding}

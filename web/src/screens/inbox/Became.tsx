@@ -14,7 +14,8 @@ import { becameWords, type Draft } from "./items";
 
 /** The name of a member; somebody who left is not forgotten, only nameless. */
 export function useNameOf(): (id: string | null | undefined) => string {
-  const members = api.useQuery("get", "/api/v1/members", {}, { staleTime: 60_000 }).data?.items ?? [];
+  const asked = api.useQuery("get", "/api/v1/members", {}, { staleTime: 60_000 });
+  const members = asked.data?.members ?? [];
   return (id) => {
     const found = members.find((one) => one.id === id);
     return found ? found.name || found.email : "somebody";
@@ -24,7 +25,11 @@ export function useNameOf(): (id: string | null | undefined) => string {
 const MAY_AGAIN = new Set(["expired", "discarded", "failed"]);
 
 function story(draft: Draft, nameOf: (id: string | null) => string): string {
-  if (draft.status === "expired") return `Nobody answered in time; its time was over ${away(draft.expires_at)}. Nothing was sent.`;
+  if (draft.status === "expired") {
+    return `Nobody answered in time; its time was over ${
+      away(draft.expires_at)
+    }. Nothing was sent.`;
+  }
   if (!draft.answered_at) return "";
   const when = `${away(draft.answered_at)} (${moment(draft.answered_at)})`;
   if (draft.answered_kind === "rule") return `A standing rule let it go ${when}.`;
@@ -37,23 +42,35 @@ function story(draft: Draft, nameOf: (id: string | null) => string): string {
 export function Became({ draft }: { draft: Draft }) {
   const nameOf = useNameOf();
   const detail = (draft.error as { detail?: string } | null)?.detail;
-  const mayAgain = useMay("operator") && MAY_AGAIN.has(draft.status) && draft.outcome !== "unknown" && draft.outcome !== "sent";
+  const may = useMay("operator");
+  const mayAgain = may && MAY_AGAIN.has(draft.status) &&
+    draft.outcome !== "unknown" && draft.outcome !== "sent";
   const tone = draft.status === "confirmed" ? "sent" : draft.status;
   return (
     <Stack gap="sm">
       <Group gap="xs">
         <Status value={tone} words={becameWords(draft)} />
-        <Text size="sm" className="wrap-anywhere" style={{ flex: "1 1 14rem" }}>{visible(story(draft, nameOf))}</Text>
+        <Text size="sm" className="wrap-anywhere" style={{ flex: "1 1 14rem" }}>
+          {visible(story(draft, nameOf))}
+        </Text>
       </Group>
-      {draft.reason ? <Text size="sm" className="wrap-anywhere">Because: {visible(draft.reason)}</Text> : null}
+      {draft.reason
+        ? <Text size="sm" className="wrap-anywhere">Because: {visible(draft.reason)}</Text>
+        : null}
       {detail ? <Alert color="red">{visible(detail)}</Alert> : null}
       {draft.outcome === "unknown"
-        ? <Text size="sm">It may have left all the same, and is not sent again. Look at the other side.</Text>
+        ? (
+          <Text size="sm">
+            It may have left all the same, and is not sent again. Look at the other side.
+          </Text>
+        )
         : null}
       {draft.result !== null && draft.result !== undefined
         ? (
           <details>
-            <summary><Text span size="sm" c="dimmed">What the other side answered</Text></summary>
+            <summary>
+              <Text span size="sm" c="dimmed">What the other side answered</Text>
+            </summary>
             <Json value={draft.result} label="What the other side answered" />
           </details>
         )
@@ -73,7 +90,12 @@ function DraftAgain({ draft }: { draft: Draft }) {
     }, "Drafted again. It waits for a yes.");
   return (
     <Group>
-      <Button variant="default" leftSection={<RotateCcw size={15} />} loading={busy} onClick={() => void again()}>
+      <Button
+        variant="default"
+        leftSection={<RotateCcw size={15} />}
+        loading={busy}
+        onClick={() => void again()}
+      >
         Draft it again
       </Button>
     </Group>

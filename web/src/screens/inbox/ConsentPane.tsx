@@ -1,9 +1,32 @@
 // What an automation, or the tools of a connection, would be able to do beyond what was agreed to:
 // one sentence for each addition, and a person's yes or no to exactly these.
 
-import { Anchor, Badge, Button, Group, List, Stack, Switch, Text, ThemeIcon, Title } from "@mantine/core";
+import {
+  Anchor,
+  Badge,
+  Button,
+  Group,
+  List,
+  Stack,
+  Switch,
+  Text,
+  ThemeIcon,
+  Title,
+} from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { Banknote, Bot, CalendarClock, Cpu, Globe, KeyRound, PenLine, ShieldQuestion, UserCheck, UserRound, Wrench } from "lucide-react";
+import {
+  Banknote,
+  Bot,
+  CalendarClock,
+  Cpu,
+  Globe,
+  KeyRound,
+  PenLine,
+  ShieldQuestion,
+  UserCheck,
+  UserRound,
+  Wrench,
+} from "lucide-react";
 import { useState } from "react";
 import { useMay, useWho } from "../../api/session";
 import { ProblemNote } from "../../kit/Asked";
@@ -50,23 +73,41 @@ export function ConsentPane(props: Props) {
         <Title order={2} size="h4" className="wrap-anywhere">
           {visible(consent.name ?? "An automation")} waits for your consent
         </Title>
-        <Badge variant="light" color="yellow" tt="none" radius="sm">{count(consent.additions.length, "addition")}</Badge>
+        <Badge variant="light" color="yellow" tt="none" radius="sm">
+          {count(consent.additions.length, "addition")}
+        </Badge>
       </Group>
       <Text size="sm" c="dimmed">
-        {ORIGINS[consent.origin]} {consent.automation_id ? before : ""} It starts nothing until a person has
-        answered. <Moment at={consent.asked_at} />
+        {ORIGINS[consent.origin]} {consent.automation_id ? before : ""}{" "}
+        It starts nothing until a person has answered. <Moment at={consent.asked_at} />
       </Text>
-      <List spacing="sm" listStyleType="none" center={false} aria-label="What it may do beyond that">
+      <List
+        spacing="sm"
+        listStyleType="none"
+        center={false}
+        aria-label="What it may do beyond that"
+      >
         {consent.additions.map((one) => {
           const Icon = ICONS[one.kind] ?? Bot;
           return (
             <List.Item
               key={one.pointer + one.says}
-              icon={<ThemeIcon variant="light" size={26} radius="xl"><Icon size={14} aria-hidden /></ThemeIcon>}
+              icon={
+                <ThemeIcon variant="light" size={26} radius="xl">
+                  <Icon size={14} aria-hidden />
+                </ThemeIcon>
+              }
             >
               <Text size="sm" className="wrap-anywhere">{visible(one.says)}</Text>
               <Text size="xs" c="dimmed" className="wrap-anywhere">
-                {plain(one.kind)}{one.pointer ? <>, at <span className="mono">{one.pointer}</span></> : null}
+                {plain(one.kind)}
+                {one.pointer
+                  ? (
+                    <>
+                      , at <span className="mono">{one.pointer}</span>
+                    </>
+                  )
+                  : null}
               </Text>
             </List.Item>
           );
@@ -84,15 +125,27 @@ function Ways({ consent }: { consent: Consent }) {
       {consent.automation_id
         ? (
           <>
-            <Anchor component={Link} to={`/automations/${consent.automation_id}/versions`} size="sm">
+            <Anchor
+              component={Link}
+              to={`/automations/${consent.automation_id}/versions`}
+              size="sm"
+            >
               See the difference
             </Anchor>
-            <Anchor component={Link} to={`/automations/${consent.automation_id}`} size="sm">The automation</Anchor>
+            <Anchor
+              component={Link}
+              to={`/automations/${consent.automation_id}`}
+              size="sm"
+            >
+              The automation
+            </Anchor>
           </>
         )
         : <Anchor component={Link} to="/integrations" size="sm">The connection</Anchor>}
       <Group gap={4}>
-        <Text size="xs" c="dimmed">Digest <span className="mono">{consent.digest.slice(0, 12)}</span></Text>
+        <Text size="xs" c="dimmed">
+          Digest <span className="mono">{consent.digest.slice(0, 12)}</span>
+        </Text>
         <CopyIcon text={consent.digest} label="Copy the digest" />
       </Group>
     </Group>
@@ -109,10 +162,18 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   const [busy, setBusy] = useState(false);
   const answer = async (agree: boolean) => {
     const words = agree
-      ? <List size="sm">{consent.additions.map((one) => <List.Item key={one.pointer + one.says}>{visible(one.says)}</List.Item>)}</List>
+      ? (
+        <List size="sm">
+          {consent.additions.map((one) => (
+            <List.Item key={one.pointer + one.says}>{visible(one.says)}</List.Item>
+          ))}
+        </List>
+      )
       : "It stays paused. You can bring an earlier version back, or agree later after all.";
     const title = agree ? "Do you agree to this?" : "Refuse this?";
-    if (!await ask({ title, words, yes: agree ? "I agree" : "Refuse", dangerous: !agree })) return;
+    if (!await ask({ title, words, yes: agree ? "I agree" : "Refuse", dangerous: !agree })) {
+      return;
+    }
     setBusy(true);
     setProblem(null);
     try {
@@ -127,7 +188,11 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   };
   useDeeds(may ? { approve: () => void answer(true), discard: () => void answer(false) } : null);
   if (!may) {
-    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes {needed} or more.</Text>;
+    return (
+      <Text size="sm" c="dimmed">
+        Your role here ({who.role}) may look; answering takes {needed} or more.
+      </Text>
+    );
   }
   return (
     <Stack gap="sm">
@@ -143,7 +208,9 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group gap="xs">
         <Button loading={busy} onClick={() => void answer(true)}>Agree</Button>
-        <Button variant="default" disabled={busy} onClick={() => void answer(false)}>Refuse</Button>
+        <Button variant="default" disabled={busy} onClick={() => void answer(false)}>
+          Refuse
+        </Button>
       </Group>
     </Stack>
   );

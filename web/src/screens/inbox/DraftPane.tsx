@@ -74,11 +74,22 @@ function Pane({ draft, onAnswered, inBatch = false }: Props) {
 
 function Head({ draft, inBatch }: { draft: Draft; inBatch: boolean }) {
   const edited = draft.revision > 1
-    ? <Badge variant="light" color="yellow" tt="none" radius="sm">edited, wording {draft.revision}</Badge>
+    ? (
+      <Badge variant="light" color="yellow" tt="none" radius="sm">
+        edited, wording {draft.revision}
+      </Badge>
+    )
     : null;
   return (
     <Group gap="xs" align="flex-start">
-      <Title order={inBatch ? 3 : 2} size={inBatch ? "sm" : "h4"} className="wrap-anywhere" style={{ flex: "1 1 16rem" }}>
+      <Title
+        order={inBatch ? 3 : 2}
+        size={inBatch ? "sm" : "h5"}
+        lineClamp={2}
+        title={draft.preview}
+        className="wrap-anywhere"
+        style={{ flex: "1 1 16rem" }}
+      >
         {visible(draft.preview)}
       </Title>
       {edited}
@@ -114,11 +125,18 @@ export function Leaving({ held }: { held: Held }) {
     <Alert color="teal" role="status">
       <Group justify="space-between">
         <Text size="sm" className="numbers">
-          {isHeld ? `Approved. It leaves in ${left} s.` : "On its way. What came of it is told in a moment."}
+          {isHeld
+            ? `Approved. It leaves in ${left} s.`
+            : "On its way. What came of it is told in a moment."}
         </Text>
         {isHeld
           ? (
-            <Button size="compact-sm" variant="default" leftSection={<Undo2 size={14} />} onClick={() => undo(held.id)}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<Undo2 size={14} />}
+              onClick={() => undo(held.id)}
+            >
               Undo <Kbd ml={6} size="xs">U</Kbd>
             </Button>
           )
@@ -155,20 +173,45 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
     },
   );
   if (!may) {
-    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes operator or more.</Text>;
+    return (
+      <Text size="sm" c="dimmed">
+        Your role here ({who.role}) may look; answering takes operator or more.
+      </Text>
+    );
   }
   if (hidden) return null;
   const size = inBatch ? "compact-sm" : "sm";
-  const key = (letter: string) => inBatch ? null : <Kbd size="xs" ml={6} visibleFrom="sm">{letter}</Kbd>;
+  const key = (letter: string) =>
+    inBatch ? null : <Kbd size="xs" ml={6} visibleFrom="sm">{letter}</Kbd>;
   return (
-    <Group gap="xs">
-      <Button size={size} variant={inBatch ? "default" : "filled"} leftSection={<Check size={15} />} onClick={agree} disabled={blocked}>
-        Approve{inBatch ? " this one" : ""}
+    <Group gap="xs" className={inBatch ? undefined : "deeds"}>
+      <Button
+        size={size}
+        variant={inBatch ? "default" : "filled"}
+        leftSection={<Check size={15} />}
+        onClick={agree}
+        disabled={blocked}
+      >
+        Approve{inBatch ? " this one" : key("A")}
       </Button>
       {mayEdit
-        ? <Button size={size} variant="default" leftSection={<Pencil size={14} />} onClick={onEdit}>Edit{key("E")}</Button>
+        ? (
+          <Button
+            size={size}
+            variant="default"
+            leftSection={<Pencil size={14} />}
+            onClick={onEdit}
+          >
+            Edit{key("E")}
+          </Button>
+        )
         : null}
-      <Button size={size} variant="default" leftSection={<Trash2 size={14} />} onClick={() => setDiscarding(true)}>
+      <Button
+        size={size}
+        variant="default"
+        leftSection={<Trash2 size={14} />}
+        onClick={() => setDiscarding(true)}
+      >
         Discard{key("D")}
       </Button>
       <Discarding

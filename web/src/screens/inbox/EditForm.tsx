@@ -43,7 +43,7 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
     try {
       const { data } = await client.POST("/api/v1/drafts/{draft_id}/edit", {
         params: { path: { draft_id: draft.id } },
-        body: { edits: editsOf(changes), ...(base.hash ? { hash: base.hash } : {}) },
+        body: { edits: editsOf(changes) as never, ...(base.hash ? { hash: base.hash } : {}) },
       });
       await look();
       onKept(data!.hash);
@@ -77,7 +77,8 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
               const text = event.currentTarget.value;
               setWritten((before) => ({ ...before, [name]: text }));
             }}
-            error={found[`/${name}`] ?? found[`/edits/${name}`] ?? found[`/${draft.within}/${name}`]}
+            error={found[`/${name}`] ?? found[`/edits/${name}`] ??
+              found[`/${draft.within}/${name}`]}
             autosize
             minRows={MULTILINE.has(name) && written[name] ? 4 : 1}
             maxRows={18}
@@ -89,17 +90,23 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
         <Difference changes={changes} />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group gap="xs">
-          <Button type="submit" loading={busy} disabled={!changes?.length || overtaken}>Keep these words</Button>
+          <Button type="submit" loading={busy} disabled={!changes?.length || overtaken}>
+            Keep these words
+          </Button>
           <Button variant="default" onClick={onLeave}>Leave it as it is</Button>
         </Group>
-        <Text size="xs" c="dimmed">Keeping them sends nothing. You see the whole again before you approve it.</Text>
+        <Text size="xs" c="dimmed">
+          Keeping them sends nothing. You see the whole again before you approve it.
+        </Text>
       </Stack>
     </form>
   );
 }
 
 function Difference({ changes }: { changes: Change[] | null }) {
-  if (!changes) return <Text size="sm" c="var(--bad)">One of the fields is not JSON any more.</Text>;
+  if (!changes) {
+    return <Text size="sm" c="var(--bad)">One of the fields is not JSON any more.</Text>;
+  }
   if (!changes.length) return <Text size="sm" c="dimmed">Nothing is different yet.</Text>;
   return <Edited changes={changes} />;
 }
@@ -109,9 +116,13 @@ function Overtaken({ before, now, begin }: { before: Draft; now: Draft; begin: (
     <Alert color="yellow" title="Somebody changed it while you were writing" role="alert">
       <Stack gap="sm">
         <Edited changes={differences(before, now)} />
-        <Text size="sm">What you wrote is still here. It is not kept over their words unless you have seen them.</Text>
+        <Text size="sm">
+          What you wrote is still here. It is not kept over their words unless you have seen them.
+        </Text>
         <Group>
-          <Button size="compact-sm" variant="default" onClick={begin}>Put mine on top of theirs</Button>
+          <Button size="compact-sm" variant="default" onClick={begin}>
+            Put mine on top of theirs
+          </Button>
         </Group>
       </Stack>
     </Alert>
@@ -128,5 +139,7 @@ function changesIn(base: Draft, written: Record<string, string>): Change[] | nul
 
 const changedOnly = (base: Draft, written: Record<string, string>) => {
   const before = writtenOf(base);
-  return Object.fromEntries(Object.entries(written).filter(([name, text]) => text !== before[name]));
+  return Object.fromEntries(
+    Object.entries(written).filter(([name, text]) => text !== before[name]),
+  );
 };

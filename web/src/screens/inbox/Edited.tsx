@@ -7,11 +7,24 @@ import "./inbox.css";
 
 export function Edited({ changes }: { changes: Change[] }) {
   return (
-    <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: "none" }} aria-label="What changes">
+    <Stack
+      gap="sm"
+      component="ul"
+      m={0}
+      p={0}
+      style={{ listStyle: "none" }}
+      aria-label="What changes"
+    >
       {changes.map(({ name, before, after }) => (
         <Box component="li" key={name}>
           <Text size="xs" c="dimmed" fw={600} mb={2}>{capital(plain(name))}</Text>
-          <Text size="sm" className="wrap-anywhere" style={{ whiteSpace: "pre-wrap" }} component="div" dir="auto">
+          <Text
+            size="sm"
+            className="wrap-anywhere"
+            style={{ whiteSpace: "pre-wrap" }}
+            component="div"
+            dir="auto"
+          >
             {pieces(spelt(before), spelt(after)).map(({ text, side }, at) =>
               side === "same"
                 ? <span key={at}>{visible(text)}</span>

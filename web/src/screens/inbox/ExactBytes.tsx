@@ -3,6 +3,7 @@
 import { Group, Stack, Text } from "@mantine/core";
 import { CopyIcon } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
+import { visible } from "../../kit/words";
 import type { Draft } from "./items";
 
 export function ExactBytes({ draft }: { draft: Draft }) {
@@ -11,11 +12,16 @@ export function ExactBytes({ draft }: { draft: Draft }) {
       <summary>
         <Text span size="sm" c="dimmed">
           Exact bytes{draft.hash
-            ? <>, hash <span className="mono">{draft.hash.slice(0, 12)}</span></>
+            ? (
+              <>
+                , hash <span className="mono">{draft.hash.slice(0, 12)}</span>
+              </>
+            )
             : null}
         </Text>
       </summary>
       <Stack gap="xs" mt="xs">
+        <Text size="sm" className="wrap-anywhere">{visible(draft.preview)}</Text>
         <Json value={draft.arguments} label="What would be sent" />
         {draft.hash
           ? (
@@ -26,8 +32,8 @@ export function ExactBytes({ draft }: { draft: Draft }) {
           )
           : null}
         <Text size="xs" c="dimmed">
-          The hash stands for these values, the files, the sentence above, the version of the automation
-          and what it may do. Your yes is for this hash and for no other.
+          The hash stands for these values, the files, the sentence above, the version of the
+          automation and what it may do. Your yes is for this hash and for no other.
         </Text>
       </Stack>
     </details>

@@ -10,7 +10,7 @@ import { useAct } from "../../kit/acting";
 import { CopyButton } from "../../kit/Copy";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
-import { count, visible } from "../../kit/words";
+import { visible } from "../../kit/words";
 import { useDeeds } from "./deeds";
 import { type Failing, type Item, titleOf } from "./items";
 
@@ -22,12 +22,18 @@ export function FailurePane({ failing, onAnswered }: Props) {
   return (
     <Stack gap="md">
       <Group gap="xs">
-        <Title order={2} size="h4" className="wrap-anywhere">{visible(titleOf(item))}</Title>
-        <Status value={paused ? "paused" : failing.state} words={paused ? "paused by failures" : undefined} />
+        <Title order={2} size="h4" className="wrap-anywhere">
+          {visible(titleOf(item))}
+        </Title>
+        <Status
+          value={paused ? "paused" : failing.state}
+          words={paused ? "paused by failures" : undefined}
+        />
       </Group>
       <Text size="sm" c="dimmed">
-        {count(failing.failures, "run")} that triggers started {failing.failures === 1 ? "has" : "have"} failed
-        in a row. {paused
+        {failing.failures === 1
+          ? "Its latest run by a trigger failed."
+          : `Its latest ${failing.failures} runs by triggers failed, one after another.`}{" "} {paused
           ? "Its triggers start nothing until it is activated again."
           : "It is still active. After five in a row it is paused."}
       </Text>
@@ -40,7 +46,9 @@ export function FailurePane({ failing, onAnswered }: Props) {
 type RunError = { detail?: string; suggestion?: string; step?: string } | null;
 
 function LastFailure({ runId }: { runId: string }) {
-  const run = api.useQuery("get", "/api/v1/runs/{run_id}", { params: { path: { run_id: runId } } });
+  const run = api.useQuery("get", "/api/v1/runs/{run_id}", {
+    params: { path: { run_id: runId } },
+  });
   return (
     <Asked of={run} lines={2}>
       {(found) => {
@@ -49,18 +57,33 @@ function LastFailure({ runId }: { runId: string }) {
           <Stack gap="xs">
             <Group gap="xs">
               <Status value={found.status} />
-              <Anchor component={Link} to={`/runs/${found.id}`} size="sm">Its latest run</Anchor>
+              <Anchor component={Link} to={`/runs/${found.id}`} size="sm">
+                Its latest run
+              </Anchor>
               <Moment at={found.finished_at ?? found.created_at} />
             </Group>
             {error?.detail
               ? (
                 <Alert color="red" role="note">
-                  <Text size="sm" className="wrap-anywhere">{visible(error.detail)}</Text>
-                  {error.suggestion ? <Text size="sm" mt={4}>{visible(error.suggestion)}</Text> : null}
+                  <Text size="sm" className="wrap-anywhere">
+                    {visible(error.detail)}
+                  </Text>
+                  {error.suggestion
+                    ? <Text size="sm" mt={4}>{visible(error.suggestion)}</Text>
+                    : null}
                 </Alert>
               )
               : null}
-            {error ? <Group><CopyButton text={JSON.stringify(error, null, 2)} label="Copy the problem" /></Group> : null}
+            {error
+              ? (
+                <Group>
+                  <CopyButton
+                    text={JSON.stringify(error, null, 2)}
+                    label="Copy the problem"
+                  />
+                </Group>
+              )
+              : null}
           </Stack>
         );
       }}
@@ -80,7 +103,9 @@ function Deeds({ failing, paused, onAnswered }: Props & { paused: boolean }) {
   };
   const know = () =>
     act(async () => {
-      await client.POST("/api/v1/automations/{automation_id}/acknowledge", { params: { path } });
+      await client.POST("/api/v1/automations/{automation_id}/acknowledge", {
+        params: { path },
+      });
       await done();
     }, "Known. The next failure is news again.");
   const activate = () =>
@@ -90,16 +115,37 @@ function Deeds({ failing, paused, onAnswered }: Props & { paused: boolean }) {
     }, "Active again. Its triggers start it.");
   useDeeds(mayKnow ? { approve: () => void know() } : null);
   if (!mayKnow) {
-    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes operator or more.</Text>;
+    return (
+      <Text size="sm" c="dimmed">
+        Your role here ({who.role}) may look; answering takes operator or more.
+      </Text>
+    );
   }
   return (
     <Stack gap="xs">
       <Group gap="xs">
-        <Button leftSection={<Check size={15} />} loading={busy} onClick={() => void know()}>I know of it</Button>
+        <Button
+          leftSection={<Check size={15} />}
+          loading={busy}
+          onClick={() => void know()}
+        >
+          I know of it
+        </Button>
         {paused && mayActivate
-          ? <Button variant="default" leftSection={<Play size={14} />} disabled={busy} onClick={() => void activate()}>Activate it again</Button>
+          ? (
+            <Button
+              variant="default"
+              leftSection={<Play size={14} />}
+              disabled={busy}
+              onClick={() => void activate()}
+            >
+              Activate it again
+            </Button>
+          )
           : null}
-        <Button variant="default" component={Link} to={`/automations/${failing.id}`}>Look at the automation</Button>
+        <Button variant="default" component={Link} to={`/automations/${failing.id}`}>
+          Look at the automation
+        </Button>
       </Group>
       <Text size="xs" c="dimmed">
         Knowing of it counts the failures anew, and the next one makes a new alert.{" "}

@@ -4,7 +4,16 @@ import { Button, Group, Progress, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useEffect, useState } from "react";
 import { visible } from "../../kit/words";
-import { desk, guardLeaving, type Held, HOLD_MS, type Outcome, secondsLeft, type Sending, useHeld } from "./held";
+import {
+  desk,
+  guardLeaving,
+  type Held,
+  HOLD_MS,
+  type Outcome,
+  secondsLeft,
+  type Sending,
+  useHeld,
+} from "./held";
 import { deedOf } from "./keys";
 
 const TONES = { good: "teal", bad: "red", doubt: "yellow" } as const;
@@ -64,9 +73,13 @@ function Told({ title, words, each }: { title: string } & Pick<Outcome, "words" 
       {each
         ? (
           <details>
-            <summary><Text span size="sm" c="dimmed">What came of each</Text></summary>
+            <summary>
+              <Text span size="sm" c="dimmed">What came of each</Text>
+            </summary>
             {each.map((one, at) => (
-              <Text size="xs" key={at} className="wrap-anywhere">{visible(`${short(one.title)}: ${one.words}`)}</Text>
+              <Text size="xs" key={at} className="wrap-anywhere">
+                {visible(`${short(one.title)}: ${one.words}`)}
+              </Text>
             ))}
           </details>
         )

@@ -1,5 +1,176 @@
+// The inbox: what waits for a person, with exactly what would leave; messages; what ran out, what was
+// answered; and what may go by itself.
+
+import { Badge, Button, Group, Kbd, Modal, Stack, Tabs, Text } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { Keyboard } from "lucide-react";
+import { useState } from "react";
+import { useLive } from "../../api/live";
+import { refresh } from "../../api/client";
+import { useAddress } from "../../kit/address";
+import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
+import { useCounts, useWaitingItems } from "./asking";
+import { Done, Expired } from "./Answered";
+import { KEYS } from "./keys";
+import { Messages } from "./Messages";
+import { Rules } from "./Rules";
+import { Waiting } from "./Waiting";
+
+const TABS = ["waiting", "messages", "expired", "done", "rules"] as const;
+type Tab = (typeof TABS)[number];
+const LABELS: Record<Tab, string> = {
+  waiting: "Waiting",
+  messages: "Messages",
+  expired: "Expired",
+  done: "Done",
+  rules: "Rules",
+};
+
+const tabOf = (given: string | undefined): Tab => TABS.find((one) => one === given) ?? "waiting";
 
 export default function Inbox() {
-  return <PageHead title="Inbox" />;
+  const [address] = useAddress();
+  const navigate = useNavigate();
+  const tab = tabOf(address.tab);
+  const chosen = address.item ?? address.draft;
+  const waiting = useWaitingItems();
+  const counts = useCounts(waiting.data?.length);
+  const [keys, setKeys] = useState(false);
+  useLive(({ kind }) => {
+    if (kind === "inbox") void refresh("/api/v1/automations", "/api/v1/standing-rules");
+  });
+  const go = (to: string | null) =>
+    void navigate({
+      to: "/inbox",
+      search: (to && to !== "waiting" ? { tab: to } : {}) as never,
+    });
+  return (
+    <>
+      <PageHead
+        title="Inbox"
+        sub="What wants to leave, and who asks. Nothing leaves without a yes."
+        right={
+          <>
+            <Button
+              variant="default"
+              leftSection={<Keyboard size={16} />}
+              onClick={() => setKeys(true)}
+              visibleFrom="sm"
+            >
+              Keys <Kbd size="xs" ml={6}>?</Kbd>
+            </Button>
+            <Operations chosen={chosen} />
+          </>
+        }
+      />
+      <Tabs value={tab} onChange={go} keepMounted={false} mb="lg">
+        <Tabs.List
+          style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }}
+          mb="lg"
+        >
+          {TABS.map((one) => (
+            <TabHead
+              key={one}
+              tab={one}
+              many={one === "done" ? 0 : counts[one]}
+            />
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="waiting">
+          <Waiting asked={waiting} chosen={chosen} onKeys={() => setKeys(true)} />
+        </Tabs.Panel>
+        <Tabs.Panel value="messages">
+          <Messages chosen={address.item} />
+        </Tabs.Panel>
+        <Tabs.Panel value="expired">
+          <Expired chosen={chosen} names={waiting.names} />
+        </Tabs.Panel>
+        <Tabs.Panel value="done">
+          <Done chosen={chosen} names={waiting.names} />
+        </Tabs.Panel>
+        <Tabs.Panel value="rules">
+          <Rules />
+        </Tabs.Panel>
+      </Tabs>
+      <Modal
+        opened={keys}
+        onClose={() => setKeys(false)}
+        title="The inbox by keyboard"
+        centered
+      >
+        <Stack gap="xs">
+          {KEYS.map(({ keys: names, words }) => (
+            <Group key={words} justify="space-between">
+              <Text size="sm">{words}</Text>
+              <Group gap={4}>
+                {names.map((name) => <Kbd key={name}>{name}</Kbd>)}
+              </Group>
+            </Group>
+          ))}
+        </Stack>
+      </Modal>
+    </>
+  );
+}
+
+function TabHead({ tab, many }: { tab: Tab; many: number }) {
+  return (
+    <Tabs.Tab
+      value={tab}
+      rightSection={many
+        ? (
+          <Badge size="sm" variant={tab === "waiting" ? "filled" : "light"} radius="xl">
+            {many > 99 ? "99+" : many}
+          </Badge>
+        )
+        : null}
+    >
+      {LABELS[tab]}
+    </Tabs.Tab>
+  );
+}
+
+function Operations({ chosen }: { chosen: string | undefined }) {
+  const path = `/api/v1/drafts/${chosen ?? "DRAFT"}`;
+  const draft = { draft_id: chosen ?? "DRAFT" };
+  return (
+    <CopyAs
+      operations={[
+        {
+          label: "List drafts that wait",
+          operation: { method: "GET", path: "/api/v1/drafts?status=pending" },
+        },
+        {
+          label: "Send a draft",
+          operation: {
+            method: "POST",
+            path: `${path}/confirm`,
+            body: {},
+            tool: "confirm_action",
+            arguments: draft,
+          },
+        },
+        {
+          label: "Discard a draft",
+          operation: {
+            method: "POST",
+            path: `${path}/discard`,
+            body: {},
+            tool: "discard_action",
+            arguments: draft,
+          },
+        },
+        {
+          label: "List the questions of plans",
+          operation: {
+            method: "GET",
+            path: "/api/v1/approvals",
+            tool: "list_approvals",
+            arguments: {},
+          },
+        },
+      ]}
+    />
+  );
 }

@@ -20,11 +20,13 @@ export function Until({ at, over }: { at: string; over: string }) {
     return () => clearInterval(timer);
   }, []);
   const left = (new Date(at).getTime() - now) / ONE_SECOND;
-  return <Text span size="sm" className="numbers">{left > 0 ? `in ${span(left)}` : over}</Text>;
+  return <Text span size="sm" display="block" className="numbers">{left > 0 ? `in ${span(left)}` : over}</Text>;
 }
 
 export function RunLinks({ runId, step }: { runId: string; step?: string | null }) {
-  const run = api.useQuery("get", "/api/v1/runs/{run_id}", { params: { path: { run_id: runId } } }, {
+  const run = api.useQuery("get", "/api/v1/runs/{run_id}", {
+    params: { path: { run_id: runId } },
+  }, {
     staleTime: 300_000,
     throwOnError: false,
   });
@@ -32,14 +34,24 @@ export function RunLinks({ runId, step }: { runId: string; step?: string | null 
     <Text span size="sm" className="wrap-anywhere">
       {run.data
         ? (
-          <Anchor component={Link} to={`/automations/${run.data.automation_id}`} size="sm">
+          <Anchor
+            component={Link}
+            to={`/automations/${run.data.automation_id}`}
+            size="sm"
+          >
             {visible(run.data.automation)}
           </Anchor>
         )
         : "An automation"}
       {", in "}
       <Anchor component={Link} to={`/runs/${runId}`} size="sm">this run</Anchor>
-      {step ? <>, step <span className="mono">{visible(step)}</span></> : null}
+      {step
+        ? (
+          <>
+            , step <span className="mono">{visible(step)}</span>
+          </>
+        )
+        : null}
     </Text>
   );
 }
@@ -47,7 +59,9 @@ export function RunLinks({ runId, step }: { runId: string; step?: string | null 
 function useAsker(draft: Draft): string {
   const who = useWho();
   const own = draft.actor_id === who.user.id;
-  if (draft.actor_kind === "client") return own ? "A program of yours" : "A program of another member";
+  if (draft.actor_kind === "client") {
+    return own ? "A program of yours" : "A program of another member";
+  }
   return own ? "You" : "Another member";
 }
 
@@ -57,7 +71,7 @@ const ROLES_OR_MORE = "Anybody who is operator or more";
 export function useApprovers(draft: Draft): string {
   const policy = api.useQuery("get", "/api/v1/approval-policy", {}, { staleTime: 60_000 }).data;
   const whom = policy?.roles.length ? `People who are ${policy.roles.join(" or ")}` : ROLES_OR_MORE;
-  const own = !draft.run_id && draft.actor_kind === "member" ? "Whoever asked for it" : whom;
+  const own = !draft.run_id ? "Whoever asked for it" : whom;
   const several = policy && policy.approvers > 1
     ? `; ${count(policy.approvers, "person", "people")} must agree, ${draft.approvals} have`
     : draft.approvals
@@ -71,24 +85,47 @@ export function Origin({ draft }: { draft: Draft }) {
   const asker = useAsker(draft);
   const approvers = useApprovers(draft);
   const waits = draft.status === "pending";
-  const text = (words: ReactNode) => <Text size="sm" className="wrap-anywhere" component="div">{words}</Text>;
+  const text = (words: ReactNode) => (
+    <Text size="sm" className="wrap-anywhere" component="div">{words}</Text>
+  );
   const lines = [
     {
       name: "asked by",
       value: (
         <Group gap={6}>
           {draft.run_id ? <RunLinks runId={draft.run_id} step={draft.step} /> : text(asker)}
-          <Text span size="sm" c="dimmed"><Moment at={draft.created_at} /></Text>
+          <Text span size="sm" c="dimmed">
+            <Moment at={draft.created_at} />
+          </Text>
         </Group>
       ),
     },
-    { name: "leaves by", value: text(<><span className="mono">{draft.action}</span>{draft.account ? ` over ${visible(draft.account)}` : ""}</>) },
+    {
+      name: "leaves by",
+      value: text(
+        <>
+          <span className="mono">{draft.action}</span>
+          {draft.account ? ` over ${visible(draft.account)}` : ""}
+        </>,
+      ),
+    },
     ...(waits ? [{ name: "may approve", value: text(approvers) }] : []),
-    ...(waits ? [{ name: "runs out", value: <Until at={draft.expires_at} over="its time is over" /> }] : []),
+    ...(waits
+      ? [{ name: "runs out", value: <Until at={draft.expires_at} over="its time is over" /> }]
+      : []),
     ...(draft.redraft_of
       ? [{
         name: "repeats",
-        value: <Anchor component={Link} to="/inbox" search={{ draft: draft.redraft_of } as never} size="sm">an earlier draft</Anchor>,
+        value: (
+          <Anchor
+            component={Link}
+            to="/inbox"
+            search={{ draft: draft.redraft_of } as never}
+            size="sm"
+          >
+            an earlier draft
+          </Anchor>
+        ),
       }]
       : []),
   ];

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { Check, X } from "lucide-react";
 import { useState } from "react";
 import { Problem, sentence } from "../../api/problem";
-import { type Who, isAtLeast, useWho } from "../../api/session";
+import { isAtLeast, useWho, type Who } from "../../api/session";
 import { type Finding, type Schema, SchemaForm } from "../../form";
 import { ProblemNote } from "../../kit/Asked";
 import { sayDone } from "../../kit/acting";
@@ -31,16 +31,26 @@ export function QuestionPane(props: Props) {
   return (
     <Stack gap="md" key={question.approval_id}>
       <Title order={2} size="h4" className="wrap-anywhere">{visible(question.title)}</Title>
-      {question.message ? <div className="delivered asked"><Words text={question.message} /></div> : null}
+      {question.message
+        ? (
+          <div className="delivered asked">
+            <Words text={question.message} />
+          </div>
+        )
+        : null}
       <Facts question={question} />
-      {question.status === "pending" ? <Answering key={question.approval_id} {...props} /> : <Answered question={question} />}
+      {question.status === "pending"
+        ? <Answering key={question.approval_id} {...props} />
+        : <Answered question={question} />}
     </Stack>
   );
 }
 
 function otherwise(usual: unknown): string {
   if (usual === null || usual === undefined) return "Its step fails.";
-  return `The answer is ${visible(typeof usual === "object" ? JSON.stringify(usual) : String(usual))}.`;
+  return `The answer is ${
+    visible(typeof usual === "object" ? JSON.stringify(usual) : String(usual))
+  }.`;
 }
 
 function Facts({ question }: { question: Question }) {
@@ -49,24 +59,42 @@ function Facts({ question }: { question: Question }) {
       name: "asked by",
       value: (
         <Text size="sm" className="wrap-anywhere" component="div">
-          <Anchor component={Link} to={`/automations/${question.automation_id}`} size="sm">
+          <Anchor
+            component={Link}
+            to={`/automations/${question.automation_id}`}
+            size="sm"
+          >
             {visible(question.automation ?? "An automation")}
           </Anchor>
           {", in "}
-          <Anchor component={Link} to={`/runs/${question.run_id}`} size="sm">this run</Anchor>
-          {question.step ? <>, step <span className="mono">{visible(question.step)}</span></> : null}{" "}
-          <Moment at={question.created_at} />
+          <Anchor component={Link} to={`/runs/${question.run_id}`} size="sm">
+            this run
+          </Anchor>
+          {question.step
+            ? (
+              <>
+                , step <span className="mono">{visible(question.step)}</span>
+              </>
+            )
+            : null} <Moment at={question.created_at} />
         </Text>
       ),
     },
     {
       name: "may answer",
-      value: <Text size="sm">{question.roles ? question.roles.join(" or ") : "Anybody who is operator or more"}</Text>,
+      value: (
+        <Text size="sm">
+          {question.roles ? question.roles.join(" or ") : "Anybody who is operator or more"}
+        </Text>
+      ),
     },
   ];
   const waits = [
     { name: "runs out", value: <Until at={question.expires_at} over="its time is over" /> },
-    { name: "if nobody does", value: <Text size="sm" className="wrap-anywhere">{otherwise(question.default)}</Text> },
+    {
+      name: "otherwise",
+      value: <Text size="sm" className="wrap-anywhere">{otherwise(question.default)}</Text>,
+    },
   ];
   return <Lines lines={question.status === "pending" ? [...lines, ...waits] : lines} />;
 }
@@ -86,8 +114,16 @@ function Answering({ question, onAnswered }: Props) {
     setBusy(true);
     setProblem(null);
     try {
-      await answerQuestion(question, decision, decision === "approved" && form ? answer : undefined);
-      sayDone(decision === "approved" ? "Approved. The run goes on with your answer." : "Declined. The run is told so.");
+      await answerQuestion(
+        question,
+        decision,
+        decision === "approved" && form ? answer : undefined,
+      );
+      sayDone(
+        decision === "approved"
+          ? "Approved. The run goes on with your answer."
+          : "Declined. The run is told so.",
+      );
       onAnswered();
     } catch (refusal) {
       setProblem(refusal);
@@ -100,11 +136,19 @@ function Answering({ question, onAnswered }: Props) {
     const { approval_id: id, title } = question;
     if (approve({ id, drafts: [id], title, send: () => said(question) })) onAnswered();
   };
-  useDeeds(may && !held ? { approve: form ? undefined : agree, discard: () => void say("declined") } : null);
+  useDeeds(
+    may && !held
+      ? { approve: form ? undefined : agree, discard: () => void say("declined") }
+      : null,
+  );
   if (held) return <Leaving held={held} />;
   if (!may) {
     const whom = question.roles ? question.roles.join(" or ") : "operator or more";
-    return <Text size="sm" c="dimmed">Your role here ({who.role}) may look; answering takes {whom}.</Text>;
+    return (
+      <Text size="sm" c="dimmed">
+        Your role here ({who.role}) may look; answering takes {whom}.
+      </Text>
+    );
   }
   return (
     <form
@@ -116,13 +160,27 @@ function Answering({ question, onAnswered }: Props) {
       }}
     >
       <Stack gap="md">
-        {form ? <SchemaForm schema={form} value={answer} onChange={setAnswer} findings={findingsOf(problem)} /> : null}
+        {form
+          ? (
+            <SchemaForm
+              schema={form}
+              value={answer}
+              onChange={setAnswer}
+              findings={findingsOf(problem)}
+            />
+          )
+          : null}
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group gap="xs">
           <Button type="submit" loading={busy} leftSection={<Check size={15} />}>
             {form ? "Approve with this answer" : "Approve"}
           </Button>
-          <Button variant="default" leftSection={<X size={15} />} disabled={busy} onClick={() => void say("declined")}>
+          <Button
+            variant="default"
+            leftSection={<X size={15} />}
+            disabled={busy}
+            onClick={() => void say("declined")}
+          >
             Decline <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
           </Button>
         </Group>
@@ -160,7 +218,9 @@ function Answered({ question }: { question: Question }) {
     <Stack gap="sm">
       <Group gap="xs">
         <Status value={question.status} />
-        <Text size="sm">{story} <Moment at={question.answered_at ?? question.expires_at} /></Text>
+        <Text size="sm">
+          {story} <Moment at={question.answered_at ?? question.expires_at} />
+        </Text>
       </Group>
       {question.answer !== null && question.answer !== undefined
         ? <Json value={question.answer} label="The answer" />

@@ -15,11 +15,19 @@ type Results = Answer<"confirm_actions">["results"];
 export const MOST_AT_ONCE = 50;
 
 export const look = () =>
-  refresh("/api/v1/drafts", "/api/v1/inbox", "/api/v1/approvals", "/api/v1/consents", "/api/v1/standing-rules");
+  refresh(
+    "/api/v1/drafts",
+    "/api/v1/inbox",
+    "/api/v1/approvals",
+    "/api/v1/consents",
+    "/api/v1/standing-rules",
+  );
 
 // What was decided here is on record as well; the decision itself does not wait for that.
 function acknowledge(id: string, decision: Decision): void {
-  client.POST("/api/v1/inbox/{id}/ack", { params: { path: { id } }, body: { decision } }).catch(() => {});
+  client.POST("/api/v1/inbox/{id}/ack", { params: { path: { id } }, body: { decision } }).catch(
+    () => {},
+  );
 }
 
 const detailOf = (error: unknown) => {
@@ -28,15 +36,20 @@ const detailOf = (error: unknown) => {
 };
 
 /** What came of one confirmation, in words. */
-export function confirmedWords(answer: Pick<Confirmed, "status" | "outcome" | "error" | "approvals" | "needed">): Outcome {
+export function confirmedWords(
+  answer: Pick<Confirmed, "status" | "outcome" | "error" | "approvals" | "needed">,
+): Outcome {
   if (answer.status === "approved") {
-    const words = `You have agreed. ${answer.approvals} of ${answer.needed} have; nothing was sent yet.`;
+    const words =
+      `You have agreed. ${answer.approvals} of ${answer.needed} have; nothing was sent yet.`;
     return { tone: "good", words };
   }
   if (answer.outcome === "unknown") {
     return {
       tone: "doubt",
-      words: `It is not known whether it has left, and it is not sent again: ${detailOf(answer.error)}`,
+      words: `It is not known whether it has left, and it is not sent again: ${
+        detailOf(answer.error)
+      }`,
     };
   }
   if (answer.status === "failed") {
@@ -75,13 +88,17 @@ export async function confirm(draft: Draft): Promise<Outcome> {
 
 /** Sends several, each in the wording that stands on the page; tells what came of each. */
 export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
-  const hashes = Object.fromEntries(drafts.flatMap((one) => one.hash ? [[one.id, one.hash]] : []));
+  const hashes = Object.fromEntries(
+    drafts.flatMap((one) => one.hash ? [[one.id, one.hash]] : []),
+  );
   try {
     const { data } = await client.POST("/api/v1/drafts/confirm", {
       body: { draft_ids: drafts.map((one) => one.id), hashes },
     });
     const { results } = data!;
-    for (const one of results) if (one.status !== "failed") acknowledge(one.draft_id, "approved");
+    for (const one of results) {
+      if (one.status !== "failed") acknowledge(one.draft_id, "approved");
+    }
     const each = results.map((one) => {
       const title = drafts.find(({ id }) => id === one.draft_id)?.preview ?? "A draft";
       return { title, words: confirmedWords({ outcome: "not_sent", ...one }).words };
@@ -105,14 +122,19 @@ export async function discard(draft: Draft, reason: string): Promise<void> {
 
 export async function discardAll(drafts: Draft[], reason: string): Promise<string> {
   const { data } = await client.POST("/api/v1/drafts/discard", {
-    body: { draft_ids: drafts.map((one) => one.id), ...(reason.trim() ? { reason: reason.trim() } : {}) },
+    body: {
+      draft_ids: drafts.map((one) => one.id),
+      ...(reason.trim() ? { reason: reason.trim() } : {}),
+    },
   });
   const { results } = data!;
   const done = results.filter((one) => one.status === "discarded");
   for (const one of done) acknowledge(one.draft_id, "declined");
   void look();
   const failed = results.find((one) => one.status === "failed");
-  return `${done.length} of ${results.length} were discarded.${failed ? ` The first that was not: ${detailOf(failed.error)}` : ""}`;
+  return `${done.length} of ${results.length} were discarded.${
+    failed ? ` The first that was not: ${detailOf(failed.error)}` : ""
+  }`;
 }
 
 export async function redraft(draft: Draft): Promise<string> {
@@ -124,7 +146,11 @@ export async function redraft(draft: Draft): Promise<string> {
   return data!.draft_id;
 }
 
-export async function answerQuestion(question: Question, decision: Decision, answer?: unknown): Promise<void> {
+export async function answerQuestion(
+  question: Question,
+  decision: Decision,
+  answer?: unknown,
+): Promise<void> {
   await client.POST("/api/v1/approvals/{approval_id}/answer", {
     params: { path: { approval_id: question.approval_id } },
     body: { decision, ...(answer === undefined ? {} : { answer }) },
@@ -133,7 +159,11 @@ export async function answerQuestion(question: Question, decision: Decision, ans
   void look();
 }
 
-export async function answerConsent(consent: Consent, agree: boolean, activate: boolean): Promise<string> {
+export async function answerConsent(
+  consent: Consent,
+  agree: boolean,
+  activate: boolean,
+): Promise<string> {
   const { data } = await client.POST("/api/v1/consents/{consent_id}/answer", {
     params: { path: { consent_id: consent.consent_id } },
     body: { digest: consent.digest, agree, activate: agree && activate },

@@ -13,10 +13,12 @@ export function begun(form: Schema, root: Schema = form): unknown {
   if (schema.type === "boolean") return false;
   if (!hasFields(schema)) return undefined;
   const needed = new Set<string>(schema.required ?? []);
-  const made = Object.entries(schema.properties as Record<string, Schema>).map(([name, inner]) => {
-    const one = settled(inner, root);
-    const shown = needed.has(name) || one.default !== undefined || one.type === "boolean";
-    return [name, shown ? begun(one, root) : undefined] as const;
-  });
+  const made = Object.entries(schema.properties as Record<string, Schema>).map(
+    ([name, inner]) => {
+      const one = settled(inner, root);
+      const shown = needed.has(name) || one.default !== undefined || one.type === "boolean";
+      return [name, shown ? begun(one, root) : undefined] as const;
+    },
+  );
   return Object.fromEntries(made.filter(([, value]) => value !== undefined));
 }

@@ -7,7 +7,8 @@ export type Change = { name: string; before: unknown; after: unknown };
 
 const isList = (given: unknown): given is string[] =>
   Array.isArray(given) && given.every((one) => typeof one === "string");
-const isPlain = (given: unknown) => given === undefined || given === null || typeof given === "string";
+const isPlain = (given: unknown) =>
+  given === undefined || given === null || typeof given === "string";
 
 /** A value as it is written into a field. */
 export function spelt(given: unknown): string {
@@ -31,7 +32,11 @@ export function read(text: string, before: unknown, name = ""): unknown {
 export function changesOf(before: Fields, written: Record<string, string>): Change[] {
   return Object.entries(written)
     .filter(([name, text]) => text !== spelt(before[name]))
-    .map(([name, text]) => ({ name, before: before[name], after: read(text, before[name], name) }));
+    .map(([name, text]) => ({
+      name,
+      before: before[name],
+      after: read(text, before[name], name),
+    }));
 }
 
 export const editsOf = (changes: Change[]): Record<string, unknown> =>

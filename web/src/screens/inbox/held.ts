@@ -56,7 +56,10 @@ export function openDesk(clock: Clock = real) {
     try {
       outcome = await send();
     } catch (problem) {
-      outcome = { tone: "bad", words: problem instanceof Error ? problem.message : "It was not sent." };
+      outcome = {
+        tone: "bad",
+        words: problem instanceof Error ? problem.message : "It was not sent.",
+      };
     }
     change(id, { state: "told", outcome });
   }
@@ -70,13 +73,22 @@ export function openDesk(clock: Clock = real) {
       if (busy) return false;
       const { id, drafts, title } = sending;
       const until = clock.now() + HOLD_MS;
-      set([...held.filter((one) => one.id !== id), { id, drafts, title, until, state: "held", outcome: null }]);
+      set([...held.filter((one) => one.id !== id), {
+        id,
+        drafts,
+        title,
+        until,
+        state: "held",
+        outcome: null,
+      }]);
       timers.set(id, clock.later(() => void leave(sending), HOLD_MS));
       return true;
     },
     /** Takes one back, the latest where none is named; answers which, if it was not too late. */
     undo(id?: string): Held | null {
-      const found = held.filter((one) => one.state === "held" && (!id || one.id === id)).at(-1);
+      const found = held.filter((one) => one.state === "held" && (!id || one.id === id)).at(
+        -1,
+      );
       if (!found) return null;
       clock.stop(timers.get(found.id)!);
       timers.delete(found.id);
@@ -97,7 +109,8 @@ export function openDesk(clock: Clock = real) {
 
 export const desk = openDesk();
 export const useHeld = () => useSyncExternalStore(desk.watch, desk.all);
-export const secondsLeft = (until: number, now: number) => Math.max(0, Math.ceil((until - now) / 1000));
+export const secondsLeft = (until: number, now: number) =>
+  Math.max(0, Math.ceil((until - now) / 1000));
 
 /** Whoever leaves the page is asked while something is held or on its way. */
 export function guardLeaving(at: Window, from: Desk = desk): void {

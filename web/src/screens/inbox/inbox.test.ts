@@ -1,25 +1,63 @@
 import { describe, expect, it } from "vitest";
 import { changesOf, edited, pieces } from "./edits";
 import { type Clock, HOLD_MS, openDesk, type Outcome, secondsLeft } from "./held";
-import { after, type Draft, type Failing, itemOf, moved, type Question, waitingItems } from "./items";
+import {
+  after,
+  type Draft,
+  type Failing,
+  itemOf,
+  moved,
+  type Question,
+  waitingItems,
+} from "./items";
 import { deedOf, type Pressed } from "./keys";
 
 const draft = (id: string, at: string, batch: string | null = null) =>
-  ({ id, created_at: at, batch_id: batch, preview: id, arguments: {}, within: "", editable: [] }) as unknown as Draft;
+  ({
+    id,
+    created_at: at,
+    batch_id: batch,
+    preview: id,
+    arguments: {},
+    within: "",
+    editable: [],
+  }) as unknown as Draft;
 
 describe("the list", () => {
   const items = waitingItems({
-    drafts: [draft("d3", "2026-01-03T00:00:00Z", "b"), draft("d1", "2026-01-01T00:00:00Z"), draft("d2", "2026-01-02T00:00:00Z", "b")],
-    questions: [{ approval_id: "q", created_at: "2026-01-01T12:00:00Z" } as unknown as Question],
+    drafts: [
+      draft("d3", "2026-01-03T00:00:00Z", "b"),
+      draft("d1", "2026-01-01T00:00:00Z"),
+      draft("d2", "2026-01-02T00:00:00Z", "b"),
+    ],
+    questions: [
+      { approval_id: "q", created_at: "2026-01-01T12:00:00Z" } as unknown as Question,
+    ],
     consents: [],
     automations: [
-      { id: "f", failures: 2, state: "active", updated_at: "2026-01-04T00:00:00Z", last_run: null } as unknown as Failing,
-      { id: "known", failures: 0, state: "paused", paused_reason: "failures" } as unknown as Failing,
+      {
+        id: "f",
+        failures: 2,
+        state: "active",
+        updated_at: "2026-01-04T00:00:00Z",
+        last_run: null,
+      } as unknown as Failing,
+      {
+        id: "known",
+        failures: 0,
+        state: "paused",
+        paused_reason: "failures",
+      } as unknown as Failing,
     ],
   });
 
   it("has one order by age, with drafts of one turn together", () => {
-    expect(items.map((one) => `${one.kind} ${one.id}`)).toEqual(["draft d1", "question q", "batch b", "failure f"]);
+    expect(items.map((one) => `${one.kind} ${one.id}`)).toEqual([
+      "draft d1",
+      "question q",
+      "batch b",
+      "failure f",
+    ]);
     const batch = items[2]!;
     expect(batch.kind === "batch" && batch.drafts.map((one) => one.id)).toEqual(["d2", "d3"]);
   });
@@ -45,7 +83,9 @@ function fakeClock() {
   };
   const pass = (ms: number) => {
     now += ms;
-    for (const [timer, { at, work }] of [...works]) if (at <= now) (works.delete(timer), work());
+    for (const [timer, { at, work }] of [...works]) {
+      if (at <= now) (works.delete(timer), work());
+    }
   };
   return { clock, pass };
 }
@@ -72,7 +112,12 @@ describe("an approval that is held", () => {
     let say: (outcome: Outcome) => void = () => {};
     const send = () => new Promise<Outcome>((resolve) => (say = resolve));
     place.hold({ id: "a", drafts: ["a"], title: "a", send });
-    place.hold({ id: "b", drafts: ["b"], title: "b", send: () => Promise.reject(new Error("No.")) });
+    place.hold({
+      id: "b",
+      drafts: ["b"],
+      title: "b",
+      send: () => Promise.reject(new Error("No.")),
+    });
     pass(HOLD_MS);
     expect(place.all()[0]).toMatchObject({ state: "sending", outcome: null });
     expect(place.undo("a")).toBeNull();
@@ -93,7 +138,9 @@ describe("an approval that is held", () => {
 
 describe("keys", () => {
   const at = (where: string): EventTarget =>
-    ({ closest: (asked: string) => asked.split(", ").includes(where) ? {} : null }) as unknown as EventTarget;
+    ({
+      closest: (asked: string) => asked.split(", ").includes(where) ? {} : null,
+    }) as unknown as EventTarget;
   const press = (key: string, more: Partial<Pressed> = {}) =>
     deedOf({ key, ctrlKey: false, metaKey: false, altKey: false, target: at("main"), ...more });
 
@@ -114,7 +161,12 @@ describe("edits", () => {
   const before = { to: ["ada@example.com"], subject: "Friday", data: { a: 1 } };
 
   it("keep the form that a field had, and take an emptied one away", () => {
-    const found = changesOf(before, { to: "ada@example.com, bob@example.com", subject: "", data: '{"a": 2}', cc: "eve@example.com" });
+    const found = changesOf(before, {
+      to: "ada@example.com, bob@example.com",
+      subject: "",
+      data: '{"a": 2}',
+      cc: "eve@example.com",
+    });
     expect(found.map((one) => one.after)).toEqual([
       ["ada@example.com", "bob@example.com"],
       null,

@@ -65,7 +65,9 @@ export function waitingItems({ drafts, questions, consents, automations }: Parts
       failing,
     })),
   ];
-  return items.sort((a, b) => Date.parse(a.at || "0") - Date.parse(b.at || "0") || a.id.localeCompare(b.id));
+  return items.sort((a, b) =>
+    Date.parse(a.at || "0") - Date.parse(b.at || "0") || a.id.localeCompare(b.id)
+  );
 }
 
 /** The item that an address means: by its own id, or by the id of a draft inside of a batch. */

@@ -36,18 +36,23 @@ export type Pressed = {
   target: EventTarget | null;
 };
 
-const WRITES = "input, textarea, select, [contenteditable='true'], [role='textbox'], [role='combobox']";
+const WRITES =
+  "input, textarea, select, [contenteditable='true'], [role='textbox'], [role='combobox']";
 // Here the same keys have a meaning of their own.
-const OWN = "button, a, summary, [role='tab'], [role='menu'], [role='dialog'], [role='switch'], [role='slider']";
+const OWN =
+  "button, a, summary, [role='tab'], [role='menu'], [role='dialog'], [role='switch'], [role='slider']";
 
 const within = (target: EventTarget | null, where: string) =>
-  typeof (target as Element | null)?.closest === "function" && (target as Element).closest(where) !== null;
+  typeof (target as Element | null)?.closest === "function" &&
+  (target as Element).closest(where) !== null;
 
 /** What a key means at this place; null: it is not for us. */
 export function deedOf(event: Pressed): Deed | null {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return null;
   const deed = DEEDS[event.key];
-  if (!deed || within(event.target, WRITES) || within(event.target, "[role='dialog']")) return null;
+  if (!deed || within(event.target, WRITES) || within(event.target, "[role='dialog']")) {
+    return null;
+  }
   // A held key moves on, and does nothing that matters twice.
   if (event.repeat && deed !== "next" && deed !== "previous") return null;
   const isNative = event.key === "Enter" || event.key.startsWith("Arrow");

@@ -188,7 +188,7 @@ function Person({ user, onMade }: { user: User; onMade: (made: Made) => void }) 
                         variant="default"
                         loading={busy}
                         onClick={() => void letIn()}
-                        aria-label={`Let ${name} in`}
+                        aria-label={`Let in ${name}`}
                     >
                         Let in
                     </Button>
@@ -200,7 +200,7 @@ function Person({ user, onMade }: { user: User; onMade: (made: Made) => void }) 
                         color="red"
                         loading={busy}
                         onClick={() => void shutOut()}
-                        aria-label={`Shut ${name} out`}
+                        aria-label={`Shut out ${name}`}
                     >
                         Shut out
                     </Button>

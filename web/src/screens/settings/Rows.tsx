@@ -2,6 +2,7 @@
 
 import { Box, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
+import "../../kit/ruled.css";
 
 type Props = { title: ReactNode; words: ReactNode; children?: ReactNode };
 
@@ -12,7 +13,6 @@ export function Row({ title, words, children }: Props) {
             gap="sm"
             py="sm"
             component="li"
-            style={{ borderBottom: "1px solid var(--line)" }}
         >
             <Box style={{ minWidth: 0, flex: "1 1 16rem" }}>
                 <Text fw={600} size="sm" component="div" className="wrap-anywhere">{title}</Text>
@@ -25,7 +25,15 @@ export function Row({ title, words, children }: Props) {
 
 export function Rows({ label, children }: { label: string; children: ReactNode }) {
     return (
-        <Stack gap={0} component="ul" aria-label={label} m={0} p={0} style={{ listStyle: "none" }}>
+        <Stack
+            gap={0}
+            component="ul"
+            className="ruled"
+            aria-label={label}
+            m={0}
+            p={0}
+            style={{ listStyle: "none" }}
+        >
             {children}
         </Stack>
     );

@@ -127,7 +127,7 @@ function Others() {
                                     size="compact-sm"
                                     variant="default"
                                     loading={busy}
-                                    aria-label={`Look at ${one.name}`}
+                                    aria-label={`Look at it: ${one.name}`}
                                     onClick={() => void look(one.id)}
                                 >
                                     Look at it

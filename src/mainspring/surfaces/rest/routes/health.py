@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from mainspring import __version__
 from mainspring.contracts.ids import floor_id
 from mainspring.contracts.roles import Permission
 from mainspring.runs.health import Health, Vitals, due_runs, judge, read_vitals, recent_runs
@@ -174,7 +177,8 @@ def routes(rooms: Rooms) -> APIRouter:
             hour = floor_id(rooms.clock.now() - timedelta(hours=1))
             recent = await recent_runs(connection, caller.workspace_id, hour)
             due = await due_runs(connection)
-        lines = [*_runs(recent), *_numbers(vitals, due, took)]
+        disk = await asyncio.to_thread(_disk, rooms.settings.home)
+        lines = [*_runs(recent), *_numbers(vitals, due, took), *disk, *_about()]
         return Response("\n".join(lines) + "\n", media_type=_METRICS_TYPE)
 
     return made
@@ -203,6 +207,28 @@ def _numbers(vitals: Vitals, due: int, took: float) -> Iterator[str]:
     for name, sentence, value in rows:
         yield from _head(f"mainspring_{name}", sentence)
         yield f"mainspring_{name} {value}"
+
+
+def _disk(home: Path) -> list[str]:
+    """How full the disk of the data folder is; nothing where there is no such folder."""
+    try:
+        found = shutil.disk_usage(home)
+    except OSError:
+        return []
+    rows = (
+        ("disk_bytes", "How large the disk of the data folder is.", found.total),
+        ("disk_free_bytes", "How much of it is free.", found.free),
+    )
+    return [
+        line
+        for name, sentence, value in rows
+        for line in (*_head(f"mainspring_{name}", sentence), f"mainspring_{name} {value}")
+    ]
+
+
+def _about() -> Iterator[str]:
+    yield from _head("mainspring_info", "Which version answered.")
+    yield f'mainspring_info{{version="{__version__}"}} 1'
 
 
 def _head(name: str, sentence: str) -> Iterator[str]:

@@ -1,0 +1,164 @@
+"""The inbox: drafts as they will be delivered, edited, taken back, sent; batches; questions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID, uuid4
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.acceptance.commands import definition, step
+from tests.acceptance.server import SOON
+from tests.kit.browsers import PHONE, House
+from tests.kit.processes import wait_until
+
+# The install of e-mail is the same in every house.
+EMAIL = "6237258d-f06e-5c3f-b02b-2de8231e2326"
+FORM = {
+    "type": "object",
+    "required": ["day"],
+    "properties": {
+        "day": {"type": "string", "minLength": 3, "title": "Day"},
+        "loud": {"type": "boolean", "title": "Tell everybody"},
+    },
+}
+
+
+def _letter(subject: str, to: str) -> dict[str, Any]:
+    plan = [step("tell", "send_email", to=[to], subject=subject, text="The spring is wound.")]
+    return dict(definition(f"Write to {to}", plan))
+
+
+def _drafted(house: House, subject: str, to: str) -> str:
+    """The draft of a letter that a run wants to send."""
+    run = house.ended(house.started_run(house.saved(_letter(subject, to))))
+    return str(run["output"]["draft_id"])
+
+
+def _draft(house: House, draft_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = house.ask("GET", f"/drafts/{draft_id}")
+    return found
+
+
+def _tool(house: House, token: str, name: str, arguments: dict[str, Any]) -> Any:
+    asked = {"name": name, "arguments": arguments}
+    answer = house.context.request.post(
+        "/mcp",
+        data={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked},
+        headers={
+            "Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"
+        },
+    )  # fmt: skip
+    assert answer.ok, answer.text()
+    return json.loads(answer.json()["result"]["content"][0]["text"])
+
+
+def _chosen(page: Page) -> Locator:
+    return page.get_by_role("region", name="What was chosen")
+
+
+def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(house: House) -> None:
+    draft = _drafted(house, "The tower clock", "ada@example.com")
+    other = _drafted(house, "The kitchen clock", "bob@example.com")
+    page = house.open(f"/inbox?draft={draft}")
+    chosen = _chosen(page)
+    letter = chosen.locator(".delivered")
+    expect(letter).to_contain_text("The tower clock")
+    expect(letter).to_contain_text("ada@example.com")
+    expect(letter).to_contain_text("The spring is wound.")
+    expect(chosen.get_by_role("link", name="this run")).to_be_visible()
+    # Edited: the difference is seen as it is written, and again with the words that are kept.
+    page.keyboard.press("e")
+    page.get_by_role("textbox", name="Subject").fill("The tower clock goes")
+    expect(chosen.locator("ins")).to_have_text(" goes")
+    chosen.get_by_role("button", name="Keep these words").click()
+    expect(letter).to_contain_text("The tower clock goes")
+    expect(chosen.get_by_text("These are the words now")).to_be_visible()
+    expect(chosen.get_by_text("edited, wording 2")).to_be_visible()
+    # Taken back: nothing was asked of the server.
+    page.keyboard.press("a")
+    expect(page.get_by_text("leaves in")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.get_by_text("Taken back. Nothing was sent; it waits on.")).to_be_visible()
+    assert _draft(house, draft)["status"] == "pending"
+    # Approved: it leaves after its seconds, also for whoever went to another screen.
+    page.keyboard.press("k")
+    expect(letter).to_contain_text("The tower clock goes")
+    page.keyboard.press("a")
+    page.get_by_role("link", name="Runs", exact=True).click()
+    expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
+    expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
+    kept = _draft(house, draft)
+    assert (kept["status"], kept["outcome"]) == ("confirmed", "sent")
+    assert kept["approved_hash"] == kept["hash"]
+    sent = b"".join(house.street.post.offered)
+    assert b"The tower clock goes" in sent
+    assert b"The kitchen clock" not in sent
+    # The other one is discarded, and says why for whoever asks later.
+    page.get_by_role("link", name="Inbox", exact=True).click()
+    expect(letter).to_contain_text("The kitchen clock")
+    page.keyboard.press("d")
+    page.get_by_role("textbox", name="Why").fill("He knows.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert _draft(house, other)["reason"] == "He knows."
+    page.goto("/inbox?tab=done")
+    expect(page.get_by_role("navigation", name="Answered")).to_contain_text("discarded")
+    expect(page.get_by_role("navigation", name="Answered")).to_contain_text("sent")
+
+
+def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(house: House) -> None:
+    token = house.ask("POST", "/tokens", {"name": "assistant"})["token"]
+    batch = str(uuid4())
+    drafts = [
+        _tool(
+            house, token, "act_on_integration",
+            {"install_id": EMAIL, "action_name": "send_email", "batch_id": batch,
+             "input": {"to": [f"{who}@example.com"], "subject": f"For {who}", "body": "Come by."}},
+        )["draft_id"]
+        for who in ("carol", "dave")
+    ]  # fmt: skip
+    asks = definition(
+        "Publish", [step("day", "approval", title="On which day do we publish?", form=FORM)]
+    )
+    run = house.started_run(house.saved(asks))
+    wait_until(lambda: house.run(run)["status"] == "waiting", SOON, "the question")
+    page = house.open("/inbox", viewport=PHONE)
+    page.get_by_role("link", name="2 drafts of one turn").click()
+    chosen = _chosen(page)
+    expect(chosen.get_by_text("For carol", exact=True)).to_be_visible()
+    expect(chosen.get_by_text("For dave", exact=True)).to_be_visible()
+    chosen.get_by_role("button", name="Approve all 2").click()
+    expect(page.get_by_text("2 of 2 were sent.")).to_be_visible()
+    assert [_draft(house, one)["status"] for one in drafts] == ["confirmed", "confirmed"]
+    # The question: what does not fit is said at its field, and nothing that was written is lost.
+    page.goto("/inbox")
+    page.get_by_role("link", name="On which day do we publish?").click()
+    page.get_by_role("textbox", name="Day").fill("No")
+    chosen.get_by_label("Tell everybody").check()
+    chosen.get_by_role("button", name="Approve with this answer").click()
+    expect(chosen.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Day")).to_have_value("No")
+    page.get_by_role("textbox", name="Day").fill("Thursday")
+    chosen.get_by_role("button", name="Approve with this answer").click()
+    expect(page.get_by_text("Approved. The run goes on with your answer.")).to_be_visible()
+    assert house.ended(run)["output"]["answer"] == {"day": "Thursday", "loud": True}
+
+
+def test_what_ran_out_is_drafted_again(house: House) -> None:
+    draft = _drafted(house, "Too late", "eve@example.com")
+    house.street.server.change_row(
+        "UPDATE drafts SET expires_at = now() WHERE id = $1", UUID(draft)
+    )
+    page = house.open("/inbox")
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    page.get_by_role("tab", name="Expired").click()
+    expect(_chosen(page)).to_contain_text("Nobody answered in time")
+    page.get_by_role("button", name="Draft it again").click()
+    expect(_chosen(page).get_by_role("button", name="Approve")).to_be_visible()
+    (again,) = house.ask("GET", "/drafts?status=pending")["items"]
+    assert (again["redraft_of"], again["arguments"]) == (draft, _draft(house, draft)["arguments"])
+    # A draft that waits no longer is shown at its own address with what became of it.
+    page.goto(f"/inbox?draft={draft}")
+    expect(_chosen(page)).to_contain_text("Nothing was sent")

@@ -1,0 +1,62 @@
+"""From words to an automation: what was made of them is read, answered, changed and agreed to."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.kit.browsers import House, violations
+
+_PLAIN = "every weekday at 9 Berlin time remind me to plan the day"
+_OPEN = "every weekday at 9 London time post good morning on Slack"
+
+
+def _proposed(page: Page, words: str) -> None:
+    page.get_by_label("What should happen by itself, and when?").fill(words)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("region", name="In plain words")).to_be_visible()
+
+
+def test_words_become_an_automation_that_a_person_has_read(house: House) -> None:
+    page = house.open("/new")
+    _proposed(page, _PLAIN)
+    expect(page.get_by_text("Every weekday at 09:00 (Europe/Berlin)").first).to_be_visible()
+    expect(page.get_by_text("None: nothing leaves the house.")).to_be_visible()
+    assert house.ask("GET", "/automations")["items"] == []
+
+    # What is written in the form survives a reload, and is reviewed before it can be saved.
+    name = page.get_by_label("Name", exact=True)
+    name.fill("Plan my day")
+    expect(page.get_by_text("1 change of yours is not reviewed yet.")).to_be_visible()
+    expect(page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
+    page.reload()
+    expect(name).to_have_value("Plan my day")
+    page.get_by_role("button", name="Review my changes").click()
+    expect(page.get_by_role("heading", level=1, name="Plan my day")).to_be_visible()
+    assert violations(page) == []
+
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Saved. Activate it now?")).to_be_visible()
+    (made,) = house.ask("GET", "/automations")["items"]
+    assert (made["name"], made["state"]) == ("Plan my day", "paused")
+    page.get_by_role("button", name="Try it once, as a dry run").click()
+    expect(page.get_by_text("The dry run is over.")).to_be_visible()
+    page.get_by_role("button", name="Activate", exact=True).click()
+    expect(page.get_by_role("heading", name="Plan my day is active")).to_be_visible()
+    assert house.ask("GET", f"/automations/{made['id']}")["state"] == "active"
+
+    # The same in words: what would be different is shown beside what is in force.
+    page.goto(f"/new?automation={made['id']}")
+    page.get_by_label("What should be different?").fill("run it at 11 instead")
+    page.get_by_role("button", name="Write a proposal").click()
+    changes = page.get_by_role("region", name="What changes")
+    expect(changes.get_by_text("at 11:00 (Europe/Berlin)").first).to_be_visible()
+    expect(changes.get_by_text("It may call nothing that it may not call now.")).to_be_visible()
+
+
+def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(house: House) -> None:
+    page = house.open("/new")
+    _proposed(page, _OPEN)
+    save = page.get_by_role("button", name="Save", exact=True)
+    expect(save).to_be_disabled()
+    channel = page.get_by_role("textbox", name="Which Slack channel").first
+    channel.fill("#general")

@@ -1,0 +1,65 @@
+// The drawing itself, fetched only when a chart is looked at. The numbers stand below it too,
+// for whoever cannot see a drawing.
+
+import { AreaChart, BarChart, LineChart } from "@mantine/charts";
+import "@mantine/charts/styles.css";
+import { Accordion, ScrollArea, Table } from "@mantine/core";
+import type { Kind } from "./Charts";
+
+type Point = { x: string; y: number };
+type Props = { kind: Kind; name: string; points: Point[] };
+
+const number = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+
+export default function Plot({ kind, name, points }: Props) {
+    const common = {
+        h: 340,
+        data: points as unknown as Record<string, unknown>[],
+        dataKey: "x",
+        series: [{ name: "y", label: name, color: "spring.6" }],
+        valueFormatter: number,
+        gridAxis: "y" as const,
+        tickLine: "none" as const,
+    };
+    return (
+        <>
+            <div
+                role="img"
+                aria-label={`${name}: ${points.length} values; the numbers stand below.`}
+            >
+                {kind === "bar"
+                    ? <BarChart {...common} barProps={{ radius: 4, isAnimationActive: false }} />
+                    : kind === "line"
+                    ? <LineChart {...common} curveType="linear" />
+                    : <AreaChart {...common} curveType="linear" />}
+            </div>
+            <Accordion variant="filled" mt="md">
+                <Accordion.Item value="numbers">
+                    <Accordion.Control>The numbers</Accordion.Control>
+                    <Accordion.Panel>
+                        <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }}>
+                            <Table>
+                                <Table.Thead>
+                                    <Table.Tr>
+                                        <Table.Th>Group</Table.Th>
+                                        <Table.Th ta="right">{name}</Table.Th>
+                                    </Table.Tr>
+                                </Table.Thead>
+                                <Table.Tbody>
+                                    {points.map(({ x, y }) => (
+                                        <Table.Tr key={x}>
+                                            <Table.Td className="wrap-anywhere">{x}</Table.Td>
+                                            <Table.Td ta="right" className="numbers">
+                                                {number(y)}
+                                            </Table.Td>
+                                        </Table.Tr>
+                                    ))}
+                                </Table.Tbody>
+                            </Table>
+                        </ScrollArea.Autosize>
+                    </Accordion.Panel>
+                </Accordion.Item>
+            </Accordion>
+        </>
+    );
+}

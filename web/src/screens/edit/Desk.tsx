@@ -1,0 +1,321 @@
+// The desk of the editor: the form, what the server says of it, and saving it as a version.
+
+import { Alert, Anchor, Button, Grid, Group, Modal, Stack, Text } from "@mantine/core";
+import { Link, useBlocker, useNavigate } from "@tanstack/react-router";
+import { Check, CircleAlert, History, Loader } from "lucide-react";
+import { useMemo, useState } from "react";
+import type { Schemas } from "../../api/client";
+import { Problem } from "../../api/problem";
+import { useMay } from "../../api/session";
+import { Diff } from "../../code";
+import { DefinitionEditor, type Finding, type Samples } from "../../form";
+import type { Json } from "../../form/values";
+import { useConfirm } from "../../kit/Confirm";
+import { CopyAs } from "../../kit/Copy";
+import { PageHead } from "../../kit/PageHead";
+import { count } from "../../kit/words";
+import { useDraft } from "./draft";
+import { ClashNote, RefusedNote, SavedNote } from "./Outcome";
+import { flagsOf, Review, useReview } from "./Review";
+import { useSaving } from "./saving";
+import { useVerdict, type Verdict } from "./verdict";
+
+type Props = {
+    automation?: Schemas["AutomationDetail"];
+    start: unknown;
+    samples?: Samples;
+    from?: { run: string; version: number };
+    kind?: "json" | "script";
+};
+
+const spelt = (value: unknown) => JSON.stringify(value, null, 2);
+
+function useLeaving(isDirty: boolean) {
+    const confirm = useConfirm();
+    useBlocker({
+        shouldBlockFn: async ({ current, next }) => {
+            if (current.pathname === next.pathname) return false;
+            return !(await confirm({
+                title: "Leave without saving?",
+                words: "What you wrote is kept in this tab and waits for you here.",
+                yes: "Leave",
+            }));
+        },
+        enableBeforeUnload: false,
+        disabled: !isDirty,
+    });
+}
+
+function refusals(problem: unknown): Finding[] {
+    if (!(problem instanceof Problem) || problem.status !== 422) return [];
+    return problem.findings.map((one) => ({
+        pointer: one.pointer,
+        detail: one.detail,
+        level: "error",
+        suggestion: one.suggestion,
+    }));
+}
+
+export function Desk({ automation, start, samples, from, kind }: Props) {
+    const key = `mainspring.edit.${automation?.id ?? `new-${kind}`}${from ? `.${from.run}` : ""}`;
+    const inForce = automation?.definition;
+    const draft = useDraft(key, start);
+    const [version, setVersion] = useState(automation?.version ?? 0);
+    const [compared, setCompared] = useState<unknown>(inForce ?? undefined);
+    const [broken, setBroken] = useState<string | null>(null);
+    const verdict = useVerdict(draft.definition);
+    const review = useReview(automation?.id);
+    const saving = useSaving(automation?.id);
+    const isDirty = draft.isDirty || from !== undefined || !automation;
+    useLeaving(draft.isDirty && !saving.busy);
+    const findings = useMemo(() => {
+        const said = verdict.state === "asking"
+            ? [...verdict.findings, ...refusals(saving.problem)]
+            : verdict.findings;
+        return [...said, ...flagsOf(review.told)];
+    }, [verdict, review.told, saving.problem]);
+    const navigate = useNavigate();
+    const save = async (on = version) => {
+        const written = draft.definition;
+        const made = await saving.save(written as Json, on);
+        if (!made) return;
+        draft.settle(written);
+        setVersion(made.version);
+        setCompared(written);
+        if (!automation) {
+            void navigate({ to: "/automations/$automationId", params: { automationId: made.id } });
+        }
+    };
+    const title = automation
+        ? `Edit ${automation.name}`
+        : kind === "script"
+        ? "New script"
+        : "New automation";
+    return (
+        <>
+            <PageHead
+                title={title}
+                back={automation
+                    ? { to: `/automations/${automation.id}`, label: automation.name }
+                    : { to: "/new", label: "New" }}
+                sub={automation
+                    ? `Version ${version} is in force. Saving makes a new version; the old ones stay.`
+                    : "It is saved paused: nothing starts before you say so."}
+                right={
+                    <Actions
+                        automation={automation}
+                        draft={draft}
+                        isDirty={isDirty}
+                        verdict={verdict}
+                        broken={broken}
+                        compared={compared}
+                        busy={saving.busy}
+                        onSave={() => void save()}
+                    />
+                }
+            />
+            <Grid gap="lg">
+                <Grid.Col span={{ base: 12, lg: 8 }}>
+                    <Stack gap="md">
+                        <Kept draft={draft} from={from} />
+                        {saving.saved && !draft.isDirty ? <SavedNote saved={saving.saved} /> : null}
+                        {saving.clash
+                            ? (
+                                <ClashNote
+                                    clash={saving.clash}
+                                    base={compared}
+                                    onBuildOn={(on, definition) => {
+                                        setVersion(on);
+                                        setCompared(definition);
+                                        void save(on);
+                                    }}
+                                />
+                            )
+                            : null}
+                        {saving.problem && !saving.clash
+                            ? (
+                                <RefusedNote
+                                    problem={saving.problem}
+                                    findings={refusals(saving.problem).length}
+                                />
+                            )
+                            : null}
+                        <DefinitionEditor
+                            value={draft.definition}
+                            onChange={draft.setDefinition}
+                            findings={findings}
+                            samples={samples}
+                            readOnly={!useMay("editor")}
+                            compareWith={compared}
+                            onBroken={setBroken}
+                        />
+                    </Stack>
+                </Grid.Col>
+                <Grid.Col span={{ base: 12, lg: 4 }}>
+                    <Stack gap="md" className="beside">
+                        <Judgement verdict={verdict} broken={broken} />
+                        <Review review={review} definition={draft.definition} />
+                    </Stack>
+                </Grid.Col>
+            </Grid>
+        </>
+    );
+}
+
+function Kept({ draft, from }: { draft: ReturnType<typeof useDraft>; from: Props["from"] }) {
+    return (
+        <>
+            {draft.wasKept && draft.isDirty
+                ? (
+                    <Alert color="gray" variant="light" icon={<History size={16} />}>
+                        <Group justify="space-between" gap="sm">
+                            <Text size="sm">
+                                What you wrote here before and did not save is back.
+                            </Text>
+                            <Button
+                                size="compact-sm"
+                                variant="default"
+                                onClick={() => draft.setDefinition(draft.base)}
+                            >
+                                Throw it away
+                            </Button>
+                        </Group>
+                    </Alert>
+                )
+                : null}
+            {from
+                ? (
+                    <Alert color="gray" variant="light">
+                        <Text size="sm">
+                            This is version {from.version}, as{" "}
+                            <Anchor component={Link} to={`/runs/${from.run}`} size="sm">
+                                that run
+                            </Anchor>{" "}
+                            used it. Its real values can be picked wherever a template stands.
+                        </Text>
+                    </Alert>
+                )
+                : null}
+        </>
+    );
+}
+
+type ActionsProps = {
+    automation: Props["automation"];
+    draft: ReturnType<typeof useDraft>;
+    isDirty: boolean;
+    verdict: Verdict;
+    broken: string | null;
+    compared: unknown;
+    busy: boolean;
+    onSave: () => void;
+};
+
+function Actions(
+    { automation, draft, isDirty, verdict, broken, compared, busy, onSave }: ActionsProps,
+) {
+    const may = useMay("editor");
+    const [isAsking, ask] = useState(false);
+    const path = automation ? `/api/v1/automations/${automation.id}` : "/api/v1/automations";
+    const operations = [
+        {
+            label: "Save it",
+            operation: {
+                method: automation ? "PUT" as const : "POST" as const,
+                path,
+                body: draft.definition,
+            },
+        },
+        {
+            label: "Judge it",
+            operation: {
+                method: "POST" as const,
+                path: "/api/v1/validate",
+                body: draft.definition,
+            },
+        },
+    ];
+    const isBad = verdict.state === "bad" || broken !== null;
+    return (
+        <>
+            <CopyAs operations={operations} />
+            {may
+                ? (
+                    <Button
+                        disabled={!isDirty || isBad}
+                        loading={busy}
+                        onClick={() => (automation ? ask(true) : onSave())}
+                    >
+                        {automation ? "Save as new version" : "Save automation"}
+                    </Button>
+                )
+                : null}
+            <Modal
+                opened={isAsking}
+                onClose={() => ask(false)}
+                title="Save as new version"
+                size="xl"
+            >
+                <Stack>
+                    <Text size="sm" c="dimmed">What is different from the version in force:</Text>
+                    {isAsking
+                        ? (
+                            <Diff
+                                before={spelt(compared)}
+                                after={spelt(draft.definition)}
+                                label="What changed"
+                            />
+                        )
+                        : null}
+                    <Group justify="flex-end" gap="xs">
+                        <Button variant="default" onClick={() => ask(false)}>Keep writing</Button>
+                        <Button
+                            data-autofocus
+                            onClick={() => {
+                                ask(false);
+                                onSave();
+                            }}
+                        >
+                            Save
+                        </Button>
+                    </Group>
+                </Stack>
+            </Modal>
+        </>
+    );
+}
+
+/** One line that says whether it would be taken as it stands. */
+function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
+    const errors = verdict.findings.filter((one) => one.level === "error").length;
+    const warnings = verdict.findings.filter((one) => one.level === "warning").length;
+    const [words, Icon, color] = broken
+        ? [broken, CircleAlert, "var(--bad)"] as const
+        : verdict.state === "bad"
+        ? [
+            `${count(errors, "place")} to mend before it can be saved.`,
+            CircleAlert,
+            "var(--bad)",
+        ] as const
+        : verdict.state === "good"
+        ? [
+            warnings
+                ? `It can be saved, with ${count(warnings, "warning")}.`
+                : "It can be saved as it stands.",
+            Check,
+            "var(--good)",
+        ] as const
+        : verdict.state === "asking"
+        ? ["Being judged …", Loader, "var(--quiet)"] as const
+        : [
+            "The server did not answer; it is judged again when you write on.",
+            CircleAlert,
+            "var(--busy)",
+        ] as const;
+    return (
+        <Group gap="xs" wrap="nowrap" c={color} role="status" px={4}>
+            <Icon size={16} aria-hidden style={{ flex: "none" }} />
+            <Text size="sm" c="inherit">{words}</Text>
+        </Group>
+    );
+}

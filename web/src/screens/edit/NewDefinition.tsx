@@ -1,0 +1,11 @@
+// A new automation that somebody writes themselves: as JSON, or around a script.
+
+import { useAddress } from "../../kit/address";
+import { Desk } from "./Desk";
+import { STARTERS } from "./starters";
+
+export function NewDefinition() {
+    const [{ from }] = useAddress();
+    const kind = from === "script" ? "script" : "json";
+    return <Desk key={kind} start={STARTERS[kind]} kind={kind} />;
+}

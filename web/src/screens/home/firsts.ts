@@ -1,0 +1,25 @@
+// What this browser remembers of first steps that leave no trace at the server.
+
+const LOOKED = "mainspring.looked-into-inbox";
+const HIDDEN = "mainspring.first-steps-hidden";
+
+function kept(key: string): boolean {
+    try {
+        return localStorage.getItem(key) !== null;
+    } catch {
+        return false;
+    }
+}
+
+function keep(key: string): void {
+    try {
+        localStorage.setItem(key, "1");
+    } catch {
+        // A browser that keeps nothing shows the first steps again.
+    }
+}
+
+export const hasLooked = (workspace: string) => kept(`${LOOKED}.${workspace}`);
+export const noteLooked = (workspace: string) => keep(`${LOOKED}.${workspace}`);
+export const isHidden = (workspace: string) => kept(`${HIDDEN}.${workspace}`);
+export const hide = (workspace: string) => keep(`${HIDDEN}.${workspace}`);

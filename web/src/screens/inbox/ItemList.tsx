@@ -1,0 +1,131 @@
+// The list at the left: one line of what each item is, how old it is, and whether it is leaving.
+
+import { Badge, Card, Group, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import {
+  FileQuestion,
+  Layers,
+  type LucideIcon,
+  MailOpen,
+  ShieldQuestion,
+  TriangleAlert,
+} from "lucide-react";
+import { Moment } from "../../kit/Moment";
+import { visible } from "../../kit/words";
+import { type Held, useHeld } from "./held";
+import { useSecondsLeft } from "./Holding";
+import { becameWords, type Item, KIND_WORDS, titleOf } from "./items";
+
+const ICONS: Record<Item["kind"], LucideIcon> = {
+  draft: MailOpen,
+  batch: Layers,
+  question: FileQuestion,
+  consent: ShieldQuestion,
+  failure: TriangleAlert,
+};
+
+type Props = {
+  items: Item[];
+  chosen: string | undefined;
+  tab: string | undefined;
+  names: Map<string, string>;
+  label: string;
+};
+
+export function ItemList({ items, chosen, tab, names, label }: Props) {
+  const held = useHeld();
+  return (
+    <Card withBorder radius="lg" p={0} className="list" component="nav" aria-label={label}>
+      {items.map((item) => (
+        <Row
+          key={item.id}
+          item={item}
+          tab={tab}
+          isChosen={item.id === chosen}
+          from={nameOf(item, names)}
+          held={held.find((one) =>
+            one.state !== "told" && one.drafts.some((id) => idsOf(item).includes(id))
+          )}
+        />
+      ))}
+    </Card>
+  );
+}
+
+const idsOf = (item: Item) => item.kind === "batch" ? item.drafts.map((one) => one.id) : [item.id];
+
+function nameOf(item: Item, names: Map<string, string>): string | undefined {
+  switch (item.kind) {
+    case "draft":
+      return names.get(item.draft.automation_id ?? "");
+    case "batch":
+      return names.get(item.drafts[0]?.automation_id ?? "");
+    case "question":
+      return item.question.automation;
+    default:
+      return undefined;
+  }
+}
+
+type RowProps = {
+  item: Item;
+  tab: string | undefined;
+  isChosen: boolean;
+  from: string | undefined;
+  held: Held | undefined;
+};
+
+function Row({ item, tab, isChosen, from, held }: RowProps) {
+  const Icon = ICONS[item.kind];
+  return (
+    <Link
+      to="/inbox"
+      search={{ ...(tab ? { tab } : {}), item: item.id } as never}
+      className="item"
+      aria-current={isChosen ? "true" : undefined}
+      data-item={item.id}
+      resetScroll={false}
+    >
+      <Group justify="space-between" wrap="nowrap" gap="xs" mb={2}>
+        <Group gap={6} wrap="nowrap" style={{ minWidth: 0 }}>
+          <Icon size={14} aria-hidden style={{ flex: "none" }} />
+          <Text size="xs" c="dimmed" truncate>
+            {KIND_WORDS[item.kind]}
+            {from ? ` · ${visible(from)}` : ""}
+          </Text>
+        </Group>
+        <Text size="xs" c="dimmed" component="div" style={{ flex: "none" }}>
+          <Moment at={item.at} size="xs" />
+        </Text>
+      </Group>
+      <Text size="sm" fw={550} lineClamp={2} className="wrap-anywhere">
+        {visible(titleOf(item))}
+      </Text>
+      {held ? <Going held={held} /> : <Answered item={item} />}
+    </Link>
+  );
+}
+
+function Going({ held }: { held: Held }) {
+  const left = useSecondsLeft(held);
+  return (
+    <Badge variant="light" color="teal" tt="none" radius="sm" mt={6} className="numbers">
+      {held.state === "held" ? `leaves in ${left} s` : "on its way"}
+    </Badge>
+  );
+}
+
+function Answered({ item }: { item: Item }) {
+  const word = item.kind === "draft" && item.draft.status !== "pending"
+    ? becameWords(item.draft)
+    : item.kind === "question" && item.question.status !== "pending"
+    ? item.question.status
+    : null;
+  if (!word) return null;
+  const color = word === "sent" || word === "approved"
+    ? "teal"
+    : word === "not sent" || word === "may have left"
+    ? "red"
+    : "gray";
+  return <Badge variant="light" color={color} tt="none" radius="sm" mt={6}>{word}</Badge>;
+}

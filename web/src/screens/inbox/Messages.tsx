@@ -1,0 +1,208 @@
+// Messages: what automations tell people, and alerts about runs that failed.
+
+import { Alert, Anchor, Badge, Box, Button, Card, Group, Stack, Text, Title } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { MessageSquare } from "lucide-react";
+import { useEffect, useState } from "react";
+import { api, client, refresh, type Schemas } from "../../api/client";
+import { useMay } from "../../api/session";
+import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/acting";
+import { Empty } from "../../kit/Empty";
+import { Moment } from "../../kit/Moment";
+import { visible } from "../../kit/words";
+import { Words } from "../../previews/Value";
+import { Panes } from "./Panes";
+
+type Message = Schemas["MessageShape"];
+const PAGE = 30;
+const MOST = 200;
+const LEVELS: Record<Message["level"], string> = { info: "gray", warning: "yellow", error: "red" };
+
+export function Messages({ chosen }: { chosen: string | undefined }) {
+  const [limit, setLimit] = useState(PAGE);
+  const asked = api.useQuery("get", "/api/v1/inbox", { params: { query: { limit } } }, {
+    placeholderData: (before: unknown) => before as never,
+  });
+  return (
+    <Asked of={asked} lines={6}>
+      {(page) =>
+        page.items.length
+          ? (
+            <Panes
+              isOpen={page.items.some((one) => one.id === chosen)}
+              tab="messages"
+              list={
+                <List
+                  messages={page.items}
+                  chosen={chosen ?? page.items[0]!.id}
+                  more={page.next && limit < MOST
+                    ? () => setLimit((now) => Math.min(MOST, now + PAGE))
+                    : null}
+                />
+              }
+            >
+              <Whole
+                message={page.items.find((one) => one.id === chosen) ??
+                  page.items[0]!}
+                isOpened={chosen !== undefined}
+              />
+            </Panes>
+          )
+          : (
+            <Empty icon={MessageSquare} title="No messages">
+              Failures of runs, and what automations want to tell people, stand here.
+            </Empty>
+          )}
+    </Asked>
+  );
+}
+
+type ListProps = { messages: Message[]; chosen: string; more: (() => void) | null };
+
+function List({ messages, chosen, more }: ListProps) {
+  const may = useMay("operator");
+  const { busy, act } = useAct();
+  const readAll = () =>
+    act(async () => {
+      await client.POST("/api/v1/inbox/read-all", {
+        body: { up_to: messages[0]!.id } as never,
+      });
+      await refresh("/api/v1/inbox");
+    }, "All messages are read.");
+  return (
+    <Box className="list">
+      {may && messages.some((one) => !one.read_at)
+        ? (
+          <Group justify="flex-end" mb={6}>
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              loading={busy}
+              onClick={() => void readAll()}
+            >
+              Mark all as read
+            </Button>
+          </Group>
+        )
+        : null}
+      <Card withBorder radius="lg" p={0} component="nav" aria-label="Messages">
+        {messages.map((one) => <Line key={one.id} message={one} isChosen={one.id === chosen} />)}
+      </Card>
+      {more
+        ? (
+          <Button mt="sm" variant="default" size="compact-sm" onClick={more}>
+            Show more
+          </Button>
+        )
+        : null}
+    </Box>
+  );
+}
+
+function Line({ message, isChosen }: { message: Message; isChosen: boolean }) {
+  return (
+    <Link
+      to="/inbox"
+      search={{ tab: "messages", item: message.id } as never}
+      className="item"
+      aria-current={isChosen ? "true" : undefined}
+      resetScroll={false}
+    >
+      <Group justify="space-between" wrap="nowrap" gap="xs" mb={2}>
+        <Group gap={6}>
+          {message.read_at ? null : <Badge size="xs" tt="none">unread</Badge>}
+          {message.level === "info" ? null : (
+            <Badge
+              size="xs"
+              tt="none"
+              variant="light"
+              color={LEVELS[message.level]}
+            >
+              {message.level}
+            </Badge>
+          )}
+        </Group>
+        <Text size="xs" c="dimmed" component="div">
+          <Moment at={message.created_at} size="xs" />
+        </Text>
+      </Group>
+      <Text
+        size="sm"
+        fw={message.read_at ? 450 : 650}
+        lineClamp={2}
+        className="wrap-anywhere"
+      >
+        {visible(message.title)}
+      </Text>
+    </Link>
+  );
+}
+
+function Whole({ message, isOpened }: { message: Message; isOpened: boolean }) {
+  const may = useMay("operator");
+  const { busy, act } = useAct();
+  const unread = !message.read_at;
+  const read = async () => {
+    await client.POST("/api/v1/inbox/{notification_id}/read", {
+      params: { path: { notification_id: message.id } },
+    });
+    await refresh("/api/v1/inbox");
+  };
+  // What somebody has opened is read; what merely stands first is not.
+  useEffect(() => {
+    if (isOpened && unread && may) read().catch(() => {});
+  }, [message.id, isOpened, unread, may]);
+  return (
+    <Stack gap="md">
+      <Group gap="xs">
+        <Title order={2} size="h4" className="wrap-anywhere">
+          {visible(message.title)}
+        </Title>
+        <Badge variant="light" tt="none" radius="sm" color={LEVELS[message.level]}>
+          {message.level}
+        </Badge>
+      </Group>
+      <Moment at={message.created_at} />
+      {message.level === "error"
+        ? (
+          <Alert color="red" role="note">
+            <Words text={message.message} />
+          </Alert>
+        )
+        : <Words text={message.message} />}
+      <Group gap="lg">
+        {message.automation_id
+          ? (
+            <Anchor
+              component={Link}
+              to={`/automations/${message.automation_id}`}
+              size="sm"
+            >
+              Its automation
+            </Anchor>
+          )
+          : null}
+        {message.run_id
+          ? (
+            <Anchor component={Link} to={`/runs/${message.run_id}`} size="sm">
+              Its run
+            </Anchor>
+          )
+          : null}
+        {unread && may && !isOpened
+          ? (
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={busy}
+              onClick={() => void act(read)}
+            >
+              Mark as read
+            </Button>
+          )
+          : null}
+      </Group>
+    </Stack>
+  );
+}

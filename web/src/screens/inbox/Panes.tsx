@@ -1,0 +1,39 @@
+// A list and what was chosen from it; on a phone one of both, with a way back.
+
+import { Anchor, Box, Card } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { ChevronLeft } from "lucide-react";
+import type { ReactNode } from "react";
+import "./inbox.css";
+
+type Props = { list: ReactNode; children: ReactNode; isOpen: boolean; tab: string | undefined };
+
+export function Panes({ list, children, isOpen, tab }: Props) {
+  return (
+    <div className="panes" data-open={isOpen}>
+      {list}
+      <Box className="chosen" style={{ minWidth: 0 }}>
+        <Anchor
+          component={Link}
+          to="/inbox"
+          search={(tab ? { tab } : {}) as never}
+          size="sm"
+          className="back"
+        >
+          <ChevronLeft size={15} aria-hidden /> Back to the list
+        </Anchor>
+        <Card
+          withBorder
+          radius="lg"
+          p={{ base: "md", sm: "xl" }}
+          id="chosen"
+          tabIndex={-1}
+          component="section"
+          aria-label="What was chosen"
+        >
+          {children}
+        </Card>
+      </Box>
+    </div>
+  );
+}

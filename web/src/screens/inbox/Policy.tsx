@@ -1,0 +1,152 @@
+// Who may approve drafts here: told to everybody, and changed by an owner.
+
+import {
+  Button,
+  Card,
+  Checkbox,
+  Group,
+  NumberInput,
+  Stack,
+  Switch,
+  Text,
+  Title,
+} from "@mantine/core";
+import { useState } from "react";
+import { type Answer, api, client, refresh } from "../../api/client";
+import { useMay } from "../../api/session";
+import { Asked, ProblemNote } from "../../kit/Asked";
+import { sayDone } from "../../kit/acting";
+import { CopyAs } from "../../kit/Copy";
+import { count, span } from "../../kit/words";
+
+type Kept = Answer<"get_approval_policy">;
+const ROLES = ["operator", "editor", "admin", "owner"] as const;
+const MINUTE = 60;
+const MOST_MINUTES = 2592000 / MINUTE;
+
+export function policyWords(policy: Kept): string {
+  const whom = policy.roles.length ? policy.roles.join(" or ") : "operator or more";
+  const who = policy.approvers === 1
+    ? `one person who is ${whom}`
+    : `${count(policy.approvers, "person", "people")} who are ${whom}`;
+  const author = policy.author_may_approve
+    ? "Whoever wrote it may be one of them."
+    : "Whoever wrote it may not.";
+  const time = policy.draft_seconds
+    ? `It waits for ${span(policy.draft_seconds)}.`
+    : "It waits as long as the installation says.";
+  return `A draft leaves when ${who} agreed to the same words. ${author} ${time}`;
+}
+
+export function Policy() {
+  const asked = api.useQuery("get", "/api/v1/approval-policy");
+  const may = useMay("owner");
+  const [changing, setChanging] = useState(false);
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Title order={2} size="h4">Who may approve</Title>
+        <CopyAs
+          operations={[{
+            label: "Read the policy",
+            operation: {
+              method: "GET",
+              path: "/api/v1/approval-policy",
+              tool: "get_approval_policy",
+            },
+          }]}
+        />
+      </Group>
+      <Asked of={asked} lines={2}>
+        {(policy) => (
+          <Card withBorder radius="lg" p="lg">
+            <Stack gap="md">
+              <Text size="sm">{policyWords(policy)}</Text>
+              {may && !changing
+                ? (
+                  <Group>
+                    <Button variant="default" onClick={() => setChanging(true)}>
+                      Change it
+                    </Button>
+                  </Group>
+                )
+                : null}
+              {changing ? <PolicyForm policy={policy} onDone={() => setChanging(false)} /> : null}
+              {may ? null : <Text size="xs" c="dimmed">An owner can change it.</Text>}
+            </Stack>
+          </Card>
+        )}
+      </Asked>
+    </Stack>
+  );
+}
+
+function PolicyForm({ policy, onDone }: { policy: Kept; onDone: () => void }) {
+  const [asked, setAsked] = useState(policy);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const put = (more: Partial<Kept>) => setAsked((before) => ({ ...before, ...more }));
+  const keep = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await client.PUT("/api/v1/approval-policy", { body: asked });
+      await refresh("/api/v1/approval-policy");
+      sayDone("Kept. It holds for every draft that waits.");
+      onDone();
+    } catch (refusal) {
+      setProblem(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void keep();
+      }}
+    >
+      <Stack gap="md" maw={460}>
+        <NumberInput
+          label="How many must agree"
+          min={1}
+          max={5}
+          value={asked.approvers}
+          onChange={(value) => put({ approvers: Number(value) || 1 })}
+        />
+        <Checkbox.Group
+          label="Whose agreement counts"
+          description="None chosen: everybody who may answer the inbox."
+          value={asked.roles}
+          onChange={(roles) => put({ roles: roles as Kept["roles"] })}
+        >
+          <Group mt="xs">
+            {ROLES.map((role) => <Checkbox key={role} value={role} label={role} />)}
+          </Group>
+        </Checkbox.Group>
+        <Switch
+          label="Whoever wrote it may agree"
+          checked={asked.author_may_approve}
+          onChange={(event) => put({ author_may_approve: event.currentTarget.checked })}
+        />
+        <NumberInput
+          label="Minutes that a draft waits"
+          description="Empty: as the installation says."
+          min={1}
+          max={MOST_MINUTES}
+          value={asked.draft_seconds ? asked.draft_seconds / MINUTE : ""}
+          onChange={(value) =>
+            put({
+              draft_seconds: value === "" ? null : Math.round(Number(value) * MINUTE),
+            })}
+        />
+        {problem ? <ProblemNote problem={problem} /> : null}
+        <Group gap="xs">
+          <Button type="submit" loading={busy}>Keep it</Button>
+          <Button variant="default" onClick={onDone}>Leave it as it is</Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

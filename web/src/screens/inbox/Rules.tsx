@@ -1,0 +1,190 @@
+// What may go by itself: rules that people have earned by agreeing often, and who may agree at all.
+
+import { Anchor, Button, Card, Group, Stack, Text, Title } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Repeat } from "lucide-react";
+import { type Answer, api, client } from "../../api/client";
+import { useMay, useWho } from "../../api/session";
+import { Asked } from "../../kit/Asked";
+import { useAct } from "../../kit/acting";
+import { Empty } from "../../kit/Empty";
+import { Status } from "../../kit/Status";
+import { away, visible } from "../../kit/words";
+import { Lines } from "../../previews/Value";
+import { look } from "./answering";
+import { Policy } from "./Policy";
+import { patternWords } from "./ruleWords";
+
+type Rule = Answer<"list_standing_rules">["rules"][number];
+const SHOWN = ["proposed", "active"] as const;
+
+export function Rules() {
+  const asked = api.useQuery("get", "/api/v1/standing-rules", {
+    params: { query: { limit: 100 } },
+  });
+  return (
+    <Stack gap="xl">
+      <Stack gap="sm">
+        <Title order={2} size="h4">What may go by itself</Title>
+        <Asked of={asked}>
+          {({ rules }) => {
+            const standing = SHOWN.flatMap((status) =>
+              rules.filter((one) => one.status === status)
+            );
+            const ended = rules.filter((one) => !standing.includes(one));
+            return standing.length || ended.length
+              ? (
+                <>
+                  {standing.map((one) => (
+                    <RuleCard
+                      key={one.rule_id}
+                      rule={one}
+                    />
+                  ))}
+                  {ended.length ? <Ended rules={ended} /> : null}
+                </>
+              )
+              : (
+                <Empty icon={Repeat} title="Nothing goes by itself">
+                  When five drafts of the same shape were approved one after another, unchanged, you
+                  are asked here whether such drafts may leave without asking. You can withdraw that
+                  at any time.
+                </Empty>
+              );
+          }}
+        </Asked>
+      </Stack>
+      <Policy />
+    </Stack>
+  );
+}
+
+const story = (rule: Rule) =>
+  rule.status === "proposed"
+    ? `${rule.seen} drafts of this shape were approved one after another, and none was changed.`
+    : `Somebody let these go ${
+      rule.decided_at ? away(rule.decided_at) : "before"
+    }. An edit or a discard of one like it ends this, and so does another version.`;
+
+function facts(rule: Rule) {
+  const { goes, always } = patternWords(rule.pattern as Record<string, unknown>);
+  const text = (words: string) => <Text size="sm" className="wrap-anywhere">{words}</Text>;
+  return [
+    { name: "only to", value: text(goes) },
+    ...(always.length ? [{ name: "always with", value: text(always.join("\n")) }] : []),
+    { name: "may differ", value: text("the wording, and nothing else") },
+    ...(rule.status === "active"
+      ? [{ name: "let go so far", value: text(String(rule.uses ?? 0)) }]
+      : []),
+  ];
+}
+
+function Name({ rule }: { rule: Rule }) {
+  return (
+    <Title order={3} size="sm" className="wrap-anywhere">
+      <span className="mono">{rule.capability}</span> of{" "}
+      <Anchor component={Link} to={`/automations/${rule.automation_id}`} fw={650} size="sm">
+        {visible(rule.automation ?? "an automation")}
+      </Anchor>
+    </Title>
+  );
+}
+
+function RuleCard({ rule }: { rule: Rule }) {
+  return (
+    <Card withBorder radius="lg" p="lg">
+      <Stack gap="sm">
+        <Group justify="space-between">
+          <Name rule={rule} />
+          <Status
+            value={rule.status}
+            words={rule.status === "active" ? "in force" : undefined}
+          />
+        </Group>
+        <Text size="sm" c="dimmed">{story(rule)}</Text>
+        <Lines lines={facts(rule)} />
+        <RuleDeeds rule={rule} />
+      </Stack>
+    </Card>
+  );
+}
+
+function RuleDeeds({ rule }: { rule: Rule }) {
+  const who = useWho();
+  const mayDecide = useMay("editor");
+  const mayWithdraw = useMay("operator");
+  const { busy, act } = useAct();
+  const params = { path: { rule_id: rule.rule_id } };
+  const decide = (decision: "accept" | "decline", done: string) =>
+    act(async () => {
+      await client.POST("/api/v1/standing-rules/{rule_id}/decide", {
+        params,
+        body: { decision },
+      });
+      await look();
+    }, done);
+  const withdraw = () =>
+    act(async () => {
+      await client.POST("/api/v1/standing-rules/{rule_id}/withdraw", {
+        params,
+        body: {} as never,
+      });
+      await look();
+    }, "Withdrawn. Every draft waits for a person again.");
+  if (rule.status === "active") {
+    return mayWithdraw
+      ? (
+        <Group>
+          <Button variant="default" loading={busy} onClick={() => void withdraw()}>
+            Withdraw
+          </Button>
+        </Group>
+      )
+      : null;
+  }
+  if (!mayDecide) {
+    return (
+      <Text size="sm" c="dimmed">
+        Your role here ({who.role}) may look; letting something go takes editor or more.
+      </Text>
+    );
+  }
+  return (
+    <Group gap="xs">
+      <Button
+        loading={busy}
+        onClick={() => void decide("accept", "Such drafts leave by themselves from now on.")}
+      >
+        Let these go by themselves
+      </Button>
+      <Button
+        variant="default"
+        disabled={busy}
+        onClick={() => void decide("decline", "Each one keeps waiting for a yes.")}
+      >
+        Keep asking me
+      </Button>
+    </Group>
+  );
+}
+
+function Ended({ rules }: { rules: Rule[] }) {
+  return (
+    <details>
+      <summary>
+        <Text span size="sm" c="dimmed">Rules that ended ({rules.length})</Text>
+      </summary>
+      <Stack gap="xs" mt="sm">
+        {rules.map((rule) => (
+          <Group key={rule.rule_id} gap="xs">
+            <Name rule={rule} />
+            <Status value={rule.status} />
+            <Text size="sm" c="dimmed">
+              {rule.ended_reason ? visible(rule.ended_reason) : ""}
+            </Text>
+          </Group>
+        ))}
+      </Stack>
+    </details>
+  );
+}

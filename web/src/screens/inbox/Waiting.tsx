@@ -1,0 +1,189 @@
+// What waits, of whatever kind: the list, what is chosen of it, and the keys.
+
+import { Anchor, List, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { Inbox as InboxIcon } from "lucide-react";
+import { useEffect, useRef } from "react";
+import { api } from "../../api/client";
+import { Problem } from "../../api/problem";
+import { useAddress } from "../../kit/address";
+import { Asked, ProblemNote } from "../../kit/Asked";
+import { Empty } from "../../kit/Empty";
+import type { useWaitingItems } from "./asking";
+import { BatchPane } from "./BatchPane";
+import { ConsentPane } from "./ConsentPane";
+import { type Deeds, DeedsProvider } from "./deeds";
+import { DraftPane } from "./DraftPane";
+import { FailurePane } from "./FailurePane";
+import { ItemList } from "./ItemList";
+import { after, type Item, itemOf, moved } from "./items";
+import { deedOf } from "./keys";
+import { Panes } from "./Panes";
+import { QuestionPane } from "./QuestionPane";
+
+type Props = {
+  asked: ReturnType<typeof useWaitingItems>;
+  chosen: string | undefined;
+  onKeys: () => void;
+};
+
+export function Waiting({ asked, chosen, onKeys }: Props) {
+  return (
+    <Asked of={asked as never} lines={6}>
+      {(items: Item[]) => (
+        <Whole items={items} chosen={chosen} names={asked.names} onKeys={onKeys} />
+      )}
+    </Asked>
+  );
+}
+
+type WholeProps = {
+  items: Item[];
+  chosen: string | undefined;
+  names: Map<string, string>;
+  onKeys: () => void;
+};
+
+function Whole({ items, chosen, names, onKeys }: WholeProps) {
+  const [, change] = useAddress();
+  const named = itemOf(items, chosen);
+  const item = named ?? (chosen ? undefined : items[0]);
+  const deeds = useRef<Deeds>({});
+  const choose = (id: string | undefined) => change({ item: id, draft: undefined });
+  useKeys({ items, current: item?.id, choose, deeds, onKeys });
+  if (!items.length && !chosen) return <Nothing />;
+  return (
+    <DeedsProvider value={deeds}>
+      <Panes
+        isOpen={chosen !== undefined}
+        tab={undefined}
+        list={
+          <ItemList
+            items={items}
+            chosen={item?.id}
+            tab={undefined}
+            names={names}
+            label="What waits"
+          />
+        }
+      >
+        {item
+          ? (
+            <Chosen
+              item={item}
+              onAnswered={() => choose(named ? after(items, item.id) : undefined)}
+            />
+          )
+          : <Elsewhere id={chosen!} />}
+      </Panes>
+    </DeedsProvider>
+  );
+}
+
+export function Chosen({ item, onAnswered }: { item: Item; onAnswered: () => void }) {
+  switch (item.kind) {
+    case "draft":
+      return <DraftPane draft={item.draft} onAnswered={onAnswered} />;
+    case "batch":
+      return <BatchPane id={item.id} drafts={item.drafts} onAnswered={onAnswered} />;
+    case "question":
+      return <QuestionPane question={item.question} onAnswered={onAnswered} />;
+    case "consent":
+      return <ConsentPane consent={item.consent} onAnswered={onAnswered} />;
+    case "failure":
+      return <FailurePane failing={item.failing} onAnswered={onAnswered} />;
+  }
+}
+
+/** A draft that somebody was led to and that waits no longer: what became of it. */
+export function Elsewhere({ id }: { id: string }) {
+  const draft = api.useQuery("get", "/api/v1/drafts/{draft_id}", {
+    params: { path: { draft_id: id } },
+  });
+  const problem: unknown = draft.error;
+  if (problem) {
+    return (
+      <>
+        <Text size="sm" mb="sm">
+          This does not wait any longer. It may have been answered meanwhile.
+        </Text>
+        <Anchor component={Link} to="/inbox" size="sm">See what waits</Anchor>
+        {problem instanceof Problem && problem.status === 404
+          ? null
+          : <ProblemNote problem={problem} />}
+      </>
+    );
+  }
+  return <Asked of={draft}>{(found) => <DraftPane draft={found} onAnswered={() => {}} />}</Asked>;
+}
+
+type Keys = {
+  items: Item[];
+  current: string | undefined;
+  choose: (id: string | undefined) => void;
+  deeds: React.RefObject<Deeds>;
+  onKeys: () => void;
+};
+
+function useKeys(given: Keys): void {
+  const latest = useRef(given);
+  useEffect(() => {
+    latest.current = given;
+  });
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const deed = deedOf(event);
+      const { items, current, choose, deeds, onKeys } = latest.current;
+      if (!deed || deed === "undo" || document.querySelector("[role='dialog']")) return;
+      event.preventDefault();
+      if (deed === "keys") return onKeys();
+      if (deed === "next" || deed === "previous") {
+        const id = moved(items, current, deed === "next" ? 1 : -1);
+        choose(id);
+        if (id) {
+          document.querySelector(`[data-item="${CSS.escape(id)}"]`)?.scrollIntoView({
+            block: "nearest",
+          });
+        }
+        return;
+      }
+      if (deed === "open") {
+        choose(current);
+        return document.getElementById("chosen")?.focus();
+      }
+      deeds.current[deed]?.();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}
+
+function Nothing() {
+  return (
+    <Empty icon={InboxIcon} title="Nothing waits for you">
+      <Text size="sm" mb="sm">
+        Enjoy the quiet. When something comes up, it stands here and leaves no other way:
+      </Text>
+      <List size="sm" ta="left" spacing={6}>
+        <List.Item>
+          a{" "}
+          <b>draft</b>, when an automation or an assistant wants to write to somebody outside. You
+          see exactly what would be sent; it leaves when you approve it.
+        </List.Item>
+        <List.Item>
+          a <b>question</b>, when a plan asks a person. Its run sleeps until somebody answers.
+        </List.Item>
+        <List.Item>
+          a <b>consent</b>, when an automation would be able to do more than you agreed to.
+        </List.Item>
+        <List.Item>
+          a <b>failure</b> that nobody has said to know of.
+        </List.Item>
+      </List>
+      <Text size="sm" mt="sm">
+        What they write with is connected at{" "}
+        <Anchor component={Link} to="/integrations" size="sm">Integrations</Anchor>.
+      </Text>
+    </Empty>
+  );
+}
