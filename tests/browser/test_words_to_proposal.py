@@ -24,7 +24,7 @@ def test_words_become_an_automation_that_a_person_has_read(house: House) -> None
     assert house.ask("GET", "/automations")["items"] == []
 
     # What is written in the form survives a reload, and is reviewed before it can be saved.
-    name = page.get_by_label("Name", exact=True)
+    name = page.get_by_role("textbox", name="Name", exact=True)
     name.fill("Plan my day")
     expect(page.get_by_text("1 change of yours is not reviewed yet.")).to_be_visible()
     expect(page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
@@ -58,5 +58,37 @@ def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(house:
     _proposed(page, _OPEN)
     save = page.get_by_role("button", name="Save", exact=True)
     expect(save).to_be_disabled()
-    channel = page.get_by_role("textbox", name="Which Slack channel").first
+    expect(page.get_by_text("Answer 2 questions first.")).to_be_visible()
+
+    # A wrong answer is told at its question, and everything that was written stays.
+    channel = page.get_by_label("To which Slack channel?")
+    channel.fill("good morning people")
+    page.get_by_role("radio", name="slack_bot_token").check()
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.get_by_text("This must be the channel's id, or #name.").first).to_be_visible()
+    expect(channel).to_have_value("good morning people")
     channel.fill("#general")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(save).to_be_enabled()
+    grants = page.get_by_role("region", name="What it may do")
+    expect(grants.get_by_text("waits in the inbox for a yes")).to_be_visible()
+
+    # Somebody else goes on with it: what was written here is put aside, and both are offered.
+    page.get_by_role("textbox", name="Name", exact=True).fill("Greeting")
+    path = f"/proposals/{page.url.rpartition('/')[2]}"
+    edit = {"pointer": "/goal", "value": "Say good morning to everybody."}
+    house.ask("POST", f"{path}/refine", {"edits": [edit]})
+    page.get_by_role("button", name="Review my changes").click()
+    expect(page.get_by_text("Somebody went on with it meanwhile")).to_be_visible()
+    page.get_by_role("button", name="Put my changes into it").click()
+    page.get_by_role("button", name="Review my changes").click()
+    expect(save).to_be_enabled()
+    kept = house.ask("GET", path)["definition"]
+    assert (kept["name"], kept["goal"]) == ("Greeting", "Say good morning to everybody.")
+
+    # What is thrown away says so, and leads on.
+    page.get_by_role("button", name="Throw away").click()
+    page.get_by_role("dialog").get_by_role("button", name="Throw away").click()
+    expect(page).to_have_url(f"{house.address}/new")
+    page.goto(path)
+    expect(page.get_by_text("This proposal is not here any more")).to_be_visible()

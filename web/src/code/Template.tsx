@@ -100,8 +100,9 @@ function extensions(live: Live, locked: Compartment, attributes: Compartment): E
         ground(label),
         language === "json" ? json() : StreamLanguage.define(jinja2),
         history(),
-        closeBrackets(),
+        // Before the closing of brackets, which would take the second brace for itself.
         braces,
+        closeBrackets(),
         offering(live),
         keymap.of([
             ...closeBracketsKeymap,

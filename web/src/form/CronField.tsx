@@ -16,7 +16,11 @@ export function CronField(made: Made) {
     const words = useField(made);
     const line = typeof made.value === "string" ? made.value : "";
     return (
-        <Frame made={made} words={words} more={<Moments line={line} at={made.at} />}>
+        <Frame
+            made={made}
+            words={words}
+            more={<Moments line={line} at={made.at} isWarned={words.findings.length > 0} />}
+        >
             <TextInput
                 id={words.id}
                 value={line}
@@ -32,7 +36,7 @@ export function CronField(made: Made) {
     );
 }
 
-function Moments({ line, at }: { line: string; at: string }) {
+function Moments({ line, at, isWarned }: { line: string; at: string; isWarned: boolean }) {
     const desk = useDesk();
     const named = valueAt(desk.current(), under(above(at), "timezone"));
     const zone = typeof named === "string" && named ? named : "UTC";
@@ -52,7 +56,7 @@ function Moments({ line, at }: { line: string; at: string }) {
                     ? `Next: ${next.map(wallWords).join(" · ")}, on the clock of ${zone}.`
                     : "It never comes."}
             </Text>
-            {gap < OFTEN
+            {gap < OFTEN && !isWarned
                 ? (
                     <Group gap={6} wrap="nowrap" align="flex-start" c="var(--busy)">
                         <TriangleAlert

@@ -1,6 +1,7 @@
 // A definition as a form, as JSON, or as what changed. Going from one to the other drops nothing:
 // what cannot be read yet keeps its place until it is mended or taken back.
 
+import "./form.css";
 import { Alert, Box, Button, Group, SegmentedControl, Skeleton, Stack } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client";

@@ -119,8 +119,7 @@ export function Fields({ leave = [], unknownWords = "Not known here", ...holder 
     const unknown = Object.keys(isObject(value) ? value : {}).filter((name) =>
         !Object.hasOwn(schema.properties ?? {}, name) && !leave.includes(name)
     );
-    const isOpenMap = schema.additionalProperties !== false &&
-        !Object.keys(schema.properties ?? {}).length;
+    const mayHoldMore = schema.additionalProperties !== false;
     return (
         <Stack gap="md">
             <Orphans at={at} names={[...known, ...unknown, ...leave]} />
@@ -130,7 +129,7 @@ export function Fields({ leave = [], unknownWords = "Not known here", ...holder 
                     <Unknown
                         holder={holder}
                         names={unknown}
-                        words={isOpenMap ? "More" : unknownWords}
+                        words={mayHoldMore ? "Further entries" : unknownWords}
                     />
                 )
                 : null}

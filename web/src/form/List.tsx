@@ -93,7 +93,7 @@ export function ListField(made: Made) {
                 {list.length ? null : <Text size="sm" c="dimmed">Nothing yet.</Text>}
                 {list.map((value, place) => (
                     <Group key={keys[place]} gap="xs" wrap="nowrap" align="flex-start">
-                        <Box style={{ flex: 1, minWidth: 0 }}>
+                        <Box style={{ flex: 1, minWidth: 0 }} className="untitled">
                             <Field
                                 name={String(place)}
                                 schema={named(items, place)}

@@ -37,7 +37,7 @@ export function MapField(made: Made) {
                 {names.map((name, place) => (
                     <Group key={keys.current[place]} gap="xs" wrap="nowrap" align="flex-start">
                         <NameField made={made} name={name} taken={names} />
-                        <Box style={{ flex: 2, minWidth: 0 }} className="bare-field">
+                        <Box style={{ flex: 2, minWidth: 0 }} className="untitled">
                             <Field
                                 name={name}
                                 schema={inner}
@@ -52,7 +52,7 @@ export function MapField(made: Made) {
                             <ActionIcon
                                 variant="subtle"
                                 color="gray"
-                                mt={28}
+                                mt={4}
                                 aria-label={`Take out ${name}`}
                                 onClick={() => desk.set(under(made.at, name), undefined)}
                             >
@@ -94,7 +94,7 @@ function NameField({ made, name, taken }: { made: Made; name: string; taken: str
     };
     return (
         <TextInput
-            label="Name"
+            aria-label="Name"
             size="sm"
             style={{ flex: 1, minWidth: 90 }}
             value={text}

@@ -1,6 +1,7 @@
 // A small document as a form, by its JSON Schema: an answer, the settings of a recipe, the inputs
 // of a run. People answer here; names of code stay away.
 
+import "./form.css";
 import { Stack } from "@mantine/core";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { checkValue } from "./check";

@@ -1,10 +1,12 @@
 // A whole definition as a form: what it is, what starts it, what it does, and its bounds.
 
-import { Box, Card, Stack, Text, Title } from "@mantine/core";
-import { memo, type ReactNode } from "react";
+import { Box, Card, Group, Stack, Text, Title, UnstyledButton } from "@mantine/core";
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { memo, type ReactNode, useCallback } from "react";
 import { useDesk } from "./desk";
 import { Field } from "./Field";
 import { useFindings } from "./findings";
+import { useFold } from "./focus";
 import { Said } from "./Frame";
 import { Fields } from "./Group";
 import { isObject, under } from "./pointers";
@@ -17,22 +19,49 @@ import type { Schema } from "./values";
 const NO_SCHEMA: Schema = {};
 const FIRST = ["name", "goal"];
 const OWN = [...FIRST, "triggers", "plan", "inputs", "execution", "retention"];
+const OTHERS = ["schema_version", "description", "intent", "grants", "writes", "metadata"];
 const REST = ["inputs", "execution", "retention"];
 
-function Part(
-    { title, words, at, children }: {
-        title: string;
-        words?: string;
-        at?: string;
-        children: ReactNode;
-    },
-) {
+type PartProps = {
+    title: string;
+    words?: string;
+    at?: string;
+    /** Closed at first; it opens for whoever goes to one of these. */
+    folds?: readonly string[];
+    children: ReactNode;
+};
+
+function Part({ title, words, at, folds, children }: PartProps) {
+    const holds = useCallback(
+        (wanted: string) =>
+            !!folds?.some((one) =>
+                wanted === under("", one) || wanted.startsWith(`${under("", one)}/`)
+            ),
+        [folds],
+    );
+    const [isOpen, setOpen] = useFold("", folds === undefined, holds);
+    const Icon = isOpen ? ChevronDown : ChevronRight;
     return (
         <Card withBorder radius="lg" p={{ base: "md", sm: "lg" }} style={{ overflow: "visible" }}>
-            <Title order={2} size="h4">{title}</Title>
+            <Title order={2} size="h4">
+                {folds
+                    ? (
+                        <UnstyledButton
+                            fz="inherit"
+                            fw="inherit"
+                            aria-expanded={isOpen}
+                            onClick={() => setOpen(!isOpen)}
+                        >
+                            <Group gap={6} component="span">
+                                <Icon size={16} aria-hidden /> {title}
+                            </Group>
+                        </UnstyledButton>
+                    )
+                    : title}
+            </Title>
             {words ? <Text size="sm" c="dimmed" mt={2}>{words}</Text> : null}
             {at === undefined ? null : <Here at={at} />}
-            <Box mt="md">{children}</Box>
+            {isOpen ? <Box mt="md">{children}</Box> : null}
         </Card>
     );
 }
@@ -105,10 +134,11 @@ export function Whole({ value }: { value: unknown }) {
             <Part
                 title="Inputs and bounds"
                 words="What a run is given, and what it may use at most."
+                folds={REST}
             >
                 <Stack gap="md">{REST.filter((name) => top.properties[name]).map(field)}</Stack>
             </Part>
-            <Part title="The rest">
+            <Part title="The rest" words="Notes, tags and what others should know." folds={OTHERS}>
                 <Fields
                     schema={top}
                     root={root}

@@ -33,7 +33,7 @@ function word(name: string, description: string, schema: unknown, output: unknow
     return {
         name,
         title: firstLine(description) || capital(plain(name)),
-        about: rest(description) || description,
+        about: (rest(description) || description).replaceAll("`", ""),
         schema: (schema ?? {}) as Schema,
         output: (output ?? null) as Schema | null,
     };
@@ -121,7 +121,7 @@ export function useVocabulary() {
     );
     const error: unknown = definition.error ?? words.error ?? templates.error;
     const again = () => {
-    void Promise.all([definition.refetch(), words.refetch(), templates.refetch()]);
-  };
-  return { data: vocabulary, error, again };
+        void Promise.all([definition.refetch(), words.refetch(), templates.refetch()]);
+    };
+    return { data: vocabulary, error, again };
 }

@@ -53,6 +53,8 @@ type Props = {
   forecast?: Forecast | null;
   /** Only what matters most, for a narrow place. */
   compact?: boolean;
+  /** Who reviewed it is told elsewhere. */
+  unsigned?: boolean;
   definition?: unknown;
   noted?: Noted[];
   /** Goes to the field of a place. */
@@ -60,7 +62,14 @@ type Props = {
 };
 
 export function ReviewPanel(props: Props) {
-  const { review, forecast = review.forecast, compact = false, definition, go } = props;
+  const {
+    review,
+    forecast = review.forecast,
+    compact = false,
+    unsigned = compact,
+    definition,
+    go,
+  } = props;
   const noted = props.noted ?? notedIn({ review });
   return (
     <Stack gap="sm">
@@ -83,7 +92,7 @@ export function ReviewPanel(props: Props) {
       <Part title="What it may do">
         <GrantList grants={review.impact?.grants ?? []} />
       </Part>
-      {compact || !review.reviewed_by?.note
+      {unsigned || !review.reviewed_by?.note
         ? null
         : <Text size="xs" c="dimmed" px="md">{review.reviewed_by.note}</Text>}
     </Stack>

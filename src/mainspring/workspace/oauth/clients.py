@@ -32,12 +32,14 @@ _FIND = f"SELECT {_COLUMNS} FROM mcp_clients WHERE id = $1"
 _USED = "UPDATE mcp_clients SET used_at = now() WHERE id = $1"
 # One that somebody has agreed to is in use, even if it has not come back yet.
 _FORGET = """
-    DELETE FROM mcp_clients c WHERE c.used_at IS NULL
-        AND (c.created_at < now() - $1::interval OR c.id IN (
-            SELECT id FROM mcp_clients WHERE used_at IS NULL
-            ORDER BY created_at DESC OFFSET $2))
-        AND NOT EXISTS (SELECT FROM client_consents o WHERE o.client_id = c.id)
-        AND NOT EXISTS (SELECT FROM client_codes o WHERE o.client_id = c.id)
+    DELETE FROM mcp_clients WHERE id IN (
+        SELECT c.id FROM mcp_clients c WHERE c.used_at IS NULL
+            AND (c.created_at < now() - $1::interval OR c.id IN (
+                SELECT id FROM mcp_clients WHERE used_at IS NULL
+                ORDER BY created_at DESC OFFSET $2))
+            AND NOT EXISTS (SELECT FROM client_consents o WHERE o.client_id = c.id)
+            AND NOT EXISTS (SELECT FROM client_codes o WHERE o.client_id = c.id)
+        LIMIT 1000 FOR UPDATE SKIP LOCKED)
 """
 
 UNUSED_FOR: Final = timedelta(days=30)

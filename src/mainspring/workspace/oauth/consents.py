@@ -40,7 +40,11 @@ _ADD_CODE = """
     VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8)
 """
 # Used ones are kept for a day, to know them again.
-_TIDY_CODES = "DELETE FROM client_codes WHERE expires_at < now() - interval '1 day'"
+_TIDY_CODES = """
+    DELETE FROM client_codes WHERE hash IN (
+        SELECT hash FROM client_codes WHERE expires_at < now() - interval '1 day'
+        LIMIT 1000 FOR UPDATE SKIP LOCKED)
+"""
 _LIST = """
     SELECT o.client_id, c.name, c.redirect_uris, o.role, o.agreed_at,
         max(t.last_used_at) AS last_used_at, count(t.id) AS held

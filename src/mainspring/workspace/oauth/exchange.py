@@ -49,7 +49,11 @@ _ADD_RENEWAL = """
     INSERT INTO client_renewals (workspace_id, hash, client_id, token_id, expires_at)
     VALUES ($1, $2, $3, $4, now() + $5)
 """
-_TIDY_RENEWALS = "DELETE FROM client_renewals WHERE expires_at < now()"
+_TIDY_RENEWALS = """
+    DELETE FROM client_renewals WHERE hash IN (
+        SELECT hash FROM client_renewals WHERE expires_at < now()
+        LIMIT 1000 FOR UPDATE SKIP LOCKED)
+"""
 # Whoever left, or was shut out, can be nobody's client.
 _ROLE = """
     SELECT m.role FROM members m JOIN users u ON u.id = m.user_id AND u.disabled_at IS NULL

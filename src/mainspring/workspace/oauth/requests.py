@@ -23,7 +23,12 @@ from mainspring.workspace.oauth.scopes import role_asked
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
 
-_TIDY = "DELETE FROM client_requests WHERE expires_at < now()"
+# Whoever tidies leaves alone what somebody else is about to remove.
+_TIDY = """
+    DELETE FROM client_requests WHERE hash IN (
+        SELECT hash FROM client_requests WHERE expires_at < now()
+        LIMIT 1000 FOR UPDATE SKIP LOCKED)
+"""
 _ADD = """
     INSERT INTO client_requests (hash, client_id, redirect_uri, state, role, challenge, issuer,
         expires_at)

@@ -9,6 +9,7 @@ import { useAct } from "../../kit/acting";
 import { Asked } from "../../kit/Asked";
 import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
+import { byCursor } from "../../kit/paging";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
 import { capital, count, plain } from "../../kit/words";
@@ -101,9 +102,7 @@ export function Firings({ trigger }: { trigger: Trigger }) {
     const pages = api.useInfiniteQuery("get", `${ONE}/firings`, {
         params: { path: of(trigger), query: { limit: 10 } },
     }, {
-        pageParamName: "cursor",
-        initialPageParam: undefined as string | undefined,
-        getNextPageParam: (last: { next: string | null }) => last.next ?? undefined,
+        ...byCursor,
     });
     return (
         <Asked of={pages} lines={3}>

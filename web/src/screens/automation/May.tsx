@@ -43,7 +43,7 @@ export function Grant({ grant, policy }: { grant: Schemas["GrantShape"]; policy?
 /** Which of its secrets are there can be told only to whom they belong. */
 function useMissing(automation: Detail): Set<string> {
     const who = useWho();
-  const mine = automation.created_by === who.user.id && automation.secrets.length > 0;
+    const mine = automation.created_by === who.user.id && automation.secrets.length > 0;
     const { data } = api.useQuery("get", "/api/v1/secrets", {}, { enabled: mine });
     if (!mine || !data) return new Set();
     const there = new Set(data.secrets.map((one) => one.name));

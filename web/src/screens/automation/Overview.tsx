@@ -77,7 +77,7 @@ function Facts({ automation }: { automation: Detail }) {
                                 <Anchor
                                     component={Link}
                                     to={`/runs/${last.id}`}
-                                    aria-label="Look at the last run"
+                                    title="Look at the last run"
                                 >
                                     <Status value={last.status} />
                                 </Anchor>

@@ -8,6 +8,7 @@ import { sayDone } from "../../kit/acting";
 import { Asked, ProblemNote } from "../../kit/Asked";
 import { useAddress } from "../../kit/address";
 import { Json } from "../../kit/Json";
+import { byCursor } from "../../kit/paging";
 import { moment } from "../../kit/words";
 import { refreshAll } from "./asking";
 import { Comparison } from "./Comparison";
@@ -184,9 +185,7 @@ export function Versions({ automation }: { automation: Detail }) {
     const pages = api.useInfiniteQuery("get", `${ONE}/versions`, {
         params: { path: { automation_id: automation.id }, query: { limit: 30 } },
     }, {
-        pageParamName: "cursor",
-        initialPageParam: undefined as string | undefined,
-        getNextPageParam: (last: { next: string | null }) => last.next ?? undefined,
+        ...byCursor,
     });
     const close = () => setOpen(null);
     const acting = (version: number) => (what: "back" | "exact" | "compare") =>

@@ -9,6 +9,7 @@ import { useMay } from "../../api/session";
 import { useAddress } from "../../kit/address";
 import { Asked } from "../../kit/Asked";
 import { CopyAs } from "../../kit/Copy";
+import { byCursor } from "../../kit/paging";
 import { PageHead } from "../../kit/PageHead";
 import { useRunsRefresh } from "../../kit/refreshing";
 import { asked, isArchived, isNarrowed } from "./asked";
@@ -72,9 +73,7 @@ export default function Automations() {
         "/api/v1/automations",
         { params: { query: { ...query, limit: A_PAGE } } },
         {
-            pageParamName: "cursor",
-            initialPageParam: undefined as string | undefined,
-            getNextPageParam: (last: { next: string | null }) => last.next ?? undefined,
+            ...byCursor,
             placeholderData: (before) => before,
         },
     );

@@ -1,24 +1,22 @@
 // The desk of the editor: the form, what the server says of it, and saving it as a version.
 
-import { Alert, Anchor, Button, Grid, Group, Modal, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Grid, Group, Stack, Text } from "@mantine/core";
 import { Link, useBlocker, useNavigate } from "@tanstack/react-router";
-import { Check, CircleAlert, History, Loader } from "lucide-react";
+import { History } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Schemas } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { useMay } from "../../api/session";
-import { Diff } from "../../code";
 import { DefinitionEditor, type Finding, type Samples } from "../../form";
 import type { Json } from "../../form/values";
 import { useConfirm } from "../../kit/Confirm";
-import { CopyAs } from "../../kit/Copy";
 import { PageHead } from "../../kit/PageHead";
-import { count } from "../../kit/words";
+import { Actions, Judgement } from "./Actions";
 import { useDraft } from "./draft";
 import { ClashNote, RefusedNote, SavedNote } from "./Outcome";
 import { flagsOf, Review, useReview } from "./Review";
 import { useSaving } from "./saving";
-import { useVerdict, type Verdict } from "./verdict";
+import { useVerdict } from "./verdict";
 
 type Props = {
     automation?: Schemas["AutomationDetail"];
@@ -27,8 +25,6 @@ type Props = {
     from?: { run: string; version: number };
     kind?: "json" | "script";
 };
-
-const spelt = (value: unknown) => JSON.stringify(value, null, 2);
 
 function useLeaving(isDirty: boolean) {
     const confirm = useConfirm();
@@ -63,6 +59,7 @@ export function Desk({ automation, start, samples, from, kind }: Props) {
     const [version, setVersion] = useState(automation?.version ?? 0);
     const [compared, setCompared] = useState<unknown>(inForce ?? undefined);
     const [broken, setBroken] = useState<string | null>(null);
+    const may = useMay("editor");
     const verdict = useVerdict(draft.definition);
     const review = useReview(automation?.id);
     const saving = useSaving(automation?.id);
@@ -145,7 +142,7 @@ export function Desk({ automation, start, samples, from, kind }: Props) {
                             onChange={draft.setDefinition}
                             findings={findings}
                             samples={samples}
-                            readOnly={!useMay("editor")}
+                            readOnly={!may}
                             compareWith={compared}
                             onBroken={setBroken}
                         />
@@ -197,125 +194,5 @@ function Kept({ draft, from }: { draft: ReturnType<typeof useDraft>; from: Props
                 )
                 : null}
         </>
-    );
-}
-
-type ActionsProps = {
-    automation: Props["automation"];
-    draft: ReturnType<typeof useDraft>;
-    isDirty: boolean;
-    verdict: Verdict;
-    broken: string | null;
-    compared: unknown;
-    busy: boolean;
-    onSave: () => void;
-};
-
-function Actions(
-    { automation, draft, isDirty, verdict, broken, compared, busy, onSave }: ActionsProps,
-) {
-    const may = useMay("editor");
-    const [isAsking, ask] = useState(false);
-    const path = automation ? `/api/v1/automations/${automation.id}` : "/api/v1/automations";
-    const operations = [
-        {
-            label: "Save it",
-            operation: {
-                method: automation ? "PUT" as const : "POST" as const,
-                path,
-                body: draft.definition,
-            },
-        },
-        {
-            label: "Judge it",
-            operation: {
-                method: "POST" as const,
-                path: "/api/v1/validate",
-                body: draft.definition,
-            },
-        },
-    ];
-    const isBad = verdict.state === "bad" || broken !== null;
-    return (
-        <>
-            <CopyAs operations={operations} />
-            {may
-                ? (
-                    <Button
-                        disabled={!isDirty || isBad}
-                        loading={busy}
-                        onClick={() => (automation ? ask(true) : onSave())}
-                    >
-                        {automation ? "Save as new version" : "Save automation"}
-                    </Button>
-                )
-                : null}
-            <Modal
-                opened={isAsking}
-                onClose={() => ask(false)}
-                title="Save as new version"
-                size="xl"
-            >
-                <Stack>
-                    <Text size="sm" c="dimmed">What is different from the version in force:</Text>
-                    {isAsking
-                        ? (
-                            <Diff
-                                before={spelt(compared)}
-                                after={spelt(draft.definition)}
-                                label="What changed"
-                            />
-                        )
-                        : null}
-                    <Group justify="flex-end" gap="xs">
-                        <Button variant="default" onClick={() => ask(false)}>Keep writing</Button>
-                        <Button
-                            data-autofocus
-                            onClick={() => {
-                                ask(false);
-                                onSave();
-                            }}
-                        >
-                            Save
-                        </Button>
-                    </Group>
-                </Stack>
-            </Modal>
-        </>
-    );
-}
-
-/** One line that says whether it would be taken as it stands. */
-function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
-    const errors = verdict.findings.filter((one) => one.level === "error").length;
-    const warnings = verdict.findings.filter((one) => one.level === "warning").length;
-    const [words, Icon, color] = broken
-        ? [broken, CircleAlert, "var(--bad)"] as const
-        : verdict.state === "bad"
-        ? [
-            `${count(errors, "place")} to mend before it can be saved.`,
-            CircleAlert,
-            "var(--bad)",
-        ] as const
-        : verdict.state === "good"
-        ? [
-            warnings
-                ? `It can be saved, with ${count(warnings, "warning")}.`
-                : "It can be saved as it stands.",
-            Check,
-            "var(--good)",
-        ] as const
-        : verdict.state === "asking"
-        ? ["Being judged …", Loader, "var(--quiet)"] as const
-        : [
-            "The server did not answer; it is judged again when you write on.",
-            CircleAlert,
-            "var(--busy)",
-        ] as const;
-    return (
-        <Group gap="xs" wrap="nowrap" c={color} role="status" px={4}>
-            <Icon size={16} aria-hidden style={{ flex: "none" }} />
-            <Text size="sm" c="inherit">{words}</Text>
-        </Group>
     );
 }

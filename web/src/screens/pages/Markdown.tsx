@@ -13,10 +13,10 @@ import {
 } from "@mantine/core";
 import { Fragment, useMemo } from "react";
 import { visible } from "../../kit/words";
-import { type Block, blocksOf, type Inline } from "./markdown";
+import { type Block, blocksOf, type Inline, outlined } from "./markdown";
 
 export function Markdown({ text }: { text: string }) {
-    const blocks = useMemo(() => blocksOf(text), [text]);
+    const blocks = useMemo(() => outlined(blocksOf(text)), [text]);
     return <Blocks blocks={blocks} />;
 }
 

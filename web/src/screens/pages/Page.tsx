@@ -29,6 +29,7 @@ import { capital, plain, visible } from "../../kit/words";
 import { EditPage } from "./EditPage";
 import { Markdown } from "./Markdown";
 import { safeHref } from "./markdown";
+import Pages from "./Pages";
 
 type Shown = Answer<"get_page">;
 type Entry = NonNullable<Shown["timeline"]>[number];
@@ -56,7 +57,7 @@ export default function Page() {
 function Restore({ slug }: { slug: string }) {
     const { busy, act } = useAct();
     const may = useMay("editor");
-  if (!may) return null;
+    if (!may) return null;
     return (
         <Group mt="md">
             <Text size="sm" c="dimmed">Was it deleted?</Text>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Block, blocksOf, inline, safeHref } from "./markdown";
+import { type Block, blocksOf, inline, outlined, safeHref } from "./markdown";
 
 const kinds = (blocks: Block[]) => blocks.map(({ kind }) => kind);
 
@@ -58,4 +58,11 @@ test("hostile text ends: deep quotes, lists and endless marks", () => {
     }
     expect(kinds(blocksOf("```\nnever closed"))).toEqual(["code"]);
     expect(kinds(blocksOf("|".repeat(3000) + "\n" + "-|".repeat(3000)))).toEqual(["table"]);
+});
+
+test("headings follow one another without a gap below the title of the screen", () => {
+    const levels = outlined(blocksOf("## a\n#### b\n# c\n> ### d")).flatMap((block) =>
+        block.kind === "heading" ? [block.level] : block.kind === "quote" ? block.blocks : []
+    );
+    expect(levels).toMatchObject([2, 3, 2, { level: 3 }]);
 });

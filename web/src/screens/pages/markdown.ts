@@ -36,6 +36,21 @@ export function blocksOf(text: string, depth = 0): Block[] {
     return blocks;
 }
 
+/** Headings one below another without a gap, as screen readers need them; the first is the second. */
+export function outlined(blocks: Block[], above = { level: 1 }): Block[] {
+    return blocks.map((block) => {
+        if (block.kind === "heading") {
+            above.level = Math.min(6, block.level + 1, above.level + 1);
+            return { ...block, level: above.level };
+        }
+        if (block.kind === "quote") return { ...block, blocks: outlined(block.blocks, above) };
+        if (block.kind === "list") {
+            return { ...block, items: block.items.map((item) => outlined(item, above)) };
+        }
+        return block;
+    });
+}
+
 function blockAt(lines: string[], at: number, depth: number): [Block | null, number] {
     const line = lines[at]!;
     if (!line.trim()) return [null, at + 1];

@@ -1,17 +1,19 @@
 // The page where a person reads a proposal, answers and changes it, and agrees.
 
-import { Box, Grid, Stack, Text, Title } from "@mantine/core";
+import { Box, Stack, Text, Title } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { DefinitionEditor, focusPointer, type Samples } from "../../form";
 import { ChangePart, RehearsalPanel, ReviewPanel } from "../../review";
 import { notedIn, type Proposal } from "../../review/reading";
 import { knownZone } from "../new/proposing";
+import { MadeBy } from "./MadeBy";
 import { Notices } from "./Notices";
 import { Questions } from "./Questions";
 import { SaveBar } from "./SaveBar";
 import { Summary } from "./Summary";
 import { Talk } from "./Talk";
 import { type Page, usePage } from "./usePage";
+import "./proposal.css";
 
 const NO_SAMPLES: Samples = { steps: {} };
 
@@ -109,43 +111,40 @@ export function Reader({ latest }: { latest: Proposal }) {
   return (
     <>
       <Notices page={page} />
-      <Grid gap="lg">
-        <Grid.Col span={{ base: 12, md: 7, xl: 8 }}>
-          <Stack gap="lg">
-            <Summary proposal={proposal} />
-            <Clarified page={page} />
-            {review.change
-              ? (
-                <ChangePart
-                  change={review.change}
-                  grants={review.impact?.grants ?? []}
-                  before={base}
-                  after={proposal.definition}
-                  baseVersion={proposal.base_version}
-                />
-              )
-              : null}
-            <Rehearsed page={page} />
-            <InWords page={page} />
-            <Whole page={page} />
-          </Stack>
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, md: 5, xl: 4 }}>
-          <Box
-            component="aside"
-            aria-label="Review"
-            mah={{ base: "none", md: "calc(100vh - 130px)" }}
-            style={{ position: "sticky", top: 16, overflowY: "auto" }}
-          >
+      <div className="reading">
+        <Stack gap="lg">
+          <Summary proposal={proposal} />
+          <Clarified page={page} />
+          {review.change
+            ? (
+              <ChangePart
+                change={review.change}
+                grants={review.impact?.grants ?? []}
+                before={base}
+                after={proposal.definition}
+                baseVersion={proposal.base_version}
+              />
+            )
+            : null}
+          <Rehearsed page={page} />
+        </Stack>
+        <aside aria-label="Review" className="reading-side">
+          <Stack gap="sm">
             <ReviewPanel
               review={review}
               definition={proposal.definition}
               noted={notedIn(proposal)}
               go={focusPointer}
+              unsigned
             />
-          </Box>
-        </Grid.Col>
-      </Grid>
+            <MadeBy proposal={proposal} />
+          </Stack>
+        </aside>
+        <Stack gap="lg">
+          <InWords page={page} />
+          <Whole page={page} />
+        </Stack>
+      </div>
       {may ? <Bar page={page} /> : null}
     </>
   );

@@ -1,4 +1,4 @@
-// In plain words: what it does, step by step, how the request was read, and who made it.
+// In plain words: what it does, step by step, and how the request was read.
 
 import {
   Box,
@@ -13,7 +13,7 @@ import {
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { explainedIn, madeByWords, type Proposal } from "../../review/reading";
+import { explainedIn, type Proposal } from "../../review/reading";
 
 function Request({ proposal }: { proposal: Proposal }) {
   return (
@@ -24,24 +24,20 @@ function Request({ proposal }: { proposal: Proposal }) {
   );
 }
 
-function Details({ proposal, rest }: { proposal: Proposal; rest: string[] }) {
+function Details({ rest }: { rest: string[] }) {
   const [isOpen, { toggle }] = useDisclosure(false);
   const Icon = isOpen ? ChevronDown : ChevronRight;
+  if (!rest.length) return null;
   return (
     <Box>
       <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
         <Group gap={4}>
-          <Icon size={14} aria-hidden /> <Text size="sm">Failures, limits and who made it</Text>
+          <Icon size={14} aria-hidden /> <Text size="sm">When it fails, and its limits</Text>
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen}>
         <Stack gap={6} mt="xs">
           {rest.map((one) => <Text size="sm" key={one}>{one}</Text>)}
-          <Text size="sm" c="dimmed">{madeByWords(proposal)}</Text>
-          {proposal.made_by.refused.map((one) => <Text size="xs" c="dimmed" key={one}>{one}</Text>)}
-          <Text size="xs" c="dimmed" className="wrap-anywhere">
-            Revision {proposal.revision}, digest <span className="mono">{proposal.digest}</span>
-          </Text>
         </Stack>
       </Collapse>
     </Box>
@@ -79,7 +75,7 @@ export function Summary({ proposal }: { proposal: Proposal }) {
             </Box>
           )
           : null}
-        <Details proposal={proposal} rest={rest} />
+        <Details rest={rest} />
       </Stack>
     </Card>
   );

@@ -155,7 +155,11 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
             ...(queue ? [queue] : []),
             ...(run.started_at
                 ? [{
-                    kind: isOver(run.status) ? "work" as const : "under_way" as const,
+                    kind: isOver(run.status)
+                        ? "work" as const
+                        : run.status === "waiting"
+                        ? "wait" as const
+                        : "under_way" as const,
                     from: begun,
                     to: scale.to,
                 }]
@@ -172,21 +176,25 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
             tries: [],
             inside: 0,
         };
-        return { rows, scale, whole };
+        return { rows, scale, whole, plan };
     }, [run, plan, now, isOpen]);
 }
 
 function Shown({ run, said }: { run: Followed; said: Said }) {
     const now = useNow(!isOver(run.status));
     const { isOpen, fold } = useFolds(run);
-    const { rows, scale, whole } = useRows(run, now, isOpen);
+    const { rows, scale, whole, plan } = useRows(run, now, isOpen);
     const { key, choose, chooseLine, line, attempt, setAttempt } = useChoice(run, rows);
-    const everything = useRows(run, now, ALL_OPEN).rows;
-    const row = key === null ? undefined : everything.find((one) => one.key === key);
+    const row = useMemo(
+        () =>
+            key === null ? undefined : rows.find((one) => one.key === key) ??
+                rowsOf(run, plan, now, () => true).find((one) => one.key === key),
+        [key, rows],
+    );
     useKeys(rows, row ? key : null, choose);
     return (
         <>
-            <RunHead run={run} now={now} choose={choose} />
+            <RunHead run={run} now={now} chosen={row ? key : null} choose={choose} />
             <div className="run-panes">
                 <Waterfall
                     rows={rows}
@@ -215,5 +223,3 @@ function Shown({ run, said }: { run: Followed; said: Said }) {
         </>
     );
 }
-
-const ALL_OPEN = () => true;

@@ -53,6 +53,7 @@ function Facts({ run, now }: { run: Followed; now: number }) {
                 component={Link}
                 to={`/automations/${run.automation_id}/versions?version=${run.version}`}
                 size="sm"
+                underline="always"
             >
                 version {run.version}
             </Anchor>
@@ -102,7 +103,7 @@ function Deeds({ run }: { run: Followed }) {
             {may && !isOver(run.status)
                 ? (
                     <Button
-                                                variant="light"
+                        variant="default"
                         leftSection={<Ban size={16} />}
                         loading={busy}
                         onClick={() => void cancel()}
@@ -226,13 +227,21 @@ function Broken({ run, choose }: { run: Followed; choose: (key: string) => void 
 }
 
 export function RunHead(
-    { run, now, choose }: { run: Followed; now: number; choose: (key: string) => void },
+    { run, now, chosen, choose }: {
+        run: Followed;
+        now: number;
+        chosen: string | null;
+        choose: (key: string) => void;
+    },
 ) {
     const connected = useConnected();
     const mode = modeWords(run.mode);
     const { story } = run;
-    const words = [story.headline, story.trial, run.error ? null : story.because].filter(Boolean)
-        .join(" ");
+    // The step that broke off tells its problem itself while it is shown.
+    const apart = run.error && (!story.step || chosen !== story.step);
+    const words = [story.headline, story.trial, apart ? null : story.because].filter(Boolean).join(
+        " ",
+    );
     return (
         <>
             <PageHead
@@ -258,7 +267,7 @@ export function RunHead(
             />
             <Text mb="md" fz="lg" fw={500} className="wrap-anywhere" role="status">{words}</Text>
             <Needed run={run} />
-            {run.error
+            {apart
                 ? (
                     <div style={{ marginBottom: 16 }}>
                         <Broken run={run} choose={choose} />

@@ -210,7 +210,8 @@ export function StepPane({ run, row, said, attempt, setAttempt, line, chooseLine
                         </Section>
                     )
                     : null}
-                {shown && shown.output !== undefined && shown.output !== null
+                {shown && shown.status !== "waiting" && shown.output !== undefined &&
+                        shown.output !== null
                     ? (
                         <Section title="What it answered">
                             <Json value={shown.output} label={`the answer of ${row.key}`} />

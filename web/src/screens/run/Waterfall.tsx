@@ -140,6 +140,7 @@ export function Waterfall(props: Props) {
     const { rows, whole, scale, chosen, choose, isOpen, fold } = props;
     const scroll = useRef<HTMLDivElement>(null);
     const all = [whole, ...rows];
+    const folds = rows.some((row) => row.inside > 0);
     const virtual = useVirtualizer({
         count: all.length,
         getScrollElement: () => scroll.current,
@@ -161,7 +162,7 @@ export function Waterfall(props: Props) {
             component="section"
             aria-label="Timeline"
         >
-            <div className="run-axis" aria-hidden>
+            <div className="run-axis" aria-hidden style={{ paddingLeft: folds ? 32 : 8 }}>
                 <span />
                 <div>
                     <span>0</span>
@@ -180,7 +181,9 @@ export function Waterfall(props: Props) {
                                 key={key}
                                 style={{ top: start, height: HEIGHT }}
                             >
-                                <Fold row={row} open={isOpen(row.key)} fold={fold} />
+                                {folds
+                                    ? <Fold row={row} open={isOpen(row.key)} fold={fold} />
+                                    : null}
                                 <Line
                                     row={row}
                                     scale={scale}

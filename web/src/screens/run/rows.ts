@@ -105,12 +105,8 @@ function segmentsOf(ground: Ground, tries: Try[], action: string): Segment[] {
         }
         if (one.status !== "skipped") {
             const bad = one.status === "failed" || one.status === "retrying";
-            made.push({
-                kind: bad ? "failed" : "work",
-                from: start,
-                to: end,
-                attempt: one.attempt,
-            });
+            const kind = bad ? "failed" : WAITS.has(action) ? "wait" : "work";
+            made.push({ kind, from: start, to: end, attempt: one.attempt });
         }
         previous = one;
     }

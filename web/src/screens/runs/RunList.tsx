@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { api } from "../../api/client";
 import { Asked } from "../../kit/Asked";
+import { byCursor } from "../../kit/paging";
 import { Moment } from "../../kit/Moment";
 import { useRunsRefresh } from "../../kit/refreshing";
 import { Status } from "../../kit/Status";
@@ -86,9 +87,7 @@ export function RunList({ query, named = false, none, choosing, most }: Props) {
         "/api/v1/runs",
         { params: { query: { ...query, limit: most ?? A_PAGE } } },
         {
-            pageParamName: "cursor",
-            initialPageParam: undefined as string | undefined,
-            getNextPageParam: (last: { next: string | null }) => last.next ?? undefined,
+            ...byCursor,
             placeholderData: (before) => before,
         },
     );

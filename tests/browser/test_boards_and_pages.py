@@ -1,0 +1,104 @@
+"""Boards and pages: a long table is scrolled, written in and drawn; a page is found and opened."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.kit.browsers import House, violations
+
+MANY = 100_000
+AT_ONCE = 5_000
+COLUMNS = [
+    {"key": "company", "label": "Company"},
+    {"key": "state", "label": "State", "field_type": "select", "options": ["open", "won"]},
+    {"key": "price", "label": "Price", "field_type": "number"},
+]
+
+
+def long_board(house: House) -> str:
+    datasets = [{"name": "default", "columns": COLUMNS}]
+    made = house.ask("POST", "/boards", {"name": "Deals", "datasets": datasets})
+    board = str(made["id"])
+    for begun in range(0, MANY, AT_ONCE):
+        rows = [
+            {"company": f"Company {number}", "state": ("open", "won")[number % 2], "price": number}
+            for number in range(begun + 1, begun + AT_ONCE + 1)
+        ]
+        house.ask("POST", f"/boards/{board}/rows", {"rows": rows})
+    return board
+
+
+def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(house: House) -> None:
+    board = long_board(house)
+    page = house.open("/boards")
+    page.get_by_role("link", name="Deals").click()
+    grid = page.get_by_role("grid", name="Rows of default")
+    expect(grid.get_by_role("gridcell", name="Company 1", exact=True)).to_be_visible()
+    expect(page.get_by_text("100,000 rows", exact=True)).to_be_visible()
+
+    # To the very end, by the keyboard, and only a few rows are drawn there.
+    grid.focus()
+    page.keyboard.press("Control+ArrowDown")
+    last = grid.get_by_role("gridcell", name="Company 100000", exact=True)
+    expect(last).to_be_visible()
+    assert grid.get_by_role("row").count() < 80
+
+    # A cell is written by its type: what does not fit is said and stays, what fits is kept.
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    cell = page.get_by_role("textbox", name="Price")
+    cell.fill("much")
+    cell.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("This must be a number, as in 12.5.")
+    cell.fill("123456.5")
+    cell.press("Enter")
+    expect(grid.get_by_role("gridcell", name="123,456.5")).to_be_visible()
+    assert violations(page) == []
+
+    # After a reload it is there, and sorting by its column shows it first.
+    page.goto(f"/boards/{board}?sort=price&order=down")
+    expect(grid.get_by_role("gridcell", name="123,456.5")).to_be_visible()
+    expect(grid.locator('[data-row="0"]')).to_contain_text("Company 100000")
+
+    # A deleted row comes back.
+    grid.locator('[data-row="0"] [data-number]').click()
+    page.get_by_role("button", name="Delete 1 row").click()
+    expect(page.get_by_text("99,999 rows found")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("100,000 rows found")).to_be_visible()
+
+    page.get_by_role("tab", name="Charts").click()
+    chart = page.get_by_role("img", name=re.compile("Count of rows: 2 values"))
+    expect(chart.locator(".recharts-bar-rectangle")).to_have_count(2)
+    page.get_by_role("button", name="The numbers").click()
+    expect(page.get_by_role("cell", name="50,000")).to_have_count(2)
+
+
+def test_a_page_is_written_found_by_search_and_opened(house: House, page: Page) -> None:
+    text = "We open at **nine**.\n\n## Where\n\n- Bell Street\n\n<img src=x onerror=alert(1)>"
+    house.ask("POST", "/pages", {"type": "note", "title": "Office hours", "body": text})
+    house.ask("POST", "/pages", {"type": "derived", "title": "Weekly report", "body": "Sales."})
+    page.goto("/pages")
+    expect(page.get_by_role("link", name=re.compile("Weekly report"))).to_be_visible()
+    page.get_by_role("textbox", name="Search pages").fill("nine")
+    hit = page.get_by_role("link", name=re.compile("Office hours"))
+    expect(hit.locator("mark")).to_have_text("nine")
+    expect(page.get_by_role("link", name=re.compile("Weekly report"))).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text="found by")).to_contain_text("words")
+    hit.click()
+    expect(page.get_by_role("heading", level=1, name="Office hours")).to_be_visible()
+    expect(page.get_by_role("heading", level=2, name="Where")).to_be_visible()
+    expect(page.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
+    assert violations(page) == []
+
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Text").fill("We open at *ten*.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("article").get_by_text("ten")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", level=1, name="Pages")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name=re.compile("Office hours"))).to_be_visible()

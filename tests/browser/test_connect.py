@@ -1,0 +1,128 @@
+"""A client connects by itself: the person reads, chooses less, sees it listed, and ends it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.kit.browsers import House, violations
+
+LOOPBACK = "http://127.0.0.1:7777/callback"
+WEB = "https://assistant.example/callback"
+
+
+@dataclass(slots=True)
+class Assistant:
+    """A program that was given an address and nothing else."""
+
+    house: House
+    client_id: str
+    verifier: str
+
+    def link(self, uri: str, scope: str = "read operate edit") -> str:
+        digest = hashlib.sha256(self.verifier.encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        query = {
+            "response_type": "code", "client_id": self.client_id, "redirect_uri": uri,
+            "state": "a state", "code_challenge": challenge, "code_challenge_method": "S256",
+            "scope": scope,
+        }  # fmt: skip
+        return f"/oauth/authorize?{urlencode(query)}"
+
+    def exchanged(self, address: str, uri: str) -> dict[str, Any]:
+        told = parse_qs(urlsplit(address).query)
+        assert told["state"] == ["a state"]
+        form = {
+            "grant_type": "authorization_code", "client_id": self.client_id,
+            "code": told["code"][0], "code_verifier": self.verifier, "redirect_uri": uri,
+        }  # fmt: skip
+        answer = self.house.context.request.post("/oauth/token", form=form)
+        assert answer.ok, answer.text()
+        return dict(answer.json())
+
+
+def _assistant(house: House) -> Assistant:
+    def arrived(route: Route) -> None:
+        route.fulfill(content_type="text/html", body="<title>Arrived</title><h1>Arrived</h1>")
+
+    # Where the client waits for the answer.
+    house.context.route("http://127.0.0.1:7777/**", arrived)
+    house.context.route("https://assistant.example/**", arrived)
+    said = {
+        "client_name": "Assistant", "redirect_uris": [LOOPBACK, WEB],
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["authorization_code", "refresh_token"],
+    }  # fmt: skip
+    answer = house.context.request.post("/oauth/register", data=said)
+    assert answer.ok, answer.text()
+    return Assistant(house, answer.json()["client_id"], secrets.token_urlsafe(48))
+
+
+def _tools(house: House, token: str) -> int:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    headers = {"authorization": f"Bearer {token}", "accept": "application/json"}
+    return house.context.request.post("/mcp", data=message, headers=headers).status
+
+
+def test_a_client_is_let_in_for_less_than_it_asks_and_ended(house: House, page: Page) -> None:
+    assistant = _assistant(house)
+    page.goto(assistant.link(LOOPBACK))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Let “Assistant” connect?")
+    expect(page.get_by_text("a program on this computer")).to_be_visible()
+    expect(page.get_by_role("radio", name="Look, operate and change")).to_be_checked()
+    assert violations(page) == []
+    page.get_by_role("button", name="tools").click()
+    expect(page.get_by_text("confirm_action", exact=True)).to_be_visible()
+    page.get_by_role("radio", name="Look", exact=True).click()
+    expect(page.get_by_text("none of which changes anything")).to_be_visible()
+    page.get_by_role("button", name="Allow", exact=True).click()
+    expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
+    given = assistant.exchanged(page.url, LOOPBACK)
+    assert given["scope"] == "read"
+    assert _tools(house, given["access_token"]) == 200
+
+    page.goto("/connect")
+    expect(page.get_by_text("connected", exact=True)).to_be_visible()
+    expect(page.get_by_text("answered at a program on a computer")).to_be_visible()
+    page.get_by_role("tab", name="Cursor").click()
+    expect(page.get_by_role("link", name="Add to Cursor")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Disconnect Assistant").click()
+    page.get_by_role("dialog").get_by_role("button", name="Disconnect", exact=True).click()
+    expect(page.get_by_text("No client is connected yet")).to_be_visible()
+    assert _tools(house, given["access_token"]) == 401
+
+    # A no is told to the client, and a question that is over says so.
+    page.goto(assistant.link(LOOPBACK))
+    question = page.url
+    page.get_by_role("button", name="Don’t allow").click()
+    expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
+    assert parse_qs(urlsplit(page.url).query)["error"] == ["access_denied"]
+    page.goto(question)
+    expect(page.get_by_role("heading", name="This question is over")).to_be_visible()
+
+
+def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(house: House, page: Page) -> None:
+    assistant = _assistant(house)
+    page.goto(assistant.link(WEB, "read"))
+    expect(page.get_by_text("assistant.example")).to_be_visible()
+    page.get_by_role("button", name="Allow", exact=True).click()
+    expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
+    page.goto(assistant.link(WEB, "read"))
+    expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
+    assert assistant.exchanged(page.url, WEB)["scope"] == "read"
+    page.goto(assistant.link(WEB, "edit"))
+    expect(page.get_by_text("You agreed to “Look” for this client")).to_be_visible()
+
+    page.goto("/connect?with=token&client=other")
+    page.get_by_role("textbox", name="Name").fill("a script")
+    page.get_by_role("button", name="Make a token").click()
+    snippet = page.get_by_role("region", name="Any other: Settings")
+    expect(snippet).to_contain_text("Bearer msk_")
+    expect(page.get_by_text("It is in the texts below")).to_be_visible()

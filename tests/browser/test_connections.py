@@ -1,0 +1,49 @@
+"""Connecting: an account with a key, a secret that is never shown, a model on this machine."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.kit.browsers import House
+
+
+def test_a_secret_is_sealed_replaced_and_removed_and_its_value_is_never_shown(house: House) -> None:
+    page = house.open("/secrets")
+    page.get_by_role("button", name="Add a secret").first.click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Name").fill("Forge Key")
+    form.get_by_role("textbox", name="Value").fill("s3cret-forge-value")
+    form.get_by_role("button", name="Seal it").click()
+    # What does not fit is said at its field, and what was written stays.
+    expect(form.get_by_text("lower-case letters, digits and underscores")).to_be_visible()
+    expect(form.get_by_role("textbox", name="Value")).to_have_value("s3cret-forge-value")
+    form.get_by_label("Name").fill("forge_key")
+    form.get_by_role("button", name="Seal it").click()
+    expect(form).not_to_be_visible()
+    expect(page.get_by_text("forge_key", exact=True)).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("forge_key", exact=True)).to_be_visible()
+    assert "s3cret-forge-value" not in page.content()
+    page.get_by_role("button", name="Remove forge_key").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove it").click()
+    expect(page.get_by_role("heading", name="No secrets yet")).to_be_visible()
+
+
+def test_an_integration_is_found_and_refuses_a_key_at_its_field(house: House) -> None:
+    page = house.open("/integrations?search=github")
+    page.get_by_role("link", name="GitHub").click()
+    expect(page.get_by_role("heading", level=1, name="GitHub")).to_be_visible()
+    expect(page.get_by_role("region", name="What it does").get_by_text("reads")).to_be_visible()
+    page.goto("/integrations/nobody")
+    expect(page.get_by_role("heading", name="There is no integration called nobody")).to_be_visible()
+
+
+def test_a_model_that_does_not_answer_is_kept_and_said_so(house: House) -> None:
+    page = house.open("/models")
+    page.get_by_role("button", name="Connect a model").first.click()
+    form = page.get_by_role("dialog")
+    form.get_by_role("combobox", name="Kind").click()
+    page.get_by_role("option", name="A server that speaks OpenAI's language").click()
+    form.get_by_label("Address").fill("http://127.0.0.1:9/v1")
+    form.get_by_role("button", name="Save and test").click()
+    expect(form.get_by_role("status").or_(form.get_by_role("alert"))).to_be_visible()

@@ -1,0 +1,136 @@
+"""Those who look after a house: coming in, members, tokens, workspaces, costs and the audit log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.acceptance.commands import definition, step
+from tests.kit.browsers import DESK, PATIENCE_MS, House, Street
+
+_PASSWORD = "a few words in a row"
+_MARK = (
+    '[[llm_usage]]{"model": "tiny-1", "input_tokens": 1200, "output_tokens": 300, '
+    '"cost_usd": 0.25}[[/llm_usage]]'
+)
+
+
+@pytest.fixture
+def strangers(street: Street) -> Iterator[BrowserContext]:
+    """A browser that nobody has signed in with."""
+    context = street.browser.new_context(base_url=street.server.address, viewport=DESK)
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
+    house: House, page: Page, strangers: BrowserContext
+) -> None:
+    page.goto("/settings/members")
+    page.get_by_role("textbox", name="Email").fill("grace@example.org")
+    page.get_by_role("button", name="Invite", exact=True).click()
+    link = page.get_by_label("Invitation link").inner_text()
+    expect(page.get_by_role("list", name="Open invitations")).to_contain_text("grace@example.org")
+
+    guest = strangers.new_page()
+    guest.goto("/audit")
+    expect(guest).to_have_url(f"{house.address}/sign-in")
+    # A link in the address of this very page is taken out of it before anything else is done.
+    guest.goto(link)
+    expect(guest.get_by_role("heading", level=1)).to_contain_text("invites you to Clockmakers")
+    expect(guest).to_have_url(f"{house.address}/sign-in")
+    expect(guest.get_by_text("You will be an editor there.")).to_be_visible()
+    # Looking uses nothing up.
+    assert house.ask("GET", "/members")["invitations"]
+    guest.get_by_role("button", name="Join Clockmakers").click()
+    guest.get_by_role("textbox", name="Your name").fill("Grace")
+    guest.get_by_label("Password", exact=True).fill("short")
+    guest.get_by_role("button", name="Save and go on").click()
+    expect(guest).to_have_url(f"{house.address}/sign-in")
+    guest.get_by_label("Password", exact=True).fill(_PASSWORD)
+    guest.get_by_role("button", name="Save and go on").click()
+    # Back to where she wanted to go first; an editor may not read the log, and is told so.
+    expect(guest).to_have_url(f"{house.address}/audit")
+    expect(guest.get_by_role("heading", name="Admins read the audit log")).to_be_visible()
+
+    guest.get_by_role("link", name="Home").click()
+    expect(guest.get_by_role("heading", level=1, name="Welcome, Grace")).to_be_visible()
+    guest.get_by_role("textbox", name="Describe what should happen").fill("Wind the clocks")
+    guest.get_by_role("button", name="Go on").click()
+    expect(guest).to_have_url(re.compile(r"/new\?words=Wind"))
+
+    page.reload()
+    page.get_by_role("combobox", name="Role of Grace").click()
+    page.get_by_role("option", name="Admin").click()
+    expect(page.get_by_text("Grace is admin now.")).to_be_visible()
+    guest.goto("/audit")
+    expect(guest.get_by_text("changed the role of").first).to_be_visible()
+
+    # Her session ends while she works: she signs in, and is where she was.
+    strangers.clear_cookies()
+    guest.get_by_role("link", name="Costs").click()
+    expect(guest).to_have_url(f"{house.address}/sign-in")
+    guest.get_by_role("textbox", name="Email").fill("grace@example.org")
+    guest.get_by_label("Password", exact=True).fill("something else entirely")
+    guest.get_by_role("button", name="Sign in").click()
+    expect(guest.get_by_role("alert")).to_be_visible()
+    expect(guest.get_by_role("textbox", name="Email")).to_have_value("grace@example.org")
+    guest.get_by_label("Password", exact=True).fill(_PASSWORD)
+    guest.get_by_role("button", name="Sign in").click()
+    expect(guest.get_by_role("heading", level=1, name="Costs")).to_be_visible()
+
+    page.get_by_role("button", name="Remove Grace").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("list", name="Members")).not_to_contain_text("Grace")
+
+
+def test_a_token_is_shown_once_and_what_happened_is_told(house: House, page: Page) -> None:
+    page.goto("/settings/tokens")
+    page.get_by_role("textbox", name="What it is for").fill("ci of the tower")
+    page.get_by_role("button", name="Make token").click()
+    text = page.get_by_label("The new token").inner_text()
+    assert text.startswith("msk_")
+    page.reload()
+    expect(page.get_by_role("list", name="Tokens")).to_contain_text("ci of the tower")
+    expect(page.get_by_text(text)).to_have_count(0)
+    page.get_by_role("button", name="Revoke ci of the tower").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("No tokens yet")).to_be_visible()
+
+    think = step("think", "script", source=f"console.log('{_MARK}');", grants=[])
+    made = house.saved(definition("Think aloud", [think]))
+    house.ended(house.started_run(made))
+    page.get_by_role("link", name="Costs").click()
+    asks = page.get_by_role("region", name="Single asks")
+    expect(asks.get_by_role("link", name="Think aloud")).to_be_visible()
+    page.get_by_text("Model", exact=True).first.click()
+    expect(page).to_have_url(re.compile("by=model"))
+    page.get_by_role("button", name=re.compile("tiny-1")).click()
+    expect(page).to_have_url(re.compile("model=tiny-1"))
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Export as CSV").click()
+    assert "tiny-1" in saved.value.path().read_text(encoding="utf-8")
+
+    page.get_by_role("link", name="Audit log").click()
+    expect(page.get_by_text("made the automation").first).to_be_visible()
+    page.get_by_role("combobox", name="What was done").fill("delete_token")
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile("action=delete_token"))
+    expect(page.get_by_text("1 entry shown")).to_be_visible()
+    page.get_by_role("button", name="Details of delete_token").click()
+    expect(page.get_by_label("The entry", exact=True)).to_contain_text("delete_token")
+
+    page.get_by_role("link", name="System health").click()
+    expect(page.get_by_text("The database answers.")).to_be_visible()
+    page.goto("/settings/workspace")
+    page.get_by_role("textbox", name="Make another").fill("Lab of the tower")
+    page.get_by_role("button", name="Make workspace").click()
+    expect(page.get_by_role("heading", level=1, name=re.compile("^Welcome"))).to_be_visible()
+    expect(page.get_by_role("button", name="Lab of the tower")).to_be_visible()
+    page.goto("/settings/workspace")
+    page.get_by_role("button", name="Look at it: Clockmakers").first.click()
+    expect(page.get_by_role("link", name="Think aloud").first).to_be_visible()

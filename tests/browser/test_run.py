@@ -1,0 +1,113 @@
+"""A run at the page: watched as it happens, stopped, played again, and shown to somebody else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.kit.browsers import House, violations
+from tests.kit.house import document, step
+
+SCRIPT = """
+console.log("the first line");
+console.error("careful");
+console.log("the last line");
+return { turns: 12 };
+"""
+WOUND = {
+    **document(
+        step("look", "transform_data", {"output": {"turns": "{{ inputs.turns }}"}}),
+        step("ask", "approval", {"title": "Shall it be wound?"}),
+        step("wind", "script", {"source": SCRIPT, "grants": []}),
+        name="Wind the clock",
+    ),
+    "inputs": {
+        "schema": {"type": "object", "properties": {"turns": {"type": "integer", "default": 3}}}
+    },
+}
+BROKEN = document(
+    step("share", "transform_data", {"output": "{{ 1 // 0 }}"}),
+    step("never", "transform_data", {"output": 1}),
+    name="Share the cake",
+)
+
+
+def _row(page: Page, key: str, status: str) -> Any:
+    return page.locator(f'.run-row[data-step="{key}"][data-status="{status}"]')
+
+
+def _answer(house: House, run_id: str) -> None:
+    asked = house.ask("GET", "/approvals")["approvals"]
+    (mine,) = [one["approval_id"] for one in asked if one["run_id"] == run_id]
+    house.ask("POST", f"/approvals/{mine}/answer", {"decision": "approved"})
+
+
+def test_a_run_is_watched_as_it_happens_and_played_again(house: House) -> None:
+    automation = house.saved(WOUND)
+    run_id = house.started_run(automation)
+    page = house.open(f"/runs/{run_id}")
+    # It stands at its question, which leads to the inbox.
+    expect(_row(page, "look", "succeeded")).to_be_visible()
+    expect(_row(page, "ask", "waiting")).to_be_visible()
+    expect(_row(page, "wind", "planned")).to_be_visible()
+    expect(page.get_by_role("link", name="Answer it")).to_have_attribute(
+        "href", re.compile(r"/inbox\?item=")
+    )
+    assert violations(page) == []
+    # What happens from here on is shown without anybody asking again.
+    page.evaluate("window.notReloaded = true")
+    _answer(house, run_id)
+    expect(_row(page, "wind", "succeeded")).to_be_visible()
+    expect(_row(page, "@run", "succeeded")).to_be_visible()
+    expect(page.get_by_text("It reached the end of its plan.")).to_be_visible()
+    assert page.evaluate("window.notReloaded")
+    # Each line that a script said has an address, and so has each step.
+    _row(page, "wind", "succeeded").click()
+    expect(page.get_by_role("log")).to_contain_text("the last line")
+    page.get_by_role("link", name="Line 2", exact=True).click()
+    expect(page).to_have_url(re.compile(r"step=wind.*#wind/2$"))
+    other = house.open(page.url.removeprefix(house.address))
+    expect(other.locator(".run-line.chosen a")).to_have_text("2")
+    other.keyboard.press("k")
+    expect(other.get_by_role("heading", name="ask", exact=True)).to_be_visible()
+    other.close()
+    # Once more, with something else.
+    page.get_by_role("button", name="Replay").click()
+    inputs = page.get_by_role("textbox", name="Inputs")
+    inputs.fill('{"turns": ')
+    expect(page.get_by_text("This is not JSON")).to_be_visible()
+    inputs.fill('{"turns": 7}')
+    page.get_by_role("button", name="Start the replay").click()
+    expect(page).not_to_have_url(re.compile(run_id))
+    expect(_row(page, "ask", "waiting")).to_be_visible()
+    again = page.url.rpartition("/")[2].partition("?")[0]
+    assert house.run(again)["inputs"] == {"turns": 7}
+    # And that is enough of it.
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Stop it").click()
+    expect(_row(page, "@run", "cancelled")).to_be_visible()
+    expect(page.get_by_role("button", name="Retry from the failed step")).to_be_visible()
+
+
+def test_what_failed_is_explained_and_can_be_handed_on(house: House) -> None:
+    run_id = house.started_run(house.saved(BROKEN))
+    house.ended(run_id)
+    page = house.open(f"/runs/{run_id}")
+    expect(page.get_by_role("heading", name="share", exact=True)).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("divided by zero")
+    expect(_row(page, "never", "not_reached")).to_be_visible()
+    page.get_by_role("button", name="Copy the problem").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert (copied["run"], copied["step"]) == (run_id, "share")
+    assert copied["problem"]["code"] == "template_value"
+    page.get_by_role("button", name="More").click()
+    expect(page.get_by_role("menuitem", name="Load into the editor")).to_have_attribute(
+        "href", re.compile(f"/edit\\?run={run_id}")
+    )
+    page.keyboard.press("Escape")
+    missing = house.open("/runs/01900000-0000-7000-8000-00000000dead")
+    expect(missing.get_by_role("heading", name="There is no such run")).to_be_visible()

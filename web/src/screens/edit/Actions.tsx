@@ -1,0 +1,134 @@
+// What can be done with what is written, and whether it would be taken as it stands.
+
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Check, CircleAlert, Loader } from "lucide-react";
+import { useState } from "react";
+import type { Schemas } from "../../api/client";
+import { useMay } from "../../api/session";
+import { Diff } from "../../code";
+import { CopyAs } from "../../kit/Copy";
+import { count } from "../../kit/words";
+import type { useDraft } from "./draft";
+import type { Verdict } from "./verdict";
+
+const spelt = (value: unknown) => JSON.stringify(value, null, 2);
+
+type ActionsProps = {
+    automation: Schemas["AutomationDetail"] | undefined;
+    draft: ReturnType<typeof useDraft>;
+    isDirty: boolean;
+    verdict: Verdict;
+    broken: string | null;
+    compared: unknown;
+    busy: boolean;
+    onSave: () => void;
+};
+
+export function Actions(
+    { automation, draft, isDirty, verdict, broken, compared, busy, onSave }: ActionsProps,
+) {
+    const may = useMay("editor");
+    const [isAsking, ask] = useState(false);
+    const path = automation ? `/api/v1/automations/${automation.id}` : "/api/v1/automations";
+    const operations = [
+        {
+            label: "Save it",
+            operation: {
+                method: automation ? "PUT" as const : "POST" as const,
+                path,
+                body: draft.definition,
+            },
+        },
+        {
+            label: "Judge it",
+            operation: {
+                method: "POST" as const,
+                path: "/api/v1/validate",
+                body: draft.definition,
+            },
+        },
+    ];
+    const isBad = verdict.state === "bad" || broken !== null;
+    return (
+        <>
+            <CopyAs operations={operations} />
+            {may
+                ? (
+                    <Button
+                        disabled={!isDirty || isBad}
+                        loading={busy}
+                        onClick={() => (automation ? ask(true) : onSave())}
+                    >
+                        {automation ? "Save as new version" : "Save automation"}
+                    </Button>
+                )
+                : null}
+            <Modal
+                opened={isAsking}
+                onClose={() => ask(false)}
+                title="Save as new version"
+                size="xl"
+            >
+                <Stack>
+                    <Text size="sm" c="dimmed">What is different from the version in force:</Text>
+                    {isAsking
+                        ? (
+                            <Diff
+                                before={spelt(compared)}
+                                after={spelt(draft.definition)}
+                                label="What changed"
+                            />
+                        )
+                        : null}
+                    <Group justify="flex-end" gap="xs">
+                        <Button variant="default" onClick={() => ask(false)}>Keep writing</Button>
+                        <Button
+                            data-autofocus
+                            onClick={() => {
+                                ask(false);
+                                onSave();
+                            }}
+                        >
+                            Save
+                        </Button>
+                    </Group>
+                </Stack>
+            </Modal>
+        </>
+    );
+}
+
+/** One line that says whether it would be taken as it stands. */
+export function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
+    const errors = verdict.findings.filter((one) => one.level === "error").length;
+    const warnings = verdict.findings.filter((one) => one.level === "warning").length;
+    const [words, Icon, color] = broken
+        ? [broken, CircleAlert, "var(--bad)"] as const
+        : verdict.state === "bad"
+        ? [
+            `${count(errors, "place")} to mend before it can be saved.`,
+            CircleAlert,
+            "var(--bad)",
+        ] as const
+        : verdict.state === "good"
+        ? [
+            warnings
+                ? `It can be saved, with ${count(warnings, "warning")}.`
+                : "It can be saved as it stands.",
+            Check,
+            "var(--good)",
+        ] as const
+        : verdict.state === "asking"
+        ? ["Being judged …", Loader, "var(--quiet)"] as const
+        : [
+            "The server did not answer; it is judged again when you write on.",
+            CircleAlert,
+            "var(--busy)",
+        ] as const;
+    return (
+        <Group gap="xs" wrap="nowrap" c={color} role="status" px={4}>
+            <Icon size={16} aria-hidden style={{ flex: "none" }} />
+            <Text size="sm" c="inherit">{words}</Text>
+        </Group>
+    );
+}
