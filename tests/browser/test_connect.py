@@ -38,7 +38,7 @@ class Assistant:
     def exchanged(self, address: str, uri: str) -> dict[str, Any]:
         told = parse_qs(urlsplit(address).query)
         assert told["state"] == ["a state"]
-        form = {
+        form: dict[str, str | float | bool] = {
             "grant_type": "authorization_code", "client_id": self.client_id,
             "code": told["code"][0], "code_verifier": self.verifier, "redirect_uri": uri,
         }  # fmt: skip

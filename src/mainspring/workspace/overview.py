@@ -35,6 +35,7 @@ class Wanted:
     in_goal: bool = False
 
 
+ANY: Final = Wanted()
 _COLUMNS = """
     SELECT a.id, a.name, d.document ->> 'goal' AS goal, a.state, a.paused_reason, a.version,
         a.failures, a.acknowledged_at, a.created_by, a.created_at, a.updated_at,
@@ -118,7 +119,7 @@ async def list_automations(
     search: str | None = None,
     after: UUID | None = None,
     most: int = 50,
-    wanted: Wanted = Wanted(),
+    wanted: Wanted = ANY,
 ) -> list[dict[str, Any]]:
     """The newest first; archived ones only when they are asked for by their state."""
     given = (state, search, after, most, wanted.trigger, wanted.in_goal)

@@ -6,6 +6,7 @@
 // anew, each time a little later until it works.
 
 import { useEffect, useRef, useSyncExternalStore } from "react";
+import { refresh } from "./client";
 
 export type Heard = { kind: string; data: Record<string, unknown> };
 type Listener = (heard: Heard) => void;
@@ -25,6 +26,8 @@ let watched: string | null = null;
 let told: Heard | null = null;
 let connected = false;
 let failures = 0;
+// Something may have happened that nobody was told of.
+let missed = false;
 let again: ReturnType<typeof setTimeout> | undefined;
 
 function tellConnected(value: boolean) {
@@ -52,6 +55,8 @@ function open() {
     mine.onopen = () => {
         failures = 0;
         tellConnected(true);
+        if (missed) void refresh("/api/v1/");
+        missed = false;
     };
     mine.onerror = () => {
         if (mine !== source) return;
@@ -67,9 +72,15 @@ function open() {
 }
 
 function openLater() {
+    missed = true;
     clearTimeout(again);
     again = setTimeout(open, pause(failures));
     failures += 1;
+}
+
+function openAnew() {
+    missed = true;
+    open();
 }
 
 function hear(kind: string, event: MessageEvent<string>) {
@@ -94,10 +105,10 @@ export function useLiveStream(key: string): void {
         const wake = () => {
             const slept = Date.now() - looked > SLEPT;
             looked = Date.now();
-            if (slept || (!connected && !document.hidden)) open();
+            if (slept || (!connected && !document.hidden)) openAnew();
         };
         const timer = setInterval(() => {
-            if (Date.now() - looked > SLEPT) open();
+            if (Date.now() - looked > SLEPT) openAnew();
             looked = Date.now();
         }, TICK);
         document.addEventListener("visibilitychange", wake);

@@ -5,12 +5,14 @@ import { notifications } from "@mantine/notifications";
 import { useCallback, useState } from "react";
 import { sentence } from "../api/problem";
 
+const closeButtonProps = { "aria-label": "Close" };
+
 export function sayDone(message: string): void {
-    notifications.show({ message, color: "teal" });
+    notifications.show({ message, color: "teal", closeButtonProps });
 }
 
 export function sayProblem(problem: unknown): void {
-    notifications.show({ message: sentence(problem), color: "red", autoClose: 12_000 });
+    notifications.show({ message: sentence(problem), color: "red", autoClose: 12_000, closeButtonProps });
 }
 
 type Acting = {

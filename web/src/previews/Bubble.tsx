@@ -40,6 +40,7 @@ export function Bubble({ shape, place, account }: Props) {
       </Text>
       <Group wrap="nowrap" align="flex-start" gap="sm">
         <Avatar
+          visibleFrom="sm"
           radius="md"
           size={36}
           name={account ?? place ?? "Bot"}

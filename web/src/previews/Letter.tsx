@@ -18,7 +18,14 @@ export function Letter({ shape, account }: Props) {
         {shape.title ? visible(shape.title) : "(no subject)"}
       </Text>
       <Group wrap="nowrap" align="flex-start" gap="sm">
-        <Avatar radius="xl" size={36} name={sender ?? undefined} color={sender ? "initials" : "spring"} aria-hidden>
+        <Avatar
+          visibleFrom="sm"
+          radius="xl"
+          size={36}
+          name={sender ?? undefined}
+          color={sender ? "initials" : "spring"}
+          aria-hidden
+        >
           {sender ? undefined : <Mail size={18} />}
         </Avatar>
         <Box style={{ minWidth: 0, flex: 1 }}>

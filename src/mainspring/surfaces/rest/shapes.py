@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mainspring.runs.rows import RunStatus, StepStatus
 
-
 RunMode = Literal["live", "verify", "dry_run"]
 
 

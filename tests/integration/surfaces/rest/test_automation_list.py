@@ -77,7 +77,8 @@ async def test_the_list_says_how_each_automation_is_doing(api: Api, bench: Bench
     }
     await api.client.post(f"{V1}/automations/{alpha['id']}/activate")
     for sort, names in orders.items():
-        found, cursor = list[str](), ""
+        found: list[str] = []
+        cursor: str | None = ""
         while cursor is not None:
             query = f"sort={sort}&limit=1" + (f"&cursor={cursor}" if cursor else "")
             page = (await api.client.get(f"{V1}/automations?{query}")).json()
@@ -99,6 +100,8 @@ async def test_grants_are_told_with_their_use(api: Api, bench: Bench) -> None:
     shown = (await api.client.get(f"{V1}/automations/{automation_id}/grants")).json()
     GrantsUsed.model_validate(shown)
     assert shown["runs"] == 1
-    assert [(one["calls"], one["last_used_at"] is not None) for one in shown["items"]] == [(1, True)]
+    assert [(one["calls"], one["last_used_at"] is not None) for one in shown["items"]] == [
+        (1, True)
+    ]
     gone = await api.client.get(f"{V1}/automations/{UUID(int=1)}/grants")
     assert gone.status_code == 404

@@ -67,7 +67,12 @@ export function Secrets({ automation }: { automation: Detail }) {
                             ? (
                                 <Text size="sm" c="var(--bad)">
                                     It is not there yet.{" "}
-                                    <Anchor component={Link} to={`/secrets?name=${name}`} size="sm">
+                                    <Anchor
+                                        component={Link}
+                                        to={`/secrets?name=${name}`}
+                                        size="sm"
+                                        underline="always"
+                                    >
                                         Add it
                                     </Anchor>
                                 </Text>

@@ -40,6 +40,11 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
     );
 }
 
+function whenWords(automation: Detail): string {
+    if (automation.state !== "active") return "None while it rests";
+    return automation.trigger_types.length ? "When something starts it" : "When somebody starts it";
+}
+
 function NextRun({ automation }: { automation: Detail }) {
     const triggers = useTriggers(automation.id);
     const due = automation.next_due_at;
@@ -47,7 +52,7 @@ function NextRun({ automation }: { automation: Detail }) {
     if (!due) {
         return (
             <Text size="sm">
-                {automation.state === "active" ? "When something starts it" : "None while it rests"}
+                {whenWords(automation)}
             </Text>
         );
     }

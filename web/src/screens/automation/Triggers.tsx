@@ -158,7 +158,12 @@ export function Triggers({ automation }: { automation: Detail }) {
                                 ? (
                                     <Text size="sm" c="dimmed">
                                         Triggers are added and changed in{" "}
-                                        <Anchor component={Link} to={edit} size="sm">
+                                        <Anchor
+                                            component={Link}
+                                            to={edit}
+                                            size="sm"
+                                            underline="always"
+                                        >
                                             the editor
                                         </Anchor>.
                                     </Text>

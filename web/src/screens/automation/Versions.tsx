@@ -122,9 +122,8 @@ function Line({ version, author, act, may }: LineProps) {
                             size="compact-xs"
                             variant="default"
                             onClick={() => act("back")}
-                            aria-label={`Bring version ${version.version} back`}
                         >
-                            Bring back…
+                            Bring version {version.version} back…
                         </Button>
                     )
                     : null}

@@ -112,7 +112,9 @@ export function Webhook({ trigger }: { trigger: Trigger }) {
                         ? `A token that ends in ${token.hint}${
                             token.made_at ? `, made ${day(token.made_at)}` : ""
                         }`
-                        : "It has no token yet: without one it is called with a signature only."}
+                        : trigger.signed_url
+                        ? "It has no token: it is called with a signature only."
+                        : "It has no token yet, so nobody can call it."}
                 </Text>
                 {may
                     ? (

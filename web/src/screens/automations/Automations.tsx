@@ -1,6 +1,17 @@
 // All automations of the workspace: found, sorted, and set going or at rest.
 
-import { Box, Button, Card, Divider, Group, ScrollArea, Table, Tabs, Text } from "@mantine/core";
+import {
+    Box,
+    Button,
+    Card,
+    Divider,
+    Group,
+    ScrollArea,
+    Table,
+    Tabs,
+    Text,
+    VisuallyHidden,
+} from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { Fragment, useCallback, useRef } from "react";
@@ -38,9 +49,7 @@ function List({ items }: { items: Summary[] }) {
                                     ta={head === "This month" ? "right" : undefined}
                                 >
                                     {head || (
-                                        <span className="mantine-visually-hidden">
-                                            What can be done
-                                        </span>
+                                        <VisuallyHidden>What can be done</VisuallyHidden>
                                     )}
                                 </Table.Th>
                             ))}

@@ -23,19 +23,22 @@ export function NoneYet() {
             of these ways:
             <List size="sm" ta="left" mt="sm" spacing={6}>
                 <List.Item>
-                    <Anchor component={Link} to="/new" size="sm">Say what should happen</Anchor>
-                    {" "}
+                    <Anchor component={Link} to="/new" size="sm" underline="always">
+                        Say what should happen
+                    </Anchor>{" "}
                     and read what becomes of it.
                 </List.Item>
                 <List.Item>
-                    <Anchor component={Link} to="/codex" size="sm">Take a recipe</Anchor>{" "}
+                    <Anchor component={Link} to="/codex" size="sm" underline="always">
+                        Take a recipe
+                    </Anchor>{" "}
                     that somebody has tried, and make it yours.
                 </List.Item>
                 <List.Item>
                     Let an assistant do it over{" "}
-                    <Anchor component={Link} to="/connect" size="sm">MCP</Anchor>, or save a file:
-                    {" "}
-                    <Code>mainspring save orders.ts</Code>.
+                    <Anchor component={Link} to="/connect" size="sm" underline="always">
+                        MCP
+                    </Anchor>, or save a file: <Code>mainspring save orders.ts</Code>.
                 </List.Item>
             </List>
         </Empty>

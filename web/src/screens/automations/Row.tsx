@@ -75,7 +75,15 @@ function State({ automation }: { automation: Summary }) {
         <Stack gap={4} align="flex-start">
             <Status value={automation.state} />
             {notes(automation).map((one) => (
-                <Badge key={one} color="yellow" variant="light" size="sm" tt="none" radius="sm">
+                <Badge
+                    key={one}
+                    miw="fit-content"
+                    color="yellow"
+                    variant="light"
+                    size="sm"
+                    tt="none"
+                    radius="sm"
+                >
                     {one}
                 </Badge>
             ))}

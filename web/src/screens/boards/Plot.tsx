@@ -11,6 +11,10 @@ type Props = { kind: Kind; name: string; points: Point[] };
 
 const number = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
 
+/** Beside the axis there is room for "45M" only. */
+const short = (value: number) =>
+    value.toLocaleString("en", { notation: "compact", maximumFractionDigits: 1 });
+
 export default function Plot({ kind, name, points }: Props) {
     const common = {
         h: 340,
@@ -18,7 +22,8 @@ export default function Plot({ kind, name, points }: Props) {
         dataKey: "x",
         series: [{ name: "y", label: name, color: "spring.6" }],
         valueFormatter: number,
-        gridAxis: "y" as const,
+        gridAxis: "x" as const,
+        yAxisProps: { tickFormatter: short, width: 56 },
         tickLine: "none" as const,
     };
     return (

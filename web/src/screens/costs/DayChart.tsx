@@ -18,7 +18,7 @@ export default function DayChart({ bars }: { bars: Bar[] }) {
             series={[{ name: "usd", label: "Cost", color: "spring.6" }]}
             valueFormatter={usd}
             tickLine="none"
-            gridAxis="y"
+            gridAxis="x"
             maxBarWidth={36}
             yAxisProps={{ width: 72 }}
             barProps={{ radius: [4, 4, 0, 0] }}

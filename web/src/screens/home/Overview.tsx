@@ -163,7 +163,11 @@ function Money() {
     return (
         <Part
             title="Cost this month"
-            more={<Anchor component={Link} to="/costs?range=month" size="sm">Costs</Anchor>}
+            more={
+                <Anchor component={Link} to="/costs" search={{ range: "month" }} size="sm">
+                    Costs
+                </Anchor>
+            }
         >
             <Text fz={26} fw={650} className="numbers">
                 {usage.data ? usd(usage.data.total.cost_usd) : "…"}

@@ -15,17 +15,7 @@ import {
     Title,
 } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
-import {
-    ArrowRight,
-    Braces,
-    CloudSun,
-    FileCode,
-    Globe,
-    HeartPulse,
-    type LucideIcon,
-    Plug,
-    Rss,
-} from "lucide-react";
+import { ArrowRight, CloudSun, Globe, HeartPulse, type LucideIcon, Plug, Rss } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useState } from "react";
 import { api } from "../../api/client";
 import { Checklist } from "./Checklist";
@@ -103,28 +93,15 @@ function Words() {
                         ))}
                     </Group>
                     <Group justify="space-between">
-                        <Group gap="xs">
-                            <Button
-                                component={Link}
-                                to="/new?way=json"
-                                variant="subtle"
-                                color="gray"
-                                size="compact-sm"
-                                leftSection={<Braces size={14} />}
-                            >
-                                Write JSON
-                            </Button>
-                            <Button
-                                component={Link}
-                                to="/new?way=script"
-                                variant="subtle"
-                                color="gray"
-                                size="compact-sm"
-                                leftSection={<FileCode size={14} />}
-                            >
-                                Write a script
-                            </Button>
-                        </Group>
+                        <Button
+                            component={Link}
+                            to="/new"
+                            variant="subtle"
+                            color="gray"
+                            size="compact-sm"
+                        >
+                            Other ways to begin
+                        </Button>
                         <Button
                             type="submit"
                             disabled={!words.trim()}

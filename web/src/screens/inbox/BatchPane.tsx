@@ -29,7 +29,7 @@ export function BatchPane({ id, drafts, onAnswered }: Props) {
       {drafts[0] ? <Origin draft={drafts[0]} /> : null}
       <SetAnswers key={id} id={id} drafts={drafts} onAnswered={onAnswered} />
       {drafts.map((draft) => (
-        <Card key={draft.id} withBorder radius="lg" p="md">
+        <Card key={draft.id} withBorder radius="lg" p={{ base: "sm", sm: "md" }}>
           <DraftPane draft={draft} onAnswered={() => {}} inBatch />
         </Card>
       ))}

@@ -15,7 +15,13 @@ type Props = {
 
 export function Discarding({ opened, onClose, title, words, work }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={title} centered>
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={title}
+      centered
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
       {opened ? <Reason words={words} work={work} onClose={onClose} /> : null}
     </Modal>
   );

@@ -33,7 +33,8 @@ export function FailurePane({ failing, onAnswered }: Props) {
       <Text size="sm" c="dimmed">
         {failing.failures === 1
           ? "Its latest run by a trigger failed."
-          : `Its latest ${failing.failures} runs by triggers failed, one after another.`}{" "} {paused
+          : `Its latest ${failing.failures} runs by triggers failed, one after another.`}{"  "}
+        {paused
           ? "Its triggers start nothing until it is activated again."
           : "It is still active. After five in a row it is paused."}
       </Text>

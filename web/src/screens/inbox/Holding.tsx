@@ -42,6 +42,7 @@ export function approve(sending: Sending): boolean {
       message: <Told title={sending.title} words={outcome.words} each={outcome.each} />,
       autoClose: outcome.tone === "good" ? SHOWN_MS : false,
       withCloseButton: true,
+      closeButtonProps: { "aria-label": "Close" },
       onClose: () => desk.forget(sending.id),
     });
     return outcome;
@@ -61,7 +62,11 @@ export function undo(id?: string): boolean {
   const found = desk.undo(id);
   if (!found) return false;
   notifications.hide(idOf(found.id));
-  notifications.show({ message: "Taken back. Nothing was sent; it waits on.", color: "gray" });
+  notifications.show({
+    message: "Taken back. Nothing was sent; it waits on.",
+    color: "gray",
+    closeButtonProps: { "aria-label": "Close" },
+  });
   return true;
 }
 

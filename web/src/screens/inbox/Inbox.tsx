@@ -98,6 +98,7 @@ export default function Inbox() {
         onClose={() => setKeys(false)}
         title="The inbox by keyboard"
         centered
+        closeButtonProps={{ "aria-label": "Close" }}
       >
         <Stack gap="xs">
           {KEYS.map(({ keys: names, words }) => (
@@ -118,9 +119,15 @@ function TabHead({ tab, many }: { tab: Tab; many: number }) {
   return (
     <Tabs.Tab
       value={tab}
+      style={{ flex: "none" }}
       rightSection={many
         ? (
-          <Badge size="sm" variant={tab === "waiting" ? "filled" : "light"} radius="xl">
+          <Badge
+            size="sm"
+            variant={tab === "waiting" ? "filled" : "light"}
+            radius="xl"
+            miw="fit-content"
+          >
             {many > 99 ? "99+" : many}
           </Badge>
         )

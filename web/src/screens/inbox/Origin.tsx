@@ -20,7 +20,11 @@ export function Until({ at, over }: { at: string; over: string }) {
     return () => clearInterval(timer);
   }, []);
   const left = (new Date(at).getTime() - now) / ONE_SECOND;
-  return <Text span size="sm" display="block" className="numbers">{left > 0 ? `in ${span(left)}` : over}</Text>;
+  return (
+    <Text span size="sm" display="block" className="numbers">
+      {left > 0 ? `in ${span(left)}` : over}
+    </Text>
+  );
 }
 
 export function RunLinks({ runId, step }: { runId: string; step?: string | null }) {

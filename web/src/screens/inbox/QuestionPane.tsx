@@ -9,6 +9,7 @@ import { isAtLeast, useWho, type Who } from "../../api/session";
 import { type Finding, type Schema, SchemaForm } from "../../form";
 import { ProblemNote } from "../../kit/Asked";
 import { sayDone } from "../../kit/acting";
+import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
 import { Moment } from "../../kit/Moment";
 import { Status } from "../../kit/Status";
@@ -104,6 +105,7 @@ const mayAnswer = (who: Who, question: Question) =>
 
 function Answering({ question, onAnswered }: Props) {
   const who = useWho();
+  const ask = useConfirm();
   const form = question.form as Schema | null;
   const [answer, setAnswer] = useState<unknown>(() => form ? begun(form) : undefined);
   const [problem, setProblem] = useState<unknown>(null);
@@ -131,15 +133,19 @@ function Answering({ question, onAnswered }: Props) {
       setBusy(false);
     }
   };
+  const decline = async () => {
+    const words = "The run is told so, and ends unless its plan goes on after a no.";
+    if (await ask({ title: "Decline this?", words, yes: "Decline", dangerous: true })) {
+      await say("declined");
+    }
+  };
   const agree = () => {
     if (form) return void say("approved");
     const { approval_id: id, title } = question;
     if (approve({ id, drafts: [id], title, send: () => said(question) })) onAnswered();
   };
   useDeeds(
-    may && !held
-      ? { approve: form ? undefined : agree, discard: () => void say("declined") }
-      : null,
+    may && !held ? { approve: form ? undefined : agree, discard: () => void decline() } : null,
   );
   if (held) return <Leaving held={held} />;
   if (!may) {
@@ -179,7 +185,7 @@ function Answering({ question, onAnswered }: Props) {
             variant="default"
             leftSection={<X size={15} />}
             disabled={busy}
-            onClick={() => void say("declined")}
+            onClick={() => void decline()}
           >
             Decline <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
           </Button>

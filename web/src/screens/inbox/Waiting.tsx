@@ -15,6 +15,7 @@ import { ConsentPane } from "./ConsentPane";
 import { type Deeds, DeedsProvider } from "./deeds";
 import { DraftPane } from "./DraftPane";
 import { FailurePane } from "./FailurePane";
+import { useHeld } from "./held";
 import { ItemList } from "./ItemList";
 import { after, type Item, itemOf, moved } from "./items";
 import { deedOf } from "./keys";
@@ -50,6 +51,7 @@ function Whole({ items, chosen, names, onKeys }: WholeProps) {
   const item = named ?? (chosen ? undefined : items[0]);
   const deeds = useRef<Deeds>({});
   const choose = (id: string | undefined) => change({ item: id, draft: undefined });
+  useReturn(choose);
   useKeys({ items, current: item?.id, choose, deeds, onKeys });
   if (!items.length && !chosen) return <Nothing />;
   return (
@@ -115,6 +117,19 @@ export function Elsewhere({ id }: { id: string }) {
     );
   }
   return <Asked of={draft}>{(found) => <DraftPane draft={found} onAnswered={() => {}} />}</Asked>;
+}
+
+/** What was taken back is looked at again. */
+function useReturn(choose: (id: string) => void): void {
+  const held = useHeld();
+  const before = useRef(held);
+  useEffect(() => {
+    const gone = before.current.find((one) =>
+      one.state === "held" && !held.some(({ id }) => id === one.id)
+    );
+    before.current = held;
+    if (gone) choose(gone.id);
+  });
 }
 
 type Keys = {

@@ -27,8 +27,7 @@ function Blocks({ blocks }: { blocks: Block[] }) {
 function One({ block }: { block: Block }) {
     switch (block.kind) {
         case "heading": {
-            // The screen itself has the first heading.
-            const order = Math.min(6, block.level + 1) as TitleOrder;
+            const order = block.level as TitleOrder;
             return (
                 <Title order={order} size={`h${Math.min(6, order + 1)}`} mt="lg" mb="xs">
                     <Line of={block.children} />

@@ -167,7 +167,8 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
         ];
         const whole: Row = {
             key: "@run",
-            step: "The whole run",
+            step: "",
+            name: "The whole run",
             item: "",
             action: "",
             depth: 0,

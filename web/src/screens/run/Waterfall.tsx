@@ -5,7 +5,6 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, Flag } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
 import { count, span } from "../../kit/words";
-import { itemWords } from "./keys";
 import { ActionIcon, SEGMENT_WORDS, StatusIcon, statusWords } from "./looks";
 import type { Row, Segment, SegmentKind } from "./rows";
 
@@ -49,11 +48,6 @@ function Bar({ segments, scale }: { segments: Segment[]; scale: Scale }) {
     );
 }
 
-function nameOf(row: Row): string {
-    if (row.isItem) return `Item ${itemWords(row.item)}`;
-    return row.item ? `${row.step} · ${itemWords(row.item)}` : row.step;
-}
-
 type RowProps = Pick<Props, "scale" | "choose"> & { row: Row; chosen: boolean };
 
 function RowButton({ row, scale, chosen, choose }: RowProps) {
@@ -75,9 +69,9 @@ function RowButton({ row, scale, chosen, choose }: RowProps) {
                     : <ActionIcon action={row.action} />}
                 <span
                     className="run-word"
-                    title={`${nameOf(row)}: ${statusWords(row.status)}${tries}`}
+                    title={`${row.name}: ${statusWords(row.status)}${tries}`}
                 >
-                    {row.key === "@run" ? <strong>{row.step}</strong> : nameOf(row)}
+                    {row.key === "@run" ? <strong>{row.name}</strong> : row.name}
                     {row.inside && !row.isItem
                         ? <Text span c="dimmed" size="xs">{`  ×${row.inside}`}</Text>
                         : null}
@@ -101,7 +95,7 @@ const Line = memo(RowButton);
 function Fold({ row, open, fold }: { row: Row; open: boolean; fold: (key: string) => void }) {
     if (!row.inside) return <span className="run-fold" aria-hidden />;
     const Icon = open ? ChevronDown : ChevronRight;
-    const label = `${open ? "Hide" : "Show"} what is inside of ${nameOf(row)}`;
+    const label = `${open ? "Hide" : "Show"} what is inside of ${row.name}`;
     return (
         <button
             type="button"

@@ -32,6 +32,8 @@ export type Row = {
     key: string;
     step: string;
     item: string;
+    /** What it is called in its place: items are told apart by their number. */
+    name: string;
     action: string;
     depth: number;
     status: string;
@@ -126,13 +128,14 @@ function statusOf(tries: Try[], ground: Ground): string {
     return waits && OVER.has(ground.run.status) ? "cancelled" : last.status;
 }
 
-function rowOf(ground: Ground, step: PlanStep, item: string, depth: number): Row {
+function rowOf(ground: Ground, step: PlanStep, item: string, depth: number, name = step.id): Row {
     const key = keyOf({ step: step.id, item });
     const tries = ground.tries.get(key) ?? [];
     return {
         key,
         step: step.id,
         item,
+        name,
         action: step.action,
         depth,
         status: statusOf(tries, ground),
@@ -142,6 +145,8 @@ function rowOf(ground: Ground, step: PlanStep, item: string, depth: number): Row
         plan: step,
     };
 }
+
+const lastOf = (item: string) => Number(item.slice(item.lastIndexOf(".") + 1));
 
 /** The items below one for_each that have left a trace, in their order. */
 function itemsOf(ground: Ground, nested: PlanStep[], item: string): string[] {
@@ -159,8 +164,8 @@ function itemsOf(ground: Ground, nested: PlanStep[], item: string): string[] {
         if (!ids.has(one.step) || !one.item || (item && !one.item.startsWith(`${item}.`))) continue;
         found.add(one.item.split(".").slice(0, deep).join("."));
     }
-    const last = (text: string) => Number(text.slice(text.lastIndexOf(".") + 1));
-    return [...found].sort((one, other) => last(one) - last(other));
+
+    return [...found].sort((one, other) => lastOf(one) - lastOf(other));
 }
 
 function addSteps(ground: Ground, steps: PlanStep[], item: string, depth: number, rows: Row[]) {
@@ -181,7 +186,7 @@ function addSteps(ground: Ground, steps: PlanStep[], item: string, depth: number
 function addItem(ground: Ground, step: PlanStep, item: string, depth: number, rows: Row[]) {
     const [only, more] = step.nested;
     if (only && !more && only.nested.length === 0) {
-        rows.push(rowOf(ground, only, item, depth));
+        rows.push(rowOf(ground, only, item, depth, `${only.id} · ${lastOf(item) + 1}`));
         return;
     }
     const inner: Row[] = [];
@@ -193,6 +198,7 @@ function addItem(ground: Ground, step: PlanStep, item: string, depth: number, ro
         key,
         step: step.id,
         item,
+        name: `Item ${lastOf(item) + 1}`,
         action: "item",
         depth,
         status: failed ? "failed" : "succeeded",
@@ -215,7 +221,7 @@ function unknownRows(ground: Ground, plan: PlanStep[]): Row[] {
         const first = tries[0]!;
         if (ids.has(first.step)) continue;
         const step = { id: first.step, action: "", config: {}, nested: [] };
-        made.push({ ...rowOf(ground, step, first.item, 0), plan: undefined });
+        made.push({ ...rowOf(ground, step, first.item, 0, keyOf(first)), plan: undefined });
     }
     return made;
 }

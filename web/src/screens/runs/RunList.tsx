@@ -1,6 +1,17 @@
 // Runs as lines that lead to them, the newest first; live, and with more on request.
 
-import { Anchor, Box, Button, Card, Checkbox, Divider, Group, Stack, Text } from "@mantine/core";
+import {
+    Anchor,
+    Box,
+    Button,
+    Card,
+    Checkbox,
+    Divider,
+    Group,
+    Stack,
+    Text,
+    VisuallyHidden,
+} from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { api } from "../../api/client";
@@ -31,7 +42,7 @@ function What({ run, named }: LineProps) {
                 className="wrap-anywhere"
             >
                 {named ? run.automation : capital(became || plain(run.status))}
-                <span className="mantine-visually-hidden">, run of {moment(run.created_at)}</span>
+                <VisuallyHidden>, run of {moment(run.created_at)}</VisuallyHidden>
             </Anchor>
             <Text size="xs" c="dimmed">
                 {[named ? capital(became) : "", capital(madeWords(run))].filter(Boolean).join(
@@ -45,7 +56,7 @@ function What({ run, named }: LineProps) {
 function Line({ run, named, choosing }: LineProps) {
     const took = run.started_at ? between(run.started_at, run.finished_at) : "";
     return (
-        <Group gap="md" px="md" py="sm" wrap="nowrap" className="row-link" component="div">
+        <Group gap="md" px="md" py="sm" wrap="nowrap">
             {choosing
                 ? (
                     <Checkbox
@@ -58,7 +69,7 @@ function Line({ run, named, choosing }: LineProps) {
                     />
                 )
                 : null}
-            <Box w={104} style={{ flex: "none" }}>
+            <Box w={{ base: 92, sm: 104 }} style={{ flex: "none" }}>
                 <Status value={run.status} />
             </Box>
             <What run={run} named={named} />
