@@ -26,10 +26,12 @@ def test_an_automation_is_found_tried_and_brought_back(house: House, page: Page)
 
     # What is searched for and chosen stands in the address, and the address alone shows it again.
     page.goto("/automations")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(2)
     page.keyboard.press("/")
+    expect(page.get_by_label("Search by name or goal")).to_be_focused()
     page.keyboard.type("good day")
     expect(page).to_have_url(re.compile(r"search=good"))
-    rows = page.locator("tbody tr")
     expect(rows).to_have_count(1)
     page.goto("/automations?trigger=webhook&state=active")
     expect(rows).to_have_count(1)

@@ -45,12 +45,17 @@ def test_words_become_an_automation_that_a_person_has_read(house: House) -> None
     assert house.ask("GET", f"/automations/{made['id']}")["state"] == "active"
 
     # The same in words: what would be different is shown beside what is in force.
+    house.ended(house.started_run(made["id"]))
     page.goto(f"/new?automation={made['id']}")
     page.get_by_label("What should be different?").fill("run it at 11 instead")
     page.get_by_role("button", name="Write a proposal").click()
     changes = page.get_by_role("region", name="What changes")
     expect(changes.get_by_text("at 11:00 (Europe/Berlin)").first).to_be_visible()
     expect(changes.get_by_text("It may call nothing that it may not call now.")).to_be_visible()
+    rehearsal = page.get_by_role("region", name="Rehearsal")
+    rehearsal.get_by_role("button", name="Rehearse", exact=True).click()
+    expect(rehearsal.get_by_text("The rehearsal itself cost $0.")).to_be_visible()
+    expect(rehearsal.get_by_text("the same", exact=True)).to_be_visible()
 
 
 def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(house: House) -> None:

@@ -26,8 +26,12 @@ function Count({ at }: { at: string }) {
     const findings = useFindings(at, true);
     const errors = findings.filter((one) => one.level === "error").length;
     const others = findings.filter((one) => one.level === "warning").length;
-    if (errors) return <Badge color="red" variant="light" tt="none">{count(errors, "problem")}</Badge>;
-    return others ? <Badge color="yellow" variant="light" tt="none">{count(others, "warning")}</Badge> : null;
+    if (errors) {
+        return <Badge color="red" variant="light" tt="none">{count(errors, "problem")}</Badge>;
+    }
+    return others
+        ? <Badge color="yellow" variant="light" tt="none">{count(others, "warning")}</Badge>
+        : null;
 }
 
 export function FoldCard({ at, title, sub, icon, moves, what, openAtFirst, children }: Props) {

@@ -3,7 +3,7 @@
 
 import "./form.css";
 import { Alert, Box, Button, Group, SegmentedControl, Skeleton, Stack } from "@mantine/core";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client";
 import { CodeEditor, Diff } from "../code";
 import { ProblemNote, Slow } from "../kit/Asked";
@@ -48,16 +48,20 @@ export function DefinitionEditor(props: DefinitionEditorProps) {
     );
 }
 
-/** The JSON as it is written; a value from elsewhere is spelled anew. */
-function useText(value: unknown, onChange: (next: Json) => void) {
-    const [text, setText] = useState(() => spellJson(value));
-    const last = useRef(value);
+/** The JSON as it is written; a value from elsewhere is spelled anew. Unseen, it costs nothing. */
+function useText(value: unknown, onChange: (next: Json) => void, isSeen: boolean) {
+    const [text, setText] = useState("");
+    const last = useRef<unknown>(undefined);
     useEffect(() => {
+        if (!isSeen) {
+            last.current = undefined;
+            return;
+        }
         if (!same(last.current, value)) setText(spellJson(value));
         last.current = value;
-    }, [value]);
-    const read = useMemo(() => readJson(text), [text]);
-    const problem = "problem" in read ? read.problem : null;
+    }, [value, isSeen]);
+    const read = useMemo(() => (isSeen && text ? readJson(text) : null), [text, isSeen]);
+    const problem = read && "problem" in read ? read.problem : null;
     const write = (next: string) => {
         setText(next);
         const now = readJson(next);
@@ -89,14 +93,14 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
     const { value, onChange, samples, readOnly = false, compareWith, vocabulary } = props;
     const [view, setView] = useState<View>("form");
     const [refused, setRefused] = useState<string | null>(null);
-    const json = useText(value, onChange);
+    const json = useText(value, onChange, view === "json");
     const broken = useBroken(value, view === "json" ? json.problem : null, props.onBroken);
     const check = useCallback((now: unknown) => checkDefinition(now, vocabulary), [vocabulary]);
     const findings = useCheck(value, readOnly ? null : check, props.findings ?? NONE);
     useEffect(() => {
         if (!broken.words) setRefused(null);
     }, [broken.words]);
-    const turn = (next: View): boolean => {
+    const turnNow = (next: View): boolean => {
         if (broken.words && next !== view) {
             setRefused(broken.words);
             if (broken.at) focusPointer(broken.at);
@@ -106,25 +110,15 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
         setView(next);
         return true;
     };
+    const latest = useRef(turnNow);
+    latest.current = turnNow;
+    const turn = useCallback((next: View) => latest.current(next), []);
     const open = (pointer: string) => {
         if (view === "form" || turn("form")) focusPointer(pointer);
     };
     return (
         <Stack gap="md">
-            <Group justify="space-between" gap="sm">
-                <SegmentedControl
-                    value={view}
-                    onChange={(next) => turn(next as View)}
-                    aria-label="How the definition is shown"
-                    data={[
-                        { value: "form", label: "Form" },
-                        { value: "json", label: "JSON" },
-                        ...(compareWith === undefined
-                            ? []
-                            : [{ value: "changes", label: "Changes" }]),
-                    ]}
-                />
-            </Group>
+            <Views view={view} turn={turn} hasChanges={compareWith !== undefined} />
             {refused
                 ? (
                     <Refusal
@@ -158,6 +152,25 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
         </Stack>
     );
 }
+
+type ViewsProps = { view: View; turn: (next: View) => boolean; hasChanges: boolean };
+
+const Views = memo(
+    ({ view, turn, hasChanges }: ViewsProps) => (
+        <Group>
+            <SegmentedControl
+                value={view}
+                onChange={(next) => turn(next as View)}
+                aria-label="How the definition is shown"
+                data={[
+                    { value: "form", label: "Form" },
+                    { value: "json", label: "JSON" },
+                    ...(hasChanges ? [{ value: "changes", label: "Changes" }] : []),
+                ]}
+            />
+        </Group>
+    ),
+);
 
 type FormedProps = {
     given: DefinitionEditorProps;

@@ -34,7 +34,7 @@ export function freshStepId(document: unknown, action: string): string {
     }
 }
 
-function ActionField({ at, value }: { at: string; value: unknown }) {
+const ActionField = memo(function ActionField({ at, value }: { at: string; value: unknown }) {
     const desk = useDesk();
     const id = useId();
     const findings = useFindings(at, false);
@@ -62,7 +62,7 @@ function ActionField({ at, value }: { at: string; value: unknown }) {
             <Said findings={findings} />
         </Box>
     );
-}
+});
 
 function Advice({ step }: { step: Json }) {
     const config = isObject(step.config) ? step.config : {};

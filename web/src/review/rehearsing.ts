@@ -17,6 +17,8 @@ export type Sample = { inputs?: unknown; payload?: unknown };
 type Asked = { candidate?: Candidate; last?: number; samples?: Sample[]; live_reads?: boolean };
 
 const LOOK_AGAIN_MS = 700;
+// The server waits at least this many seconds for the end before it answers.
+const LEAST_WAIT = 10;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export function useRehearsal(automationId: string) {
@@ -32,7 +34,7 @@ export function useRehearsal(automationId: string) {
         try {
             const made = await client.POST("/api/v1/automations/{automation_id}/rehearsals", {
                 params: { path: { automation_id: automationId } },
-                body: { ...asked, wait_seconds: 1 } as never,
+                body: { ...asked, wait_seconds: LEAST_WAIT } as never,
             });
             let latest = made.data as Rehearsal;
             while (mine === turn.current) {

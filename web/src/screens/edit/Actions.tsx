@@ -2,20 +2,20 @@
 
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { Check, CircleAlert, Loader } from "lucide-react";
-import { useState } from "react";
+import { memo, useState } from "react";
 import type { Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Diff } from "../../code";
 import { CopyAs } from "../../kit/Copy";
 import { count } from "../../kit/words";
-import type { useDraft } from "./draft";
 import type { Verdict } from "./verdict";
 
 const spelt = (value: unknown) => JSON.stringify(value, null, 2);
 
 type ActionsProps = {
     automation: Schemas["AutomationDetail"] | undefined;
-    draft: ReturnType<typeof useDraft>;
+    /** What is written now; what is copied for programs is what was judged last. */
+    current: () => unknown;
     isDirty: boolean;
     verdict: Verdict;
     broken: string | null;
@@ -24,8 +24,8 @@ type ActionsProps = {
     onSave: () => void;
 };
 
-export function Actions(
-    { automation, draft, isDirty, verdict, broken, compared, busy, onSave }: ActionsProps,
+export const Actions = memo(function Actions(
+    { automation, current, isDirty, verdict, broken, compared, busy, onSave }: ActionsProps,
 ) {
     const may = useMay("editor");
     const [isAsking, ask] = useState(false);
@@ -36,7 +36,7 @@ export function Actions(
             operation: {
                 method: automation ? "PUT" as const : "POST" as const,
                 path,
-                body: draft.definition,
+                body: verdict.of,
             },
         },
         {
@@ -44,7 +44,7 @@ export function Actions(
             operation: {
                 method: "POST" as const,
                 path: "/api/v1/validate",
-                body: draft.definition,
+                body: verdict.of,
             },
         },
     ];
@@ -75,7 +75,7 @@ export function Actions(
                         ? (
                             <Diff
                                 before={spelt(compared)}
-                                after={spelt(draft.definition)}
+                                after={spelt(current())}
                                 label="What changed"
                             />
                         )
@@ -96,39 +96,41 @@ export function Actions(
             </Modal>
         </>
     );
-}
+});
 
 /** One line that says whether it would be taken as it stands. */
-export function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
-    const errors = verdict.findings.filter((one) => one.level === "error").length;
-    const warnings = verdict.findings.filter((one) => one.level === "warning").length;
-    const [words, Icon, color] = broken
-        ? [broken, CircleAlert, "var(--bad)"] as const
-        : verdict.state === "bad"
-        ? [
-            `${count(errors, "place")} to mend before it can be saved.`,
-            CircleAlert,
-            "var(--bad)",
-        ] as const
-        : verdict.state === "good"
-        ? [
-            warnings
-                ? `It can be saved, with ${count(warnings, "warning")}.`
-                : "It can be saved as it stands.",
-            Check,
-            "var(--good)",
-        ] as const
-        : verdict.state === "asking"
-        ? ["Being judged …", Loader, "var(--quiet)"] as const
-        : [
-            "The server did not answer; it is judged again when you write on.",
-            CircleAlert,
-            "var(--busy)",
-        ] as const;
-    return (
-        <Group gap="xs" wrap="nowrap" c={color} role="status" px={4}>
-            <Icon size={16} aria-hidden style={{ flex: "none" }} />
-            <Text size="sm" c="inherit">{words}</Text>
-        </Group>
-    );
-}
+export const Judgement = memo(
+    function Judgement({ verdict, broken }: { verdict: Verdict; broken: string | null }) {
+        const errors = verdict.findings.filter((one) => one.level === "error").length;
+        const warnings = verdict.findings.filter((one) => one.level === "warning").length;
+        const [words, Icon, color] = broken
+            ? [broken, CircleAlert, "var(--bad)"] as const
+            : verdict.state === "bad"
+            ? [
+                `${count(errors, "place")} to mend before it can be saved.`,
+                CircleAlert,
+                "var(--bad)",
+            ] as const
+            : verdict.state === "good"
+            ? [
+                warnings
+                    ? `It can be saved, with ${count(warnings, "warning")}.`
+                    : "It can be saved as it stands.",
+                Check,
+                "var(--good)",
+            ] as const
+            : verdict.state === "asking"
+            ? ["Being judged …", Loader, "var(--quiet)"] as const
+            : [
+                "The server did not answer; it is judged again when you write on.",
+                CircleAlert,
+                "var(--busy)",
+            ] as const;
+        return (
+            <Group gap="xs" wrap="nowrap" c={color} role="status" px={4}>
+                <Icon size={16} aria-hidden style={{ flex: "none" }} />
+                <Text size="sm" c="inherit">{words}</Text>
+            </Group>
+        );
+    },
+);

@@ -2,7 +2,7 @@
 
 import { Alert, Anchor, Badge, Button, Card, Group, List, Stack, Text, Title } from "@mantine/core";
 import { Sparkles } from "lucide-react";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { type Answer, client } from "../../api/client";
 import { type Finding, focusPointer } from "../../form";
 import { placeWords } from "../../form/pointers";
@@ -45,9 +45,17 @@ export function useReview(automationId: string | undefined) {
     return { told, of, problem, busy, ask };
 }
 
-type Props = { review: ReturnType<typeof useReview>; definition: unknown };
+type Props = {
+    review: ReturnType<typeof useReview>;
+    definition: unknown;
+    current: () => unknown;
+};
 
-export function Review({ review, definition }: Props) {
+const isSame = (one: Props, other: Props) =>
+    one.definition === other.definition && one.review.told === other.review.told &&
+    one.review.busy === other.review.busy && one.review.problem === other.review.problem;
+
+export const Review = memo(function Review({ review, definition, current }: Props) {
     const { told, of, problem, busy, ask } = review;
     return (
         <Card withBorder radius="lg" p="lg">
@@ -58,7 +66,7 @@ export function Review({ review, definition }: Props) {
                     variant="light"
                     leftSection={<Sparkles size={14} />}
                     loading={busy}
-                    onClick={() => void ask(definition)}
+                    onClick={() => void ask(current())}
                 >
                     {told ? "Review again" : "Review it"}
                 </Button>
@@ -75,7 +83,7 @@ export function Review({ review, definition }: Props) {
                 )}
         </Card>
     );
-}
+}, isSame);
 
 function Told({ told, isOld, definition }: { told: Told; isOld: boolean; definition: unknown }) {
     const { review } = told;

@@ -29,6 +29,8 @@ export type Verdict = {
     state: "asking" | "good" | "bad" | "unknown";
     findings: Finding[];
     grants: Schemas["GrantShape"][];
+    /** What was judged. */
+    of: unknown;
 };
 
 export function useVerdict(definition: unknown): Verdict {
@@ -36,6 +38,7 @@ export function useVerdict(definition: unknown): Verdict {
         state: "asking",
         findings: NONE,
         grants: [],
+        of: definition,
     });
     useEffect(() => {
         const aborted = new AbortController();
@@ -53,6 +56,7 @@ export function useVerdict(definition: unknown): Verdict {
                         state: data.ok ? "good" : "bad",
                         findings: findingsOf(data),
                         grants: data.grants,
+                        of: definition,
                     });
                 }
             } catch {

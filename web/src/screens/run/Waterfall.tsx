@@ -22,6 +22,9 @@ type Props = {
     fold: (key: string) => void;
 };
 
+/** A time in two words, as a narrow column takes it. */
+const brief = (seconds: number) => span(seconds).split(" ").slice(0, 2).join(" ");
+
 const lasted = (segments: Segment[]) =>
     segments.length
         ? (Math.max(...segments.map((one) => one.to)) - segments[0]!.from) / 1000
@@ -85,7 +88,7 @@ function RowButton({ row, scale, chosen, choose }: RowProps) {
                 </span>
             </span>
             <Bar segments={row.segments} scale={scale} />
-            <span className="run-span">{time === null ? "" : span(time)}</span>
+            <span className="run-span">{time === null ? "" : brief(time)}</span>
         </button>
     );
 }
@@ -146,7 +149,7 @@ export function Waterfall(props: Props) {
     useEffect(() => {
         if (place > 0) virtual.scrollToIndex(place, { align: "auto" });
     }, [place]);
-    const whole_s = (scale.to - scale.from) / 1000;
+    const seconds = (scale.to - scale.from) / 1000;
     return (
         <Card
             withBorder
@@ -160,8 +163,8 @@ export function Waterfall(props: Props) {
                 <span />
                 <div>
                     <span>0</span>
-                    <span>{span(whole_s / 2)}</span>
-                    <span>{span(whole_s)}</span>
+                    <span>{brief(seconds / 2)}</span>
+                    <span>{brief(seconds)}</span>
                 </div>
                 <span />
             </div>
