@@ -1,6 +1,13 @@
 // How the page looks: warm paper and the green of oxidised brass, in light and in dark.
 
-import { createTheme, defaultVariantColorsResolver, type MantineColorsTuple } from "@mantine/core";
+import {
+  createTheme,
+  defaultVariantColorsResolver,
+  Drawer,
+  type MantineColorsTuple,
+  Modal,
+  Notification,
+} from "@mantine/core";
 
 const spring: MantineColorsTuple = [
     "#e6f5f2",
@@ -53,4 +60,12 @@ export const theme = createTheme({
         }
         return { ...usual, color: readable(input.color) };
     },
+  // A cross alone says nothing to whoever does not see it.
+  components: {
+    Modal: Modal.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
+    Drawer: Drawer.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
+    Notification: Notification.extend({
+      defaultProps: { closeButtonProps: { "aria-label": "Close" } },
+    }),
+  },
 });

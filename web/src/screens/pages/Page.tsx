@@ -38,7 +38,7 @@ const ALL = ["/api/v1/pages", "/api/v1/search", "/api/v1/query"];
 const LONGEST = 200_000;
 
 export default function Page() {
-    const { _splat: slug } = useParams({ strict: false }) as { _splat?: string };
+    const { slug } = useParams({ strict: false }) as { slug?: string };
     // The address of all pages is also that of a page without a name.
     return slug ? <Named slug={slug} /> : <Pages />;
 }
